@@ -1,28 +1,16 @@
 // The inbox of approvals: keys, and time that runs down. Everything it does has a plain link or form beneath it.
 
-import { n, t } from "./words";
+import { formatDuration } from "./durations";
+import { t } from "./words";
 
 const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
-const UNITS: [(count: number) => string, number][] = [
-  [(count) => n("%(count)s day", "%(count)s days", count), 86_400],
-  [(count) => t("%(count)s h", { count }), 3600],
-  [(count) => t("%(count)s min", { count }), 60],
-  [(count) => t("%(count)s s", { count }), 1],
-];
 
 startClock();
 startKeys();
 
 /** "59 min 3 s left", as the server words it. */
 function left(seconds: number): string {
-  const parts: string[] = [];
-  let rest = Math.floor(seconds);
-  for (const [said, size] of UNITS) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count) parts.push(said(count));
-  }
-  return parts.length ? t("%(lasting)s left", { lasting: parts.slice(0, 2).join(" ") }) : t("no time left");
+  return seconds < 1 ? t("no time left") : t("%(lasting)s left", { lasting: formatDuration(Math.floor(seconds)) });
 }
 
 function startClock(): void {

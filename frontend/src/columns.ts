@@ -1,4 +1,4 @@
-// Columns as REST gives them, and how amounts and times are said.
+// Columns as REST gives them, and how amounts are written.
 
 /** Whole numbers as base64, little-endian; the largest that `bytes` can hold stands for nothing. */
 export type Column = { bytes: 1 | 2; values: string };
@@ -23,25 +23,6 @@ export function last(times: number[], time: number): number {
     else high = middle - 1;
   }
   return low;
-}
-
-/** "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough. */
-export function span(seconds: number): string {
-  if (seconds > 0 && seconds < 0.9995) return seconds >= 0.001 ? `${(seconds * 1000).toFixed(0)} ms` : "under 1 ms";
-  if (seconds < 60) return seconds < 10 ? `${Number(seconds.toFixed(1))} s` : `${Math.min(Math.round(seconds), 59)} s`;
-  const whole = Math.floor(seconds);
-  const parts: [number, string][] = [
-    [Math.floor(whole / 86400), "d"],
-    [Math.floor(whole / 3600) % 24, "h"],
-    [Math.floor(whole / 60) % 60, "min"],
-    [whole % 60, "s"],
-  ];
-  const first = parts.findIndex(([count]) => count > 0);
-  return parts
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(" ");
 }
 
 export function grouped(value: number): string {

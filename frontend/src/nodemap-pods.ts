@@ -1,6 +1,7 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { element, last, span, token } from "./columns";
+import { element, last, token } from "./columns";
+import { formatDuration } from "./durations";
 import { resourceWord } from "./nodemap-words";
 import { n, t } from "./words";
 
@@ -97,7 +98,7 @@ export class Pods {
   }
 
   private said(omitted: number, gone: boolean, pods: number, sum: number, what: string, time: number): string {
-    const told = { time: span(time), pods: pods || t("no"), share: sum.toFixed(0), what };
+    const told = { time: formatDuration(time), pods: pods || t("no"), share: sum.toFixed(0), what };
     if (gone) return this.timed ? t("After %(time)s it is not there.", told) : t("It is not there.");
     const runs = this.timed
       ? n(
@@ -143,7 +144,7 @@ export class Pods {
         name.append(link);
       } else name.textContent = stays.pods[place]!;
       row.append(name, element("td", "number", (shares[at] ?? 0).toFixed(1)));
-      if (this.timed) row.append(element("td", "number", span(stays.from[place] ?? 0) || "0 s"));
+      if (this.timed) row.append(element("td", "number", formatDuration(stays.from[place] ?? 0)));
     }
     box.append(table);
     return box;

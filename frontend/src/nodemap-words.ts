@@ -1,5 +1,6 @@
 // What a node map says at a time. web/nodemap/nodemap.py says the same of the time that the page was asked for.
-import { grouped, span } from "./columns";
+import { grouped } from "./columns";
+import { formatDuration } from "./durations";
 import { n, t } from "./words";
 
 export type Show = { name: string; label: string; unit: string; verb: string; what: string };
@@ -57,7 +58,7 @@ export function summary(
   const there = all.filter((place) => !Number.isNaN(found.values[place]));
   const said = sentence(show, states, found, there);
   if (time === undefined) return capitalised(said);
-  return t("%(moment)s, %(said)s", { moment: t("After %(time)s", { time: span(time) }), said });
+  return t("%(moment)s, %(said)s", { moment: t("After %(time)s", { time: formatDuration(time) }), said });
 }
 
 function sentence(show: Show, states: string[], found: Values, there: number[]): string {

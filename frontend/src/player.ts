@@ -1,7 +1,9 @@
 // The player of a simulation: one scrubber that node maps and charts follow, without a request for a frame.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { inAddress, span } from "./columns";
+import { inAddress } from "./columns";
+import { formatDuration } from "./durations";
 import { command, played, stepped, within } from "./player-time";
+import { t } from "./words";
 
 type Drawn = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
 
@@ -104,7 +106,7 @@ class Player {
       this.before = now;
       this.tick(now);
     });
-    this.label("Pause");
+    this.label("pause");
   }
 
   private tick(now: number): void {
@@ -123,22 +125,25 @@ class Player {
     if (!this.playing) return;
     cancelAnimationFrame(this.playing);
     this.playing = 0;
-    this.label("Play");
+    this.label("play");
   }
 
-  private label(word: string): void {
+  private label(icon: "play" | "pause"): void {
     const button = this.root.querySelector<HTMLElement>("[data-play]");
-    button?.setAttribute("aria-pressed", String(word === "Pause"));
+    button?.setAttribute("aria-pressed", String(icon === "pause"));
     const text = button?.querySelector("span");
-    if (text) text.textContent = word;
+    if (text) text.textContent = icon === "play" ? t("Play") : t("Pause");
     const use = button?.querySelector("use");
-    use?.setAttribute("href", (use.getAttribute("href") ?? "").replace(/#.*/, `#${word.toLowerCase()}`));
+    use?.setAttribute("href", (use.getAttribute("href") ?? "").replace(/#.*/, `#${icon}`));
   }
 
   private words(): void {
     const clock = this.root.querySelector<HTMLElement>("[data-clock]");
-    if (clock) clock.textContent = span(this.time);
-    this.seek.setAttribute("aria-valuetext", `${span(this.time)} of ${span(this.end)}`);
+    if (clock) clock.textContent = formatDuration(this.time);
+    this.seek.setAttribute(
+      "aria-valuetext",
+      t("%(time)s of %(end)s", { time: formatDuration(this.time), end: formatDuration(this.end) }),
+    );
   }
 
   private show(settled = false): void {

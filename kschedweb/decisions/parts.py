@@ -215,14 +215,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured input of a score: its label, its value with unit, its age, and its source.
+    """A measured input of a score: its label, its value with unit, its age in seconds, and its source.
 
     ``stale`` is true if the plugin treats it as too old.
     """
 
     label: str
     value: str
-    age: str = ""
+    age: float | None = None
     origin: str = ""
     stale: bool = False
 

@@ -17,8 +17,8 @@ from django.utils.translation import gettext
 from kschedweb.clusters.selectors import pod_refs, pod_rows, snapshot_current
 from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.parts import Headline
-from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.policies.selectors import runs
+from kschedweb.web.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +96,7 @@ class ApprovalWait:
     def lasting(self) -> str:
         """How long it has waited, to the minute once it is one."""
         seconds = max((timezone.now() - self.asked_at).total_seconds(), 0)
-        return lasting(seconds - seconds % 60 if seconds >= 60 else int(seconds))
+        return format_duration(seconds - seconds % 60 if seconds >= 60 else int(seconds))
 
     @property
     def sentence(self) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.decisions.presenters.measured import duration
 from kschedweb.watermarks import selectors
+from kschedweb.web.durations import format_range, format_rough_duration
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -35,8 +35,7 @@ class InForce:
     @property
     def ages(self) -> str:
         """The ages as "30 s", or "30 s to 4 min" if nodes differ."""
-        first, last = duration(self.youngest), duration(self.oldest)
-        return first if first == last else f"{first} to {last}"
+        return format_range(format_rough_duration(self.youngest), format_rough_duration(self.oldest))
 
     @property
     def stale(self) -> bool:

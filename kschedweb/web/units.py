@@ -1,4 +1,4 @@
-"""Amounts, shares and ages in readable form, always with their unit."""
+"""Amounts and shares in readable form, always with their unit."""
 
 from __future__ import annotations
 
@@ -61,32 +61,6 @@ def amount(value: int | None, resource: str) -> str:
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         return memory(value)
     return f"{int(value or 0):,}"
-
-
-def left(seconds: float | None) -> str:
-    """ "about 12 s left", "about 4 min left", "about 2 h left"; "" if unknown."""
-    if seconds is None:
-        return ""
-    if seconds < 60:
-        whole = max(1, round(seconds)) if seconds < 20 else 5 * round(seconds / 5)
-        return gettext("about %(number)s s left") % {"number": whole}
-    if seconds < 5400:
-        return gettext("about %(number)s min left") % {"number": round(seconds / 60)}
-    return gettext("about %(number)s h left") % {"number": round(seconds / 3600)}
-
-
-def ago(seconds: float, *, exact: bool = False) -> str:
-    """ "just now" ("4 s ago" if ``exact``), "4 min ago", "3 h ago", "2 days ago"; ages.ts has the same words."""
-    seconds = max(0, int(seconds))
-    if seconds < 10 and not exact:
-        return gettext("just now")
-    if seconds < 60:
-        return gettext("%(number)s s ago") % {"number": seconds}
-    if seconds < 3600:
-        return gettext("%(number)s min ago") % {"number": seconds // 60}
-    if seconds < 48 * 3600:
-        return gettext("%(number)s h ago") % {"number": seconds // 3600}
-    return gettext("%(number)s days ago") % {"number": seconds // 86400}
 
 
 def price(amount: float | str | None) -> str:

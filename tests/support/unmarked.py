@@ -12,7 +12,7 @@ VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "path", "re
 NAMES = frozenset(
     {
         *("CPU", "CSV", "Ctrl", "GiB", "JSON", "Kubernetes", "MiB", "OpenAPI", "REST", "TLS", "URL", "UTC", "YAML"),
-        *("h", "k", "kschedweb", "min", "ms", "n", "p50", "p95", "s", "uid", "x"),
+        *("k", "kschedweb", "n", "p50", "p95", "uid", "x"),
     }
 )
 _TOKENS = re.compile(

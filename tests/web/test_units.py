@@ -66,21 +66,6 @@ def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-5, "just now"),
-        (3, "just now"),
-        (45, "45 s ago"),
-        (240, "4 min ago"),
-        (7300, "2 h ago"),
-        (200_000, "2 days ago"),
-    ],
-)
-def test_ages(seconds: float, text: str) -> None:
-    assert units.ago(seconds) == text
-
-
-@pytest.mark.parametrize(
     ("number", "nouns", "text"),
     [
         (0, "nodes", "0 nodes"),

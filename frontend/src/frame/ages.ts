@@ -1,6 +1,7 @@
 /** Time goes on while a page stands still: every second each age is told anew, and a part that renews itself says so
  * when it was not renewed. Counted by this page's own clock from when the part was first seen: clocks may differ. */
 
+import { formatAgo } from "../durations";
 import { t } from "../words";
 
 const EVERY = 1000; // milliseconds
@@ -11,18 +12,9 @@ export function startAges(): void {
   window.setInterval(tick, EVERY);
 }
 
-/** The same words as units.ago of the server. */
-export function ago(seconds: number, exact: boolean): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return whole < 10 && !exact ? t("just now") : t("%(number)s s ago", { number: whole });
-  if (whole < 3600) return t("%(number)s min ago", { number: Math.floor(whole / 60) });
-  if (whole < 48 * 3600) return t("%(number)s h ago", { number: Math.floor(whole / 3600) });
-  return t("%(number)s days ago", { number: Math.floor(whole / 86400) });
-}
-
 function tick(): void {
   for (const element of document.querySelectorAll<HTMLElement>("[data-age]")) {
-    const words = ago(Number(element.dataset.age) + passed(element), element.dataset.exact !== undefined);
+    const words = formatAgo(Number(element.dataset.age) + passed(element), element.dataset.exact !== undefined);
     if (element.textContent !== words) element.textContent = words;
   }
   for (const part of document.querySelectorAll<HTMLElement>("[data-renewed]")) {
@@ -48,7 +40,7 @@ function warn(part: HTMLElement): void {
   note.setAttribute("role", "status");
   const when = document.createElement("span");
   when.dataset.age = String(Math.floor(passed(part)));
-  when.textContent = ago(passed(part), false);
+  when.textContent = formatAgo(passed(part), false);
   const said = t("The server does not answer. This was last updated %(when)s and may be out of date.", {
     when: "\u0000",
   });

@@ -22,6 +22,13 @@ from kschedweb.decisions.words import listed
 from kschedweb.policies.editing.helping import helped
 from kschedweb.web import moments, navigation, told, units
 from kschedweb.web.counting import noun
+from kschedweb.web.durations import (
+    format_ago,
+    format_duration,
+    format_milliseconds,
+    format_rough_duration,
+    format_time_left,
+)
 from kschedweb.web.readings import reading
 
 if TYPE_CHECKING:
@@ -42,7 +49,9 @@ register.filter("reading", reading)
 register.filter("amount", units.amount)
 register.filter("memory", units.memory)
 register.filter("in_bytes", units.in_bytes)
-register.filter("left", units.left)
+register.filter("time_left", format_time_left)
+register.filter("duration", format_duration)
+register.filter("milliseconds", format_milliseconds)
 register.filter("listed", listed)
 register.filter("cores", units.cores)
 register.filter("gib", units.gibibytes)
@@ -77,8 +86,14 @@ def age(moment: datetime | None) -> SafeString | str:
         moment.isoformat(),
         moments.written(moment),
         seconds,
-        units.ago(seconds),
+        format_ago(seconds),
     )
+
+
+@register.filter
+def rough_duration(seconds: float | str | None) -> str:
+    """ "4 min" of 240 seconds. Decisions that were kept before ages were numbers have the words already."""
+    return seconds or "–" if isinstance(seconds, str | None) else format_rough_duration(seconds)
 
 
 @register.filter
@@ -109,7 +124,7 @@ def clock(text: str) -> str:
 def silence(passed: timedelta) -> SafeString:
     """ "3 s ago" of a heartbeat, which the database's clock measured; it goes on to age on the page."""
     seconds = max(0, int(passed.total_seconds()))
-    return format_html('<span data-age="{}" data-exact>{}</span>', seconds, units.ago(seconds, exact=True))
+    return format_html('<span data-age="{}" data-exact>{}</span>', seconds, format_ago(seconds, exact=True))
 
 
 @register.filter

@@ -36,7 +36,6 @@ RESOURCES = ("cpu", "memory")
 LIMITS = 1.5  # factor on requests
 AROUND = 9  # nodes beside the row for each node of it, which set the cluster's average
 AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
-AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
 EVERYTHING = "everything"
 MOVING = {
     EVERYTHING: _("CPU and memory, all windows"),

@@ -18,7 +18,7 @@ from kschedweb.decisions import selectors
 from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.asking import contest_sought
-from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
+from kschedweb.decisions.load_aware.row import AGES, Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.decisions.models import Question
 from kschedweb.policies.kinds import WITH_PROFILES
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.load_aware.contest import Contest
     from kschedweb.policies.models import Revision
+from kschedweb.web.durations import format_duration
 from kschedweb.web.pages import part
 
 PAGE_SIZE = 50
@@ -109,7 +110,7 @@ def _curves(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
         "conditions": conditions,
         "chart": load_figures.curves(labelled, saved=_changed(sides, other, conditions)),
         "drawn": drawn,
-        "ages": AGE_WORDS,
+        "ages": [format_duration(age) for age in AGES],
         "against": other,
     }
 

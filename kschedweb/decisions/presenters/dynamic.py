@@ -6,14 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Figure, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, duration, number
+from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, number
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.dynamic import FACTOR, Dynamic, Part, base_scores, whole
 from kschedweb.engine.state.watermarks.crane import METRICS
+from kschedweb.web.durations import format_rough_duration
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ def _part(result: Arithmetic, case: Case, plugin: Dynamic, part: Part, node: int
     elif math.isnan(float(use.usage[node])) or math.isinf(float(use.time[node])):
         formula = f"missing: 0, with its weight {number(part.weight)}"
     else:
-        formula = f"older than {duration(plugin.active[part.metric])}: 0, with its weight {number(part.weight)}"
+        limit, weight = format_rough_duration(plugin.active[part.metric]), number(part.weight)
+        formula = gettext("older than %(limit)s: 0, with its weight %(weight)s") % {"limit": limit, "weight": weight}
     result.steps.append(Step(part.metric, formula, number(float(part.part[node]))))
 
 
@@ -105,14 +108,18 @@ def _figure(case: Case, plugin: Dynamic, part: Part, node: int) -> Figure:
     if not annotated:
         origin = case.snapshot.watermarks.source if case.snapshot.watermarks else ""
     value = f"{number(usage * 100)} % of capacity"
-    return Figure(part.metric, value, duration(case.snapshot.now - time), origin, not valid)
+    return Figure(part.metric, value, case.snapshot.now - time, origin, not valid)
 
 
 def _heat(result: Arithmetic, case: Case, plugin: Dynamic, node: int, base: int) -> None:
     heat = plugin.hot(case.snapshot)[[node]]
     points = int(whole(heat * float(FACTOR))[0])
-    rules = " and ".join(f"1 for each {rule.pods} pods bound in {duration(rule.seconds)}" for rule in plugin.hot_rules)
-    result.steps.append(Step("Heat", rules or "no rules", number(float(heat[0]))))
+    rules = [
+        gettext("1 for each %(pods)s pods bound in %(lasting)s")
+        % {"pods": rule.pods, "lasting": format_rough_duration(rule.seconds)}
+        for rule in plugin.hot_rules
+    ]
+    result.steps.append(Step("Heat", "; ".join(rules) or "no rules", number(float(heat[0]))))
     result.computed = int(plugin.score(Cycle(case.snapshot, case.pod), np.array([node]))[0])
     formula = f"{base} − {FACTOR} × {number(float(heat[0]))} = {base} − {points}, kept within 0 and 100"
     result.steps.append(Step("Score", formula, str(result.computed)))

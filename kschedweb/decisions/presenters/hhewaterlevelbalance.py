@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
@@ -14,7 +15,6 @@ from kschedweb.decisions.presenters.measured import (
     NOTHING,
     RESOURCES,
     away_from_zero,
-    duration,
     figure,
     number,
     used_by_pod,
@@ -27,6 +27,7 @@ from kschedweb.engine.plugins.hhewaterlevelbalance import (
     cluster_levels,
     weighted_mean,
 )
+from kschedweb.web.durations import format_rough_duration
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -73,8 +74,12 @@ def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: 
     if missing := _listed(key for key in plugin.keys if key not in levels.keys):
         result.notes.append(f"No node has figures for {missing}: not counted, the others weigh in proportion.")
     if any(item.stale for item in result.figures):
-        words = "no use at all" if plugin.idle else "not counted"
-        result.notes.append(f"Figures older than {duration(plugin.expiration)} count as missing: {words}.")
+        words = (
+            gettext("Figures older than %(limit)s count as missing: no use at all.")
+            if plugin.idle
+            else gettext("Figures older than %(limit)s count as missing: not counted.")
+        )
+        result.notes.append(words % {"limit": format_rough_duration(plugin.expiration)})
     unknown = [key for key, own in zip(levels.keys, levels.node[:, node].tolist(), strict=True) if math.isnan(own)]
     if len(unknown) == len(levels.keys):
         result.notes.append("Nothing is known of this node, so it scores 0 (missingMetrics: Zero).")

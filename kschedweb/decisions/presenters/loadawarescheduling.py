@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, duration, figure
+from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, figure
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.loadawarescheduling import (
@@ -18,6 +20,7 @@ from kschedweb.engine.plugins.loadawarescheduling import (
     weighted,
 )
 from kschedweb.engine.state.watermarks.koordinator import PROD, priority_class
+from kschedweb.web.durations import format_rough_duration
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import amount
 
@@ -79,7 +82,7 @@ class LoadAware(Presenter):
             )
             result.figures.append(second if first.value == "no figure" else first)
         if (why := _unknown(case, plugin, node)) is not None:
-            result.notes.append(f"{why}, so it scores 0.")
+            result.notes.append(why)
             return
         left = _left(result, case, plugin, node)
         _mean(result, plugin, left)
@@ -89,13 +92,18 @@ def _unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str | None:
     """Why the node's figures do not count; ``None`` if they do."""
     assert case.snapshot.watermarks is not None
     if not plugin.reported(case.snapshot)[node]:
-        return "Nothing is known of this node (to Koordinator, it has no NodeMetric)"
+        return gettext("Nothing is known of this node (to Koordinator, it has no NodeMetric), so it scores 0.")
     if not plugin.measured(case.snapshot)[node]:
-        return "The node does not tell what it uses"
+        return gettext("The node does not tell what it uses, so it scores 0.")
     if plugin.expired(case.snapshot)[node]:
         age = case.snapshot.now - float(case.snapshot.watermarks.updated[node])
-        old = "of no known age" if math.isnan(age) else f"{duration(age)} old"
-        return f"The figures are {old}; they count for less than {duration(plugin.expiration)}"
+        limit = format_rough_duration(plugin.expiration)
+        if math.isnan(age):
+            return gettext("The figures are of no known age; they count for less than %(limit)s, so it scores 0.") % {
+                "limit": limit
+            }
+        told = {"age": format_rough_duration(age), "limit": limit}
+        return gettext("The figures are %(age)s old; they count for less than %(limit)s, so it scores 0.") % told
     return None
 
 

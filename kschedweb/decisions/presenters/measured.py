@@ -39,7 +39,7 @@ def figure(case: Case, node: int, resource: str, key: str, *, stale_after: float
         return Figure(label, "no figure")
     age = case.snapshot.now - float(watermarks.updated[node])
     value = f"{number(float(watermarks.column(resource, key)[node]))} % of allocatable"
-    return Figure(label, value, duration(age), watermarks.source or "not said", age > stale_after)
+    return Figure(label, value, None if math.isnan(age) else age, watermarks.source or "not said", age > stale_after)
 
 
 def used_by_pod(case: Case, resource: str, key: str) -> Figure:
@@ -68,21 +68,6 @@ def number(value: float) -> str:
         return "without bound"
     text = f"{value:.4f}" if abs(value) < 1 else f"{value:.2f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def duration(seconds: float) -> str:
-    """An age such as "40 s", "4 min", "3 h" or "2 days"; an age below 0 is marked as in the future."""
-    if math.isnan(seconds):
-        return "age not known"
-    if seconds < 0:
-        return f"{duration(-seconds)} ahead of the snapshot"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.0f} h"
-    return f"{seconds / 86400:.0f} days"
 
 
 def away_from_zero(value: float) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.decisions.presenters.measured import (
@@ -12,7 +14,6 @@ from kschedweb.decisions.presenters.measured import (
     RESOURCES,
     amount,
     away_from_zero,
-    duration,
     figure,
     number,
 )
@@ -20,6 +21,7 @@ from kschedweb.decisions.words import Reading
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.volcanousage import ACTIVE, WINDOWS, VolcanoUsage
 from kschedweb.engine.state.watermarks.capacity import capacity
+from kschedweb.web.durations import format_rough_duration
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -60,10 +62,12 @@ class Usage(Presenter):
             _figures(result, case, resource, node)
         if not plugin.known(case.snapshot)[node]:
             age = case.snapshot.now - float(case.snapshot.watermarks.updated[node])
-            why = (
-                "Nothing is known of this node" if math.isnan(age) else f"The figures are older than {duration(ACTIVE)}"
+            result.notes.append(
+                gettext("Nothing is known of this node, so it scores 0.")
+                if math.isnan(age)
+                else gettext("The figures are older than %(limit)s, so it scores 0.")
+                % {"limit": format_rough_duration(ACTIVE)}
             )
-            result.notes.append(f"{why}, so it scores 0.")
             result.computed = 0
             return
         cpu, memory = (load[[node]] for load in plugin.loads(case.snapshot))

@@ -18,11 +18,12 @@ from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.decisions.responsibility import ApprovalWait
-from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.live.approvals import rules
 from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
 from kschedweb.live.schedulers.models import LiveDecision
+from kschedweb.watermarks.figures import WORDS
 from kschedweb.watermarks.selectors import current
+from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.told import words
 
@@ -145,9 +146,9 @@ class Item:
 
     @property
     def left_text(self) -> str:
-        return (
-            gettext("%(lasting)s left") % {"lasting": lasting(self.left)} if self.left >= 1 else gettext("no time left")
-        )
+        if self.left < 1:
+            return gettext("no time left")
+        return gettext("%(lasting)s left") % {"lasting": format_duration(int(self.left))}
 
     @property
     def share(self) -> int:
@@ -295,13 +296,18 @@ def _used(row: ApprovalRequest) -> list[Measure]:
     at = list(known.names).index(row.node) if known and row.node in known.names else -1
     found = []
     for window, figures in (row.ask.get("usage") or {}).items():
-        for resource, label in (("cpu", gettext("CPU in use")), ("memory", gettext("Memory in use"))):
+        words = {"window": WORDS.get(window, window)}
+        labels = {
+            "cpu": gettext("CPU in use, %(window)s") % words,
+            "memory": gettext("Memory in use, %(window)s") % words,
+        }
+        for resource, label in labels.items():
             value = float(known.column(resource, window)[at]) if known and at >= 0 else None
             now = None if value is None or value != value else round(value, 1)
             then = figures.get(resource)
             if then is not None or now is not None:
                 then = None if then is None else round(then, 1)
-                found.append(Measure(f"{label}, {window}", "percent", (then, None), (now, None)))
+                found.append(Measure(label, "percent", (then, None), (now, None)))
     return found
 
 

@@ -7,23 +7,30 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
+from kschedweb.web.durations import format_duration, format_milliseconds
 from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.web.translating import gettext_lazy as _
 
-CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 7}
-QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
-WORDS = {"backoff": "in backoff", "waiting": "waiting at Permit"}
+QUEUES = {
+    "active": _("active"),
+    "backoff": _("in backoff"),
+    "unschedulable": _("unschedulable"),
+    "gated": _("gated"),
+    "waiting": _("waiting at Permit"),
+}
 MOST_LINES = 60  # of the table: what a person still reads
 POINTS = {
-    "PreFilter": "before filters look at nodes",
-    "Filter": "which nodes can run it",
-    "PostFilter": "whether others could make room",
-    "PreScore": "before scores are given",
-    "Score": "which of them is best",
-    "Reserve": "taking the node's room",
-    "Permit": "whether it may go on",
-    "PreBind": "before it is bound",
-    "Bind": "writing the binding",
+    "PreFilter": _("before filters look at nodes"),
+    "Filter": _("which nodes can run it"),
+    "PostFilter": _("whether others could make room"),
+    "PreScore": _("before scores are given"),
+    "Score": _("which of them is best"),
+    "Reserve": _("taking the node's room"),
+    "Permit": _("whether it may go on"),
+    "PreBind": _("before it is bound"),
+    "Bind": _("writing the binding"),
 }
 
 
@@ -57,19 +64,23 @@ def depths(history: Sequence[Sample]) -> Chart | None:
     data = [
         go.Scatter(
             mode="lines" if len(at) > 1 else "markers",
-            name=WORDS.get(name, name),
+            name=str(words),
             x=at,
             y=[getattr(sample, name) for sample in history],
             stackgroup="pods",
             hovertemplate="%{y}",
         )
-        for name in QUEUES
+        for name, words in QUEUES.items()
     ]
-    layout = _layout(yaxis={"title": {"text": "pods"}, "rangemode": "tozero", "automargin": True})
+    layout = _layout(yaxis={"title": {"text": gettext("pods")}, "rangemode": "tozero", "automargin": True})
     last, most = history[-1], max(sum(sample[1:6]) for sample in history)
-    parts = [f"{getattr(last, name)} {WORDS.get(name, name)}" for name in QUEUES if getattr(last, name)]
-    summary = f"Now {', '.join(parts) or 'no pod'}; at most {most:,} pods together in {_span(history)}."
-    head = ["Time (UTC)", *(WORDS.get(name, name).capitalize() for name in QUEUES)]
+    parts = [f"{getattr(last, name)} {words}" for name, words in QUEUES.items() if getattr(last, name)]
+    summary = gettext("Now %(pods)s; at most %(most)s pods together in the last %(lasting)s.") % {
+        "pods": ", ".join(parts) or gettext("no pod"),
+        "most": f"{most:,}",
+        "lasting": _lasting(history),
+    }
+    head = [gettext("Time (UTC)"), *(str(words).capitalize() for words in QUEUES.values())]
     rows: list[list[object]] = [[sample.clock, *sample[1:6]] for sample in _thinned(history)]
     return Chart(figure(data, layout), summary, head, rows)
 
@@ -85,14 +96,14 @@ def speed(history: Sequence[Sample]) -> Chart | None:
     data = [
         go.Scatter(
             mode=mode,
-            name="pods bound a second",
+            name=gettext("pods bound a second"),
             x=at,
             y=rate,
             hovertemplate="%{y}",
         ),
         go.Scatter(
             mode=mode,
-            name="median time to schedule, ms",
+            name=gettext("median time to schedule, ms"),
             x=at,
             y=median,
             yaxis="y2",
@@ -102,19 +113,25 @@ def speed(history: Sequence[Sample]) -> Chart | None:
     ]
     vertical = {"rangemode": "tozero", "automargin": True}
     layout = _layout(
-        xaxis={**CLOCK, "anchor": "y2"},
-        yaxis={**vertical, "domain": [0.54, 1], "title": {"text": "pods/s"}},
-        yaxis2={**vertical, "domain": [0, 0.44], "title": {"text": "ms"}},
+        xaxis={**_clock(), "anchor": "y2"},
+        yaxis={**vertical, "domain": [0.54, 1], "title": {"text": gettext("pods/s")}},
+        yaxis2={**vertical, "domain": [0, 0.44], "title": {"text": gettext("milliseconds")}},
     )
     known = [value for value in median if value is not None]
-    words = f"; the median time to schedule a pod is {known[-1]:,.0f} ms" if known else ""
-    summary = f"Now {rate[-1]:g} pods a second, at most {max(rate):g} in {_span(history)}{words}."
-    head = ["Time (UTC)", "Pods bound a second", "Median time to schedule (ms)"]
+    summary = gettext("Now %(rate)s pods a second, at most %(most)s in the last %(lasting)s.")
+    told = {"rate": f"{rate[-1]:g}", "most": f"{max(rate):g}", "lasting": _lasting(history)}
+    if known:
+        summary = gettext(
+            "Now %(rate)s pods a second, at most %(most)s in the last %(lasting)s; the median time to schedule a pod "
+            "is %(median)s."
+        )
+        told["median"] = format_milliseconds(known[-1])
+    head = [gettext("Time (UTC)"), gettext("Pods bound a second"), gettext("Median time to schedule (ms)")]
     rows: list[list[object]] = [
         [sample.clock, round(sample.rate, 1), None if sample.median is None else round(1000 * sample.median, 1)]
         for sample in _thinned(history)
     ]
-    return Chart(figure(data, layout), summary, head, rows)
+    return Chart(figure(data, layout), summary % told, head, rows)
 
 
 def durations(measured: dict[str, float]) -> Chart | None:
@@ -129,32 +146,43 @@ def durations(measured: dict[str, float]) -> Chart | None:
                 orientation="h",
                 y=names,
                 x=spent,
-                hovertemplate="%{y}: %{x} ms<extra></extra>",
+                hovertemplate=gettext("{y}: {x} ms").format(y="%{y}", x="%{x}") + "<extra></extra>",
             )
         ],
         go.Layout(
             height=90 + 26 * len(names),
             showlegend=False,
-            xaxis={"title": {"text": "milliseconds"}, "rangemode": "tozero"},
+            xaxis={"title": {"text": gettext("milliseconds")}, "rangemode": "tozero"},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
         ),
     )
     most = max(names, key=lambda name: measured[name])
-    summary = f"{sum(spent):.2f} ms in all, most of it in {most} ({1000 * measured[most]:.2f} ms)."
+    summary = gettext("%(sum)s ms in all, most of it in %(point)s (%(most)s ms).") % {
+        "sum": f"{sum(spent):.2f}",
+        "point": most,
+        "most": f"{1000 * measured[most]:.2f}",
+    }
     rows: list[list[object]] = [
-        [name, milliseconds, POINTS.get(name, "")] for name, milliseconds in zip(names, spent, strict=True)
+        [name, milliseconds, str(POINTS.get(name, ""))] for name, milliseconds in zip(names, spent, strict=True)
     ]
-    return Chart(made, summary, ["Extension point", "Milliseconds", "What it is about"], rows)
+    head = [gettext("Extension point"), gettext("Milliseconds"), gettext("What it is about")]
+    return Chart(made, summary, head, rows)
 
 
 def _layout(**axes: dict[str, Any]) -> go.Layout:
     around = {"height": 260, "hovermode": "x unified", "legend": ABOVE, "margin": {"t": 40, "b": 50}}
-    return go.Layout(**around, **{"xaxis": CLOCK, **axes})
+    return go.Layout(**around, **{"xaxis": _clock(), **axes})
 
 
-def _span(history: Sequence[Sample]) -> str:
-    minutes = (history[-1].at - history[0].at) / 60
-    return f"the last {minutes:.0f} min" if minutes >= 1 else "the last minute"
+def _clock() -> dict[str, Any]:
+    title = {"text": gettext("time (UTC)"), "standoff": 12}
+    return {"type": "date", "title": title, "tickangle": 0, "nticks": 7}
+
+
+def _lasting(history: Sequence[Sample]) -> str:
+    """How long ``history`` is, in minutes."""
+    minutes = max(1, round((history[-1].at - history[0].at) / 60))
+    return format_duration(60 * minutes)
 
 
 def _thinned(history: Sequence[Sample]) -> list[Sample]:

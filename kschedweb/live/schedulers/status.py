@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions.presenters.measured import duration
 from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import alive, release_in_force
+from kschedweb.web.durations import format_rough_duration
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Release
@@ -74,7 +74,7 @@ class Status:
 
     @property
     def people_words(self) -> str:
-        return "" if self.people is None else duration(self.people / 1000)
+        return "" if self.people is None else format_rough_duration(self.people / 1000)
 
     @property
     def error(self) -> str:

@@ -188,7 +188,7 @@ def _new(filtered: DecisionFilter, since: datetime) -> int:
 def _counts(found: LiveScheduler, depths: dict[str, int]) -> list[tuple[str, int]]:
     """Pods by queue; of what is no scheduler, whatever it counts."""
     if found.mode == Mode.SCHEDULING:
-        return [(charts.WORDS.get(name, name), depths.get(name, 0)) for name in charts.QUEUES]
+        return [(str(words), depths.get(name, 0)) for name, words in charts.QUEUES.items()]
     ordered = [*(name for name in SIZES if name in depths), *sorted(depths.keys() - set(SIZES))]
     return [(name, depths[name]) for name in ordered if depths[name] or name in SIZES]
 

@@ -13,16 +13,17 @@ from django.utils import timezone
 
 from kschedweb.live.schedulers.models import Mode
 from kschedweb.live.shadow.models import ShadowVerdict, VerdictChoice
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
 SPANS = {
-    "1h": (timedelta(hours=1), "minute"),
-    "6h": (timedelta(hours=6), "minute"),
-    "24h": (timedelta(hours=24), "hour"),
-    "7d": (timedelta(days=7), "hour"),
-    "30d": (timedelta(days=30), "day"),
+    "1h": (timedelta(hours=1), "minute", _("1 hour")),
+    "6h": (timedelta(hours=6), "minute", _("6 hours")),
+    "24h": (timedelta(hours=24), "hour", _("24 hours")),
+    "7d": (timedelta(days=7), "hour", _("7 days")),
+    "30d": (timedelta(days=30), "day", _("30 days")),
 }
 DEFAULT_SPAN = "24h"
 MOST = 100_000  # verdicts that drift is worked out of

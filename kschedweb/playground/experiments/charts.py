@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from kschedweb.playground.experiments.selectors import Series, shown
+from kschedweb.web.durations import format_duration
 from kschedweb.web.figures import Chart, figure, line_style
 
 HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest", "engine")
@@ -36,7 +37,7 @@ def skew(listed: Sequence[Series]) -> Chart:
     )
     hourly = [place for place, hour in enumerate(listed[0].hours) if hour == int(hour)]
     rows: list[list[object]] = [
-        [f"{listed[0].hours[place]:g} h", *(_at(one.skew, place) for one in listed)] for place in hourly
+        [format_duration(3600 * listed[0].hours[place]), *(_at(one.skew, place) for one in listed)] for place in hourly
     ]
     return Chart(
         figure(data, layout), _summary(listed), [gettext("Time"), *(shown(one.policy) for one in listed)], rows

@@ -12,8 +12,10 @@ from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.studies.compare.changes import changed
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import amount, unit_of_change
+from kschedweb.engine.studies.measure.measured import SECONDS
 from kschedweb.engine.studies.measure.registry import group_of
 from kschedweb.web import told
+from kschedweb.web.durations import format_duration
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -139,4 +141,6 @@ def measured(one: dict[str, Any]) -> dict[str, Any]:
 
 def amount_or_dash(value: float | None, unit: str) -> str:
     """The amount with its unit, – where nothing is measured."""
-    return "–" if value is None else told.amount(amount(value, unit))
+    if value is None:
+        return "–"
+    return format_duration(value) if unit == SECONDS else told.amount(amount(value, unit))

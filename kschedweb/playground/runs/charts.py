@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
-from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.maps.frames import Frames, HeatmapRow
+from kschedweb.playground.runs.time_scale import TimeScale
 from kschedweb.web.counting import counted
+from kschedweb.web.durations import format_duration
 from kschedweb.web.figures import ABOVE, Chart, figure
 from kschedweb.web.nodemap.nodemap import whole
 from kschedweb.web.translating import gettext_lazy as _
@@ -51,7 +52,7 @@ def thinned(count: int, most: int) -> list[int]:
 
 def pending(outcome: Outcome) -> Chart:
     """Waiting pods by queue over time; below, the pods that were preempted, evicted or lost their node."""
-    scale, samples = Scale.of(outcome.end), outcome.samples
+    scale, samples = TimeScale.of(outcome.end), outcome.samples
     kept = thinned(len(samples.time), MOST_POINTS)
     at = np.round(samples.time[kept] / scale.seconds, 4).tolist()
     # The line of an always empty queue would hide that of the queue below it.
@@ -88,14 +89,14 @@ def pending(outcome: Outcome) -> Chart:
     head = [gettext("Time"), *(words.capitalize() for words in QUEUES.values()), gettext("Running"), gettext("Unknown")]
     lines = [kept[place] for place in thinned(len(kept), MOST_LINES)]
     rows: list[list[object]] = [
-        [span(float(samples.time[line])), *(int(getattr(samples, queue)[line]) for queue in QUEUES),
+        [format_duration(float(samples.time[line])), *(int(getattr(samples, queue)[line]) for queue in QUEUES),
          int(samples.running[line]), int(samples.bound[line] - samples.running[line])]
         for line in lines
     ]  # fmt: skip
     return Chart(figure(data, layout), _pending_summary(outcome), head, rows)
 
 
-def _events(outcome: Outcome, kind: Kind, scale: Scale) -> go.Scatter | None:
+def _events(outcome: Outcome, kind: Kind, scale: TimeScale) -> go.Scatter | None:
     """Markers for one kind of departure: the pods in each of BINS intervals."""
     when = outcome.forced.time[outcome.forced.kind == kind]
     if not when.size:
@@ -125,9 +126,9 @@ def _pending_summary(outcome: Outcome) -> str:
     most = int(waiting.argmax())
     said = gettext("At most %(most)s, after %(when)s; %(last)s at the end, after %(end)s.") % {
         "most": _pods(int(waiting[most])),
-        "when": span(float(outcome.samples.time[most])),
+        "when": format_duration(float(outcome.samples.time[most])),
         "last": _pods(len(outcome.pending)),
-        "end": span(outcome.end),
+        "end": format_duration(outcome.end),
     }
     gone = [(int((outcome.forced.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
     parts = [
@@ -144,7 +145,7 @@ def _pending_summary(outcome: Outcome) -> str:
 
 def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -> Chart:
     """A heatmap of nodes over time, fullest first; a row is a node, or the mean of neighbours in that order."""
-    scale, unit = Scale.of(end), show.unit
+    scale, unit = TimeScale.of(end), show.unit
     grouped = any(row.count > 1 for row in rows)
     made = figure(
         [
@@ -171,7 +172,7 @@ def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -
     head = [
         gettext("Nodes") if grouped else gettext("Node"),
         gettext("Count"),
-        *(f"{span(float(found.times[place]))} ({unit})" for place in shown),
+        *(f"{format_duration(float(found.times[place]))} ({unit})" for place in shown),
     ]
     table: list[list[object]] = [
         [row.label, row.count, *(_number(row.values[place]) for place in shown)] for row in rows

@@ -17,10 +17,11 @@ from kschedweb.engine.studies.measure.registry import FRAGMENTATION, find_spec
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.playground.runs import charts
 from kschedweb.playground.runs.charts import thinned
-from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.families import ShownFamily, present
 from kschedweb.playground.runs.measures import Measure, amount
+from kschedweb.playground.runs.time_scale import TimeScale
+from kschedweb.web.durations import format_duration
 from kschedweb.web.figures import ABOVE, Chart, figure, line_style
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -120,8 +121,9 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
             )
         )
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
-        rows.append([one.label, *(span(float(value)) for value in at), len(out.pending)])
-        told = {"half": span(float(at[2])), "most": span(float(at[5])), "never": f"{len(out.pending):,}"}
+        rows.append([one.label, *(format_duration(float(value)) for value in at), len(out.pending)])
+        half, most = (format_duration(float(at[place])) for place in (2, 5))
+        told = {"half": half, "most": most, "never": f"{len(out.pending):,}"}
         text = gettext("half within %(half)s, 99 %% within %(most)s")
         if len(out.pending):
             text = gettext("half within %(half)s, 99 %% within %(most)s; %(never)s never have one")
@@ -317,7 +319,7 @@ def _versus(values: Sequence[Measure | None]) -> str:
 def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
     """Lines over virtual time; the table has their values at MOST_LINES times."""
     end = max(one.outcome.end for one in listed)
-    scale = Scale.of(end)
+    scale = TimeScale.of(end)
     data = []
     for one in series:
         data.append(
@@ -340,7 +342,7 @@ def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str,
         meta={"scale": scale.seconds},
     )
     at = np.linspace(0.0, end, MOST_LINES)
-    rows: list[list[object]] = [[span(time), *(_value(one, time) for one in series)] for time in at.tolist()]
+    rows: list[list[object]] = [[format_duration(time), *(_value(one, time) for one in series)] for time in at.tolist()]
     return Chart(figure(data, layout), summary, [gettext("Time"), *(f"{one.label} ({unit})" for one in series)], rows)
 
 

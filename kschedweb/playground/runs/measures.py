@@ -17,8 +17,9 @@ from kschedweb.engine.studies.measure.registry import GROUPS, group_of, lead_of
 from kschedweb.engine.studies.measure.spec import Group
 from kschedweb.engine.studies.play.outcome import Kind
 from kschedweb.engine.studies.play.successors import latest, scheduled_for
-from kschedweb.playground.runs.clock import Scale, span
+from kschedweb.playground.runs.time_scale import TimeScale
 from kschedweb.web import told
+from kschedweb.web.durations import format_duration
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import Outcome
@@ -104,7 +105,7 @@ def amount(measure: Measure, value: float | None) -> str:
     if value is None or np.isnan(value):
         return "–"
     if measure.unit == SECONDS:
-        return span(value)
+        return format_duration(value)
     return told.amount(counted(value, measure.unit))
 
 
@@ -123,7 +124,7 @@ def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
     """The unit of an axis for ``values``, and the factor to it."""
     if measure.unit != SECONDS:
         return told.unit(measure.unit), 1.0
-    scale = Scale.of(max(values, default=0.0))
+    scale = TimeScale.of(max(values, default=0.0))
     return scale.unit, 1.0 / scale.seconds
 
 
@@ -137,7 +138,7 @@ def sentence(run: Run, outcome: Outcome) -> str:
     last = np.fromiter(latest(outcome).values(), dtype=np.intp)
     waiting = len(outcome.pending)
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())
-    parts: dict[str, object] = {"policy": run.label, "end": span(outcome.end)}
+    parts: dict[str, object] = {"policy": run.label, "end": format_duration(outcome.end)}
     if not placed and not waiting:
         return gettext("%(scenario)s: no pod had to be scheduled") % {"scenario": run.revision.scenario.title}
     if waiting:
@@ -145,7 +146,7 @@ def sentence(run: Run, outcome: Outcome) -> str:
         return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts
     kinds = outcome.forced.kind
     never = int(((kinds == Kind.FAILED) | (kinds == Kind.COLLECTED)).sum())
-    parts |= {"placed": f"{placed:,}", "half": span(RunFigures(outcome).wait_median())}
+    parts |= {"placed": f"{placed:,}", "half": format_duration(RunFigures(outcome).wait_median())}
     said = [gettext("All %(placed)s pods find a node under %(policy)s, half of them within %(half)s") % parts]
     if len(kinds) > never:
         said.append(gettext("%(pods)s had to leave it again") % {"pods": f"{len(kinds) - never:,}"})

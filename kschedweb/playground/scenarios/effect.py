@@ -14,6 +14,7 @@ from kschedweb.engine.simulation import events
 from kschedweb.engine.studies.document.parts import DAY, Document, Generate, Trace
 from kschedweb.playground.scenarios.schema import duration
 from kschedweb.web.counting import counted, ngettext_noop
+from kschedweb.web.durations import format_duration
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
     if arriving:
         told = {
             "pods": f"{len(arriving):,}",
-            "begin": _clock(min(arriving)),
-            "end": _clock(max(arriving)),
+            "begin": format_duration(min(arriving)),
+            "end": format_duration(max(arriving)),
         }
         said = ngettext(
             "%(pods)s pod arrives between %(begin)s and %(end)s",
@@ -151,7 +152,7 @@ def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
     for kind, forms in _WORDS.items():
         times = [event.time for event in listed if isinstance(event, kind)]
         if counts[kind]:
-            told = {"said": _said(counts[kind], forms), "when": _clock(min(times))}
+            told = {"said": _said(counts[kind], forms), "when": format_duration(min(times))}
             found.append(gettext("%(said)s from %(when)s on") % told)
     return found
 
@@ -184,17 +185,3 @@ def _node(pod: dict[str, Any]) -> str:
 
 def _said(number: int, forms: tuple[str, str]) -> str:
     return ngettext(*forms, number) % {"number": f"{number:,}"} if number else ""
-
-
-def _clock(seconds: float) -> str:
-    """A time since the beginning of the simulation: ``5400`` -> ``1:30 h``, ``432000`` -> ``5.0 days``."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 120:
-        return f"{minutes} min"
-    return (
-        f"{minutes // 60}:{minutes % 60:02d} h"
-        if minutes < 3 * 1440
-        else gettext("%(number)s days") % {"number": f"{minutes / 1440:.1f}"}
-    )

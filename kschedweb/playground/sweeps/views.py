@@ -18,12 +18,12 @@ from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.studies.search.space import MOST_DIMENSIONS
-from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.views import asked_revision
 from kschedweb.playground.sweeps import charts, offers, results, selectors, services
 from kschedweb.playground.sweeps.forms import BaseForm, DimensionRow, SweepForm, choices, rows, show_problems
 from kschedweb.playground.sweeps.results import Results, TrialRow
 from kschedweb.policies.selectors import runs
+from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.news import announced, numbered_page
@@ -228,7 +228,7 @@ def _left(found: Sweep) -> str:
     open_count = found.planned - found.done - found.failed  # type: ignore[attr-defined]
     if done < 3 or open_count <= 0:
         return ""
-    return span((timezone.now() - job.started_at).total_seconds() / done * open_count)
+    return format_duration((timezone.now() - job.started_at).total_seconds() / done * open_count)
 
 
 def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str) -> bool:

@@ -238,10 +238,10 @@ def test_of_very_many_pods_only_the_first_are_looked_at(client_as: Callable[[str
         effect = client.post(address(made, "edit/effect/"), {"document": document}).context["effect"]
         return list(effect.sentences)
 
-    assert told(replayed) == ["at least 20,000 pods arrive between 1 s and 5:33 h"]
+    assert told(replayed) == ["at least 20,000 pods arrive between 1 s and 5 h 33 min"]
     assert all(sentence.startswith("at least ") for sentence in told(generated))
     few = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb, limit: 100}\n"
-    assert told(few) == ["100 pods arrive between 1 s and 100 s"]
+    assert told(few) == ["100 pods arrive between 1 s and 1 min 40 s"]
 
 
 def test_a_viewer_reads_what_is_shared_and_changes_nothing(

@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thinned
-from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
 from kschedweb.playground.runs.measures import amount, plotted
+from kschedweb.playground.runs.time_scale import TimeScale
+from kschedweb.web.durations import format_duration
 from kschedweb.web.figures import ABOVE, SYMBOLS, Chart, figure, line_style
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
 def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
     """Waiting pods over time, a line for each policy."""
     end = max(outcome.end for _, outcome in outcomes)
-    scale = Scale.of(end)
+    scale = TimeScale.of(end)
     data = []
     for place, (label, outcome) in enumerate(outcomes):
         kept = thinned(len(outcome.samples.time), MOST_POINTS)
@@ -103,7 +104,7 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
     )
     at = np.linspace(0.0, end, min(MOST_LINES, max(len(outcome.samples.time) for _, outcome in outcomes)))
     rows: list[list[object]] = [
-        [span(time), *(_waiting(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
+        [format_duration(time), *(_waiting(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
     ]
     most = [(label, int(outcome.samples.pending.max(initial=0))) for label, outcome in outcomes]
     said = gettext(", ").join(

@@ -9,8 +9,8 @@ import numpy as np
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.maps import nodes
+from kschedweb.web.durations import format_duration
 from kschedweb.web.nodemap.nodemap import MapSide, NodeMap, Now, Show
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _side(shown: MappedRun, show: Show, time: float) -> MapSide:
         show,
         values,
         nodes.pods(outcome, at)[0],
-        gettext("After %(time)s") % {"time": span(time)},
+        gettext("After %(time)s") % {"time": format_duration(time)},
     )
     return MapSide(
         label=shown.label,

@@ -17,7 +17,6 @@ from kschedweb.playground.runs import (
     measures,
     selectors,
 )
-from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.comparisons import (
     chance,
     comparing,
@@ -35,6 +34,7 @@ from kschedweb.playground.runs.podtable import MoveList, PodList
 from kschedweb.playground.runs.reports import (
     provenance,
 )
+from kschedweb.web.durations import format_duration, format_range
 from kschedweb.web.errors import Conflict
 
 if TYPE_CHECKING:
@@ -291,10 +291,8 @@ def _facts(
     revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
 ) -> list[tuple[str, str]]:
     document, seeds = revision.document, _seeds(runs)
-    ends = [run.virtual_seconds for run in runs if run.virtual_seconds is not None]
-    said = (
-        f"{span(min(ends))} to {span(max(ends))}" if ends and min(ends) != max(ends) else span(max(ends, default=None))
-    )
+    ends = sorted(run.virtual_seconds for run in runs if run.virtual_seconds is not None)
+    simulated = format_range(format_duration(ends[0]), format_duration(ends[-1])) if ends else "–"
     return [
         ("Scenario", f"{revision.scenario.name}, revision {revision.number}"),
         ("Question", str(document.get("description") or "").strip() or "–"),
@@ -303,7 +301,7 @@ def _facts(
         ("Seeds" if len(seeds) > 1 else "Seed", f"{', '.join(map(str, seeds))}; {provenance.randomness(document)}"),
         ("Pods", provenance.placing(document)),
         ("Real use", provenance.use(document)),
-        ("Time simulated", said),
+        ("Time simulated", simulated),
         ("Engine", _made_by(runs)),
         ("Feature gates", gates),
         ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),

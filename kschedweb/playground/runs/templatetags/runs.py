@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from django import template
 from django.urls import reverse
 
-from kschedweb.playground.runs import clock
 from kschedweb.playground.runs.models import Run
 
 register = template.Library()
-register.filter("span", clock.span)
 
 
 @register.filter

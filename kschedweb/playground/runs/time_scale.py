@@ -1,0 +1,29 @@
+"""The unit of an axis of virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext
+
+
+@dataclass(frozen=True)
+class TimeScale:
+    """An axis of time: ``seconds`` in one ``unit``."""
+
+    seconds: float
+    unit: str
+
+    @classmethod
+    def of(cls, end: float) -> TimeScale:
+        """The scale in which ``end`` seconds is an easily readable number."""
+        if end <= 1.0:
+            return cls(0.001, gettext("milliseconds"))
+        if end <= 600:
+            return cls(1.0, gettext("seconds"))
+        if end <= 5 * 3600:
+            return cls(60.0, gettext("minutes"))
+        return cls(3600.0, gettext("hours")) if end <= 10 * 86400 else cls(86400.0, gettext("days"))
+
+    def axis(self) -> dict[str, object]:
+        return {"title": {"text": gettext("time in the simulation (%(unit)s)") % {"unit": self.unit}}}
