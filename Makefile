@@ -4,6 +4,7 @@
 # make schema   refresh docs/openapi.yaml            make format  rewrite sources as the checks want
 # make client   a Python client of the REST API      make screenshots  refresh the pictures of docs
 # make messages bring the catalogues of languages up to date with the sources
+# make settings refresh docs/settings.md and the README's table of settings
 # make lock     refresh requirements*.lock           make deploy   refresh what deploy/ has from code and chart
 # make doctor   what is wrong with the site, if any   make clean   remove what was built (not the data)
 
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 # Many processes are started by tests: each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all nightly check bench growth messages schema client lock deploy doctor screenshots format frontend static clean
+.PHONY: help install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -32,7 +33,7 @@ WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOG
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -8
+	@sed -n 's/^# //p' Makefile | head -9
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -107,6 +108,9 @@ growth: install static
 
 messages: $(DEV_STAMP)
 	$(BIN)/python -m kschedweb.catalogues refresh
+
+settings: $(DEV_STAMP)
+	$(BIN)/python -m tests.support.settings_table
 
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml

@@ -21,7 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from kschedweb import server
-from kschedweb.web import env
+from kschedweb.web import env, variables
 
 if TYPE_CHECKING:
     import socket
@@ -45,16 +45,16 @@ def main() -> None:
         # Both end it in the same orderly way, also where a shell started it with SIGINT ignored.
         signal.signal(number, signal.default_int_handler)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
-    os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "WARNING")
+    os.environ.setdefault(variables.LOG_LEVEL.name, "WARNING")
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
         host, port = server.address()
         listener = server.listen(host, port)
-        folder = Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data")
+        folder = Path(variables.DATA_DIR.read() or ROOT / ".data")
         with usable(folder):
             claim_folder(folder)
             make_secrets(folder)
         site = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        sandbox = make_sandbox(folder, site) if env.boolean("KSCHEDWEB_SANDBOX", True) else None
+        sandbox = make_sandbox(folder, site) if variables.SANDBOX.read() else None
         with usable(folder):
             prepare()
             if sandbox is not None:
@@ -117,14 +117,14 @@ def claim_folder(folder: Path) -> None:
 
 def make_secrets(folder: Path) -> None:
     """Keep an installation's own secrets in ``folder``, readable by its owner only, where the environment has none."""
-    for name, size in (
-        ("KSCHEDWEB_SECRET_KEY", 50),
-        ("KSCHEDWEB_ENCRYPTION_KEYS", 32),
-        ("KSCHEDWEB_SANDBOX_TOKEN", 32),
+    for variable, size in (
+        (variables.SECRET_KEY, 50),
+        (variables.ENCRYPTION_KEYS, 32),
+        (variables.SANDBOX_TOKEN, 32),
     ):
-        if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+        if variable.is_set():
             continue
-        path = folder / name.removeprefix("KSCHEDWEB_").lower()
+        path = folder / variable.name.removeprefix("KSCHEDWEB_").lower()
         if not path.exists():
             value = base64.urlsafe_b64encode(secrets.token_bytes(size)).decode()
             # Whole or not at all: half a secret would be taken for one at the next start.
@@ -132,16 +132,16 @@ def make_secrets(folder: Path) -> None:
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
                 file.write(value)
             unfinished.rename(path)
-        os.environ[f"{name}_FILE"] = str(path)
+        os.environ[f"{variable.name}_FILE"] = str(path)
 
 
 def make_sandbox(folder: Path, site: str) -> SandboxHost:
     """The sandbox, which will answer where the environment says."""
     from kschedweb.sandbox.running import host
 
-    token, recorded = env.secret("KSCHEDWEB_SANDBOX_TOKEN"), recorded_use(env.text("KSCHEDWEB_SANDBOX_USE"))
+    token, recorded = variables.SANDBOX_TOKEN.read(), recorded_use(variables.SANDBOX_USE.read())
     made = host.SandboxHost(folder, lambda port: server.listen("127.0.0.1", port), token, site, recorded)
-    os.environ["KSCHEDWEB_SANDBOX_SERVER"] = made.address
+    os.environ[variables.SANDBOX_SERVER.name] = made.address
     host.install(made)
     return made
 

@@ -15,7 +15,7 @@ import uvicorn
 from django.core.exceptions import ImproperlyConfigured
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kschedweb.web import env
+from kschedweb.web import env, variables
 
 HEAD_WITHIN = 10.0  # seconds from a connection's or a head's first sign to the end of the head
 READ_WITHIN = 60.0  # seconds in which a client must take something of its answer
@@ -34,7 +34,7 @@ def main() -> None:
 
 def address() -> tuple[str, int]:
     """Where to listen, by the environment."""
-    return env.text("KSCHEDWEB_HOST") or "127.0.0.1", env.integer("KSCHEDWEB_PORT", 8000, 1, 65535)
+    return variables.HOST.read(), variables.PORT.read()
 
 
 def listen(host: str, port: int) -> socket.socket:

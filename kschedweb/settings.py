@@ -1,4 +1,4 @@
-"""Django settings, read from the environment; README.md has the table of every variable.
+"""Django settings, read from the environment; web/variables.py declares every variable.
 
 Two shapes, chosen by ``DATABASE_URL`` and ``REDIS_URL`` alone: embedded (SQLite, a worker inside the web
 process) and scaled out (PostgreSQL, Redis, one process a role).
@@ -17,42 +17,42 @@ from django.utils.translation import gettext_lazy
 
 from kschedweb import __version__
 from kschedweb.accounts.signin import configuration
-from kschedweb.web import env, logs
+from kschedweb.web import logs, variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env.text("KSCHEDWEB_DATA_DIR") or BASE_DIR / ".data").resolve()
+DATA_DIR = Path(variables.DATA_DIR.read() or BASE_DIR / ".data").resolve()
 
-DEBUG = env.boolean("KSCHEDWEB_DEBUG", False)
-HTTPS = env.boolean("KSCHEDWEB_HTTPS", False)
+DEBUG = variables.DEBUG.read()
+HTTPS = variables.HTTPS.read()
 # One proxy of the operator's own stands before the server and sets X-Forwarded-For and -Proto.
-BEHIND_PROXY = env.boolean("KSCHEDWEB_BEHIND_PROXY", False)
-SECRET_KEY = env.secret("KSCHEDWEB_SECRET_KEY")
+BEHIND_PROXY = variables.BEHIND_PROXY.read()
+SECRET_KEY = variables.SECRET_KEY.read()
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "KSCHEDWEB_SECRET_KEY is not set: `make run` makes one, a deployment must bring its own."
     )
 # The first key encrypts, all of them decrypt: see clusters/credentials.py.
-ENCRYPTION_KEYS = env.words("KSCHEDWEB_ENCRYPTION_KEYS")
+ENCRYPTION_KEYS = variables.ENCRYPTION_KEYS.read_list()
 if any(len(key) < 32 for key in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("KSCHEDWEB_ENCRYPTION_KEYS holds a key of fewer than 32 characters.")
-ALLOWED_HOSTS = env.words("KSCHEDWEB_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = env.words("KSCHEDWEB_TRUSTED_ORIGINS")
+ALLOWED_HOSTS = variables.ALLOWED_HOSTS.read_list()
+CSRF_TRUSTED_ORIGINS = variables.TRUSTED_ORIGINS.read_list()
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
-CLUSTER_ALLOWLIST = env.words("KSCHEDWEB_CLUSTER_ALLOWLIST")
-CLUSTER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_CLUSTER_ALLOW_INSECURE", False)
+CLUSTER_ALLOWLIST = variables.CLUSTER_ALLOWLIST.read_list()
+CLUSTER_ALLOW_INSECURE = variables.CLUSTER_ALLOW_INSECURE.read()
 # Streams of live schedulers that one person may have open at once, in each web process.
-STREAMS_PER_PERSON = env.integer("KSCHEDWEB_STREAMS_PER_PERSON", 20, 1, 10_000)
+STREAMS_PER_PERSON = variables.STREAMS_PER_PERSON.read()
 # The same for extenders, which live schedulers ask.
-EXTENDER_ALLOWLIST = env.words("KSCHEDWEB_EXTENDER_ALLOWLIST")
-EXTENDER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_EXTENDER_ALLOW_INSECURE", False)
+EXTENDER_ALLOWLIST = variables.EXTENDER_ALLOWLIST.read_list()
+EXTENDER_ALLOW_INSECURE = variables.EXTENDER_ALLOW_INSECURE.read()
 # The same for git repositories that policies come from; folders of the server are named one by one.
-REPOSITORY_ALLOWLIST = env.words("KSCHEDWEB_REPOSITORY_ALLOWLIST")
-REPOSITORY_ALLOW_INSECURE = env.boolean("KSCHEDWEB_REPOSITORY_ALLOW_INSECURE", False)
-REPOSITORY_FOLDERS = env.words("KSCHEDWEB_REPOSITORY_FOLDERS")
+REPOSITORY_ALLOWLIST = variables.REPOSITORY_ALLOWLIST.read_list()
+REPOSITORY_ALLOW_INSECURE = variables.REPOSITORY_ALLOW_INSECURE.read()
+REPOSITORY_FOLDERS = variables.REPOSITORY_FOLDERS.read_list()
 # Where the sandbox of `make run` answers, and what opens it: runner.py sets both.
-SANDBOX_SERVER = env.text("KSCHEDWEB_SANDBOX_SERVER")
-SANDBOX_TOKEN = env.secret("KSCHEDWEB_SANDBOX_TOKEN")
-UPLOAD_LIMIT = env.integer("KSCHEDWEB_UPLOAD_LIMIT_MIB", 64, 1, 1024) * 1024 * 1024
+SANDBOX_SERVER = variables.SANDBOX_SERVER.read()
+SANDBOX_TOKEN = variables.SANDBOX_TOKEN.read()
+UPLOAD_LIMIT = variables.UPLOAD_LIMIT_MIB.read() * 1024 * 1024
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -161,8 +161,8 @@ TEMPLATES = [
 ]
 
 # Connections that one process has to PostgreSQL at most: docs/operations.md has the sum over all processes.
-DATABASE_POOL = env.integer("KSCHEDWEB_DATABASE_POOL", 12, 8, 200)
-DATABASE_URL = env.secret("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'kschedweb.sqlite3'}"
+DATABASE_POOL = variables.DATABASE_POOL.read()
+DATABASE_URL = variables.DATABASE_URL.read() or f"sqlite:///{DATA_DIR / 'kschedweb.sqlite3'}"
 if not DATABASE_URL.startswith(("postgres://", "postgresql://", "sqlite:///")):
     raise ImproperlyConfigured("DATABASE_URL must be like postgres://user:password@host/name or sqlite:////path.")
 try:
@@ -194,7 +194,7 @@ HEAVY_THREADS = 2  # while one computes another one may wait for the database
 HEAVY_SECONDS = 15  # for which a page may compute
 REQUEST_THREADS = DATABASE_POOL - HEAVY_THREADS - 4
 
-REDIS_URL = env.secret("REDIS_URL")
+REDIS_URL = variables.REDIS_URL.read()
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis:// or rediss://.")
 CACHES = {
@@ -217,11 +217,11 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0}
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a live scheduler goes on without its broker, however long that is away
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else {"polling_interval": 0.1}
 # Of one person: jobs that run at the same time, and jobs that wait. See jobs/turns.py.
-JOBS_RUNNING = env.integer("KSCHEDWEB_JOBS_RUNNING", 4, 1, 1000)
-JOBS_WAITING = env.integer("KSCHEDWEB_JOBS_WAITING", 200, 1, 100_000)
+JOBS_RUNNING = variables.JOBS_RUNNING.read()
+JOBS_WAITING = variables.JOBS_WAITING.read()
 # Of one job, in its process: see jobs/processes.py. What works outside of one has Celery's limits.
-JOB_MEMORY_MIB = env.integer("KSCHEDWEB_JOB_MEMORY_MIB", 2048, 512, 1024 * 1024)
-JOB_SECONDS = env.integer("KSCHEDWEB_JOB_SECONDS", 1740, 1, 3000)
+JOB_MEMORY_MIB = variables.JOB_MEMORY_MIB.read()
+JOB_SECONDS = variables.JOB_SECONDS.read()
 JOB_PROCESSES = True
 CELERY_TASK_SOFT_TIME_LIMIT = JOB_SECONDS + 60
 CELERY_TASK_TIME_LIMIT = JOB_SECONDS + 120
@@ -269,19 +269,8 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # How many days rows are kept after they came to an end, 0: for ever. See retention.py.
-KEEP_DAYS = {
-    name: env.integer(f"KSCHEDWEB_KEEP_{name.upper()}_DAYS", days, 0, 36_500)
-    for name, days in {
-        "audit": 400,
-        "approvals": 400,
-        "deliveries": 30,
-        "jobs": 90,
-        "answers": 90,
-        "logins": 90,
-        "work": 0,
-    }.items()
-}
-KEEP_SNAPSHOTS = env.integer("KSCHEDWEB_KEEP_SNAPSHOTS", 5, 1, 1000)  # of each cluster, the newest
+KEEP_DAYS = {name: variable.read() for name, variable in variables.KEEP_DAYS.items()}
+KEEP_SNAPSHOTS = variables.KEEP_SNAPSHOTS.read()  # of each cluster, the newest
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
@@ -304,21 +293,21 @@ AXES_USERNAME_CALLABLE = "kschedweb.accounts.lockout.name_key"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a refused try neither writes nor prolongs anything
 AXES_DISABLE_ACCESS_LOG = True  # the audit trail has it
 # Wrong passwords of one address within the same time, whatever names they were tried for.
-LOGIN_ADDRESS_LIMIT = env.integer("KSCHEDWEB_LOGIN_ADDRESS_LIMIT", 50, 5, 1_000_000)
+LOGIN_ADDRESS_LIMIT = variables.LOGIN_ADDRESS_LIMIT.read()
 PASSWORD_HASHERS = ["kschedweb.accounts.hashing.PBKDF2PasswordHasher"]
 
 # Who else says who somebody is, beside passwords: see docs/sign-in.md.
 IDENTITY_PROVIDERS = configuration.providers_read()
 # Seconds after which a provider is asked again about each of its sessions.
-OIDC_RECHECK_SECONDS = env.integer("KSCHEDWEB_OIDC_RECHECK_SECONDS", 300, 5, 86_400)
+OIDC_RECHECK_SECONDS = variables.OIDC_RECHECK_SECONDS.read()
 REMOTE_HEADER = configuration.header_read()
 # false: nobody logs in with a password but the one administrator who is named here.
-LOCAL_ACCOUNTS = env.boolean("KSCHEDWEB_LOCAL_ACCOUNTS", True)
-BREAK_GLASS = env.text("KSCHEDWEB_BREAK_GLASS")
+LOCAL_ACCOUNTS = variables.LOCAL_ACCOUNTS.read()
+BREAK_GLASS = variables.BREAK_GLASS.read()
 if not LOCAL_ACCOUNTS and not BREAK_GLASS:
     raise ImproperlyConfigured("KSCHEDWEB_BREAK_GLASS must name an administrator where KSCHEDWEB_LOCAL_ACCOUNTS=false.")
 # Roles in which whoever logs in with a password needs a second factor.
-SECOND_FACTOR_ROLES = configuration.roles_read(env.words("KSCHEDWEB_SECOND_FACTOR_ROLES"))
+SECOND_FACTOR_ROLES = configuration.roles_read(variables.SECOND_FACTOR_ROLES.read_list())
 ACCOUNT_ADAPTER = "kschedweb.accounts.signin.adapter.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
@@ -341,32 +330,32 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True  # an admin made the account
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = True  # factors/answers.py looks at the whole origin
 
 # Where people open the site, for links in messages; none: links are paths.
-SITE_URL = env.text("KSCHEDWEB_URL").strip().rstrip("/")
+SITE_URL = variables.URL.read().strip().rstrip("/")
 if SITE_URL and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", SITE_URL):
     raise ImproperlyConfigured("KSCHEDWEB_URL must be like https://kschedweb.example.com.")
 
 # Where mail goes out, for passwords that people forgot; none: admins reset them.
-EMAIL_URL = env.secret("KSCHEDWEB_EMAIL_URL")
+EMAIL_URL = variables.EMAIL_URL.read()
 if EMAIL_URL:
     try:
         vars().update(environ.Env.email_url_config(EMAIL_URL))
     except (ValueError, KeyError, environ.ImproperlyConfigured):
         raise ImproperlyConfigured("KSCHEDWEB_EMAIL_URL must be like smtp+tls://user:password@host:587.") from None
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.text("KSCHEDWEB_EMAIL_FROM", "kschedweb@localhost")
+DEFAULT_FROM_EMAIL = variables.EMAIL_FROM.read()
 PASSWORD_RESET_TIMEOUT = 3600
 
 # Audit entries are also written here as JSON lines: "stdout", the path of a file, or nowhere.
-AUDIT_LOG = env.text("KSCHEDWEB_AUDIT_LOG")
+AUDIT_LOG = variables.AUDIT_LOG.read()
 if AUDIT_LOG not in ("", "stdout") and not Path(AUDIT_LOG).absolute().parent.is_dir():
     raise ImproperlyConfigured("KSCHEDWEB_AUDIT_LOG must be stdout, or a file in a folder that exists.")
 
 # How long the lease of every live scheduler lasts, whatever its policy says; it is renewed within two thirds of that.
 # 0: as long as the policy says.
-LEASE_SECONDS = env.integer("KSCHEDWEB_LEASE_SECONDS", 0, 3, 600)
+LEASE_SECONDS = variables.LEASE_SECONDS.read()
 # Where the process that hosts live schedulers serves its metrics; 0: nowhere but on the site itself.
-METRICS_PORT = env.integer("KSCHEDWEB_METRICS_PORT", 0, 0, 65535)
-METRICS_HOST = env.text("KSCHEDWEB_METRICS_HOST", "127.0.0.1")
+METRICS_PORT = variables.METRICS_PORT.read()
+METRICS_HOST = variables.METRICS_HOST.read()
 
 FILTERS_EMPTY_CHOICE_LABEL = gettext_lazy("All")
 
@@ -388,7 +377,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "kschedweb.web.rest.problem_details",
     "DEFAULT_THROTTLE_CLASSES": ["kschedweb.accounts.authentication.CallerThrottle"],
     "DEFAULT_THROTTLE_RATES": {
-        "caller": f"{env.integer('KSCHEDWEB_API_RATE', 1200, 1, 1_000_000)}/min",
+        "caller": f"{variables.API_RATE.read()}/min",
         "stranger": "60/min",
     },
 }
@@ -457,10 +446,10 @@ SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 # How long a session lasts, and how long without activity (0: as long as it lasts): see accounts/sessions.py.
-SESSION_HOURS = env.integer("KSCHEDWEB_SESSION_HOURS", 14 * 24, 1, 366 * 24)
-SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_SESSION_IDLE_MINUTES", 0, 0, 366 * 24 * 60)
-ADMIN_SESSION_HOURS = env.integer("KSCHEDWEB_ADMIN_SESSION_HOURS", 12, 1, 366 * 24)
-ADMIN_SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_ADMIN_SESSION_IDLE_MINUTES", 60, 0, 366 * 24 * 60)
+SESSION_HOURS = variables.SESSION_HOURS.read()
+SESSION_IDLE_MINUTES = variables.SESSION_IDLE_MINUTES.read()
+ADMIN_SESSION_HOURS = variables.ADMIN_SESSION_HOURS.read()
+ADMIN_SESSION_IDLE_MINUTES = variables.ADMIN_SESSION_IDLE_MINUTES.read()
 SESSION_COOKIE_AGE = max(SESSION_HOURS, ADMIN_SESSION_HOURS) * 3600
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -471,7 +460,7 @@ CSRF_FAILURE_VIEW = "kschedweb.web.problems.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
 
-LOGGING = logs.configuration(json_lines=not DEBUG, level=env.text("KSCHEDWEB_LOG_LEVEL", "INFO").upper())
+LOGGING = logs.configuration(json_lines=not DEBUG, level=variables.LOG_LEVEL.read().upper())
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # accounts/addresses.py binds the one that counts
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO

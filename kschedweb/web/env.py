@@ -1,6 +1,7 @@
-"""Typed readers of environment variables; an invalid value stops the start and names the variable.
+"""Variables of the environment by type; an invalid value stops the start and names the variable.
 
-For a secret, ``NAME_FILE`` can be set instead of ``NAME``: the file's content is the value.
+For a secret or a list, ``NAME_FILE`` can be set instead of ``NAME``: the file's content is the value. An empty value
+counts as unset.
 
 ``environ.FileAwareEnv`` (0.14) is not suitable: it reads ``HTTPS=maybe`` as false, the password ``$ecret`` as the name
 of another variable, and a file with its last line end; it accepts both variables at once, and its errors quote the
@@ -13,55 +14,95 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 
 
-def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default)
+@dataclass(frozen=True)
+class Variable:
+    """A variable, and the words by which docs/settings.md tells of it; ``unset`` says what holds without a value."""
+
+    name: str
+    meaning: str
+    _: KW_ONLY
+    unset: str = ""
+    takes_file: ClassVar[bool] = False
 
 
-def secret(name: str, default: str = "") -> str:
-    """The value of ``name``, or the content of the file that ``name_FILE`` points to."""
-    path = os.environ.get(f"{name}_FILE")
-    if not path:
-        return text(name, default)
-    if os.environ.get(name):
-        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: set one of them.")
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ImproperlyConfigured(f"{name}_FILE cannot be read: {error.strerror}.") from None
+@dataclass(frozen=True)
+class Text(Variable):
+    _: KW_ONLY
+    default: str = ""
+
+    def read(self) -> str:
+        return os.environ.get(self.name) or self.default
 
 
-def boolean(name: str, default: bool) -> bool:
-    value = text(name).strip().lower()
-    if not value:
-        return default
-    if value in {"1", "true", "yes", "on"}:
-        return True
-    if value in {"0", "false", "no", "off"}:
-        return False
-    raise ImproperlyConfigured(f"{name} must be true or false.")
+@dataclass(frozen=True)
+class Secret(Text):
+    takes_file: ClassVar[bool] = True
+
+    def read(self) -> str:
+        """Return the value, or the content of the file that ``NAME_FILE`` points to."""
+        path = os.environ.get(f"{self.name}_FILE")
+        if not path:
+            return super().read()
+        if os.environ.get(self.name):
+            raise ImproperlyConfigured(f"{self.name} and {self.name}_FILE are both set: set one of them.")
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{self.name}_FILE cannot be read: {error.strerror}.") from None
+
+    def is_set(self) -> bool:
+        return bool(os.environ.get(self.name) or os.environ.get(f"{self.name}_FILE"))
 
 
-def integer(name: str, default: int, least: int, most: int) -> int:
-    value = text(name).strip()
-    if not value:
-        return default
-    try:
-        number = int(value)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a whole number.") from None
-    if not least <= number <= most:
-        raise ImproperlyConfigured(f"{name} must be between {least} and {most}.")
-    return number
-
-
-def words(name: str, default: str = "") -> list[str]:
+@dataclass(frozen=True)
+class Words(Secret):
     """A comma-separated list."""
-    return [word.strip() for word in secret(name, default).split(",") if word.strip()]
+
+    def read_list(self) -> list[str]:
+        return [word.strip() for word in self.read().split(",") if word.strip()]
+
+
+@dataclass(frozen=True)
+class Boolean(Variable):
+    _: KW_ONLY
+    default: bool = False
+
+    def read(self) -> bool:
+        value = os.environ.get(self.name, "").strip().lower()
+        if not value:
+            return self.default
+        if value in {"1", "true", "yes", "on"}:
+            return True
+        if value in {"0", "false", "no", "off"}:
+            return False
+        raise ImproperlyConfigured(f"{self.name} must be true or false.")
+
+
+@dataclass(frozen=True)
+class Integer(Variable):
+    _: KW_ONLY
+    default: int
+    least: int
+    most: int
+
+    def read(self) -> int:
+        value = os.environ.get(self.name, "").strip()
+        if not value:
+            return self.default
+        try:
+            number = int(value)
+        except ValueError:
+            raise ImproperlyConfigured(f"{self.name} must be a whole number.") from None
+        if not self.least <= number <= self.most:
+            raise ImproperlyConfigured(f"{self.name} must be between {self.least} and {self.most}.")
+        return number
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Settings: the README's table and the code agree, and a wrong value is one line that names it."""
+"""Settings: documents and code agree, and a wrong value is one line that names it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from kschedweb.web import variables
+from kschedweb.web.env import Variable
 from tests.conftest import ROOT
+from tests.support import settings_table
 from tests.support.processes import free_port
-
-READ = re.compile(r"""\benv\.(text|secret|words|boolean|integer)\(\s*["'](\w+)["']""")
-BUILD = re.compile(r'os\.environ\.(get)\("(\w+)"')
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -29,17 +29,21 @@ def start(*command: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=60)
 
 
-def test_readme_documents_exactly_the_variables_that_the_code_reads() -> None:
-    read = {
-        name: reader
-        for path in (ROOT / "kschedweb").rglob("*.py")
-        for reader, name in READ.findall(path.read_text(encoding="utf-8"))
-    }
-    read |= {name: reader for reader, name in BUILD.findall((ROOT / "kschedweb" / "build.py").read_text())}
-    rows = re.findall(r"^\| `(\w+)`( ▪)? \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(read) == sorted(name for name, _ in rows)
-    from_files = {name for name, reader in read.items() if reader in ("secret", "words")}
-    assert from_files == {name for name, mark in rows if mark}
+def test_documents_have_the_settings_as_they_are_declared() -> None:
+    assert settings_table.DOCUMENT.read_text(encoding="utf-8") == settings_table.write_document(), "run make settings"
+    readme = settings_table.README.read_text(encoding="utf-8")
+    assert readme == settings_table.write_readme(), "run make settings"
+    assert re.findall(r"^\| `(\w+)`", readme, re.MULTILINE) == [variable.name for variable in variables.FIRST]
+
+
+def test_every_setting_is_read_where_it_is_declared_or_by_the_build() -> None:
+    declared = {variable.name: key for key, variable in vars(variables).items() if isinstance(variable, Variable)}
+    declared |= dict.fromkeys((variable.name for variable in variables.KEEP_DAYS.values()), "KEEP_DAYS")
+    assert sorted(declared) == sorted(each.name for chapter in variables.CHAPTERS.values() for each in chapter)
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "kschedweb").rglob("*.py"))
+    read = set(re.findall(r"\bvariables\.([A-Z_]+)\b", source))
+    build = set(re.findall(r'os\.environ\.get\("(\w+)"', (ROOT / "kschedweb" / "build.py").read_text()))
+    assert {name for name, key in declared.items() if key not in read} == build
 
 
 WRONG = [

@@ -15,14 +15,14 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, grant_of, role_read, rules_read
-from kschedweb.web import env
+from kschedweb.web import variables
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
 HEADER = "header"  # what people who came by the proxy's header have as their provider
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-SCOPES = ("openid", "profile", "email")
-VARIABLE = "KSCHEDWEB_IDENTITY_PROVIDERS"
+SCOPES = tuple(variables.OIDC_SCOPES.default.split(","))
+VARIABLE = variables.IDENTITY_PROVIDERS.name
 
 
 @dataclass(frozen=True)
@@ -61,30 +61,30 @@ def providers_read() -> dict[str, Provider]:
 
 
 def _of_environment() -> list[Provider]:
-    issuer = env.text("KSCHEDWEB_OIDC_ISSUER")
+    issuer = variables.OIDC_ISSUER.read()
     if not issuer:
         return []
     try:
-        grants = env.words("KSCHEDWEB_OIDC_GRANTS")
-        otherwise = env.text("KSCHEDWEB_OIDC_OTHERWISE") or REFUSED
-        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), otherwise, grants)
+        grants = variables.OIDC_GRANTS.read_list()
+        otherwise = variables.OIDC_OTHERWISE.read()
+        rules = rules_read(variables.OIDC_ROLES.read_list(), otherwise, grants)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     provider = Provider(
         id="oidc",
-        label=env.text("KSCHEDWEB_OIDC_LABEL") or "single sign-on",
+        label=variables.OIDC_LABEL.read(),
         issuer=issuer,
-        client_id=env.text("KSCHEDWEB_OIDC_CLIENT_ID"),
-        client_secret=env.secret("KSCHEDWEB_OIDC_CLIENT_SECRET"),
-        scopes=tuple(env.words("KSCHEDWEB_OIDC_SCOPES")) or SCOPES,
-        groups_claim=env.text("KSCHEDWEB_OIDC_GROUPS_CLAIM") or "groups",
+        client_id=variables.OIDC_CLIENT_ID.read(),
+        client_secret=variables.OIDC_CLIENT_SECRET.read(),
+        scopes=tuple(variables.OIDC_SCOPES.read_list()),
+        groups_claim=variables.OIDC_GROUPS_CLAIM.read(),
         rules=rules,
     )
     return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
 
 
 def _of_file() -> list[Provider]:
-    path = env.text("KSCHEDWEB_IDENTITY_PROVIDERS")
+    path = variables.IDENTITY_PROVIDERS.read()
     if not path:
         return []
     try:
@@ -174,9 +174,9 @@ def _checked(provider: Provider, where: str) -> Provider:
 
 def header_read() -> Header | None:
     """The header of a proxy that says who asks; ``None``: none counts. Raises ImproperlyConfigured."""
-    name = env.text("KSCHEDWEB_REMOTE_USER_HEADER")
-    groups_name = env.text("KSCHEDWEB_REMOTE_GROUPS_HEADER")
-    proxies = env.words("KSCHEDWEB_REMOTE_USER_PROXIES")
+    name = variables.REMOTE_USER_HEADER.read()
+    groups_name = variables.REMOTE_GROUPS_HEADER.read()
+    proxies = variables.REMOTE_USER_PROXIES.read_list()
     if not name:
         return None
     for variable, given in (("USER", name), ("GROUPS", groups_name)):
@@ -191,9 +191,9 @@ def header_read() -> Header | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_USER_PROXIES: {error}.") from None
     try:
-        grants = env.words("KSCHEDWEB_REMOTE_GRANTS")
-        otherwise = env.text("KSCHEDWEB_REMOTE_OTHERWISE") or REFUSED
-        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), otherwise, grants)
+        grants = variables.REMOTE_GRANTS.read_list()
+        otherwise = variables.REMOTE_OTHERWISE.read()
+        rules = rules_read(variables.REMOTE_ROLES.read_list(), otherwise, grants)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     return Header(name, groups_name, networks, rules)

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from kschedweb.accounts import services
 from kschedweb.accounts.models import User
 from kschedweb.accounts.roles import Role
-from kschedweb.web import env
+from kschedweb.web import variables
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             user.refresh_from_db()
             self._print(username, services.user_reset_password(actor=None, user=user))
             return
-        given = env.secret("KSCHEDWEB_ADMIN_PASSWORD")
+        given = variables.ADMIN_PASSWORD.read()
         try:
             made, password = services.admin_ensure(username=username, password=given)
         except ValidationError as error:
