@@ -18,6 +18,7 @@ from kschedweb.watermarks.models import WatermarkSource
 from kschedweb.watermarks.presets import PRESETS
 from tests.conftest import ROOT
 from tests.support import screenshots
+from tests.support.documents import DOCS, anchors, links, list_documents
 
 
 def test_rbac_file_allows_exactly_what_is_read() -> None:
@@ -74,12 +75,22 @@ def test_every_finding_of_the_linter_is_in_the_documents() -> None:
     assert [code for code in sorted(codes) if f"`{code}`" not in page] == []
 
 
-def test_relative_links_lead_somewhere() -> None:
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    assert len(pages) > 15
-    for page in pages:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_links_lead_to_a_file_and_a_heading() -> None:
+    documents = list_documents()
+    assert len(documents) > 15
+    for document in documents:
+        for target, anchor in links(document):
+            assert target.exists(), f"{document.name} links to {target}"
+            assert not anchor or anchor in anchors(target), f"{document.name} links to {target.name}#{anchor}"
+
+
+def test_readme_fits_a_screen() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_every_document_is_in_the_index() -> None:
+    index = {target for target, _ in links(DOCS / "README.md")}
+    assert sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md" and path not in index) == []
 
 
 COUNTED = re.compile(r"(\d[\d,]*) (nodes|pods|are pending)|(\w+) zones")
