@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytest_plugins = [
-    f"tests.support.{name}"
-    for name in ("controlplane", "browser", "folders", "helm", "keycloak", "kubectl", "place", "sandbox")
+    *(f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "place", "sandbox")),
+    *(f"tests.originals.{name}" for name in ("charts", "keycloak", "kubectl")),
 ]
 
 # How long an example takes says nothing about the code on a busy machine.
@@ -213,15 +213,6 @@ def api_as(db: None) -> Callable[[str], APIClient]:
         return client
 
     return make
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of recorded data: conformance/, data/ (``KSCHEDWEB_SHARED``, else beside the checkout)."""
-    folder = Path(os.environ.get("KSCHEDWEB_SHARED") or ROOT.parent / "shared")
-    if not folder.is_dir():
-        missing("set KSCHEDWEB_SHARED to the folder of recorded data")
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,8 +84,8 @@ def test_preemption(oracle: Oracle, compare: Callable[..., None], long: bool) ->
 
 
 @nightly
-def test_recorded_cluster(shared: Path, oracle: Oracle, compare: Callable[..., None]) -> None:
-    objects, pending = openb.nodes(shared), openb.pods(shared, 1000)
+def test_recorded_cluster(oracle: Oracle, compare: Callable[..., None]) -> None:
+    objects, pending = openb.nodes(), openb.pods(1000)
     config = {key: value for key, value in workloads.CONFIG.items() if key != "percentageOfNodesToScore"}
     scenario = json.dumps({"name": "openb", "config": config, "objects": objects, "pending": pending})
     compare("recorded cluster, 1,523 nodes, sampled by both", ours(scenario), oracle("bench", scenario))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +21,9 @@ DECISION, LIST = 1000, 600  # milliseconds, several times what a machine with ti
 
 
 @pytest.fixture(scope="module")
-def recorded(shared: Path, wire: Wire) -> list[str]:
+def recorded(wire: Wire) -> list[str]:
     """Cluster `openb` with 1,523 nodes and 5,000 pods, 4,000 of them tried by the engine; keys of pending pods."""
-    nodes, pods = openb.nodes(shared), openb.pods(shared, 5000)
+    nodes, pods = openb.nodes(), openb.pods(5000)
     snapshot = Snapshot.from_objects([*nodes, *pods])
     configuration = load(
         {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -10,7 +10,6 @@ import csv
 import json
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +17,7 @@ import yaml
 
 from kschedweb.engine.simulation import PodArrives
 from tests.conformance.test_whatif_live import PACKING, openb
+from tests.data import DATA
 from tests.support.browser import window
 from tests.support.site import PASSWORD, Site, made_run
 from tests.support.tour import Visitor
@@ -46,10 +46,10 @@ def visitor(browser: Browser, site: Site) -> Iterator[Visitor]:
 
 
 def test_a_recorded_cluster_is_compared_in_chromium_and_placed_as_the_real_scheduler_does(
-    site: Site, visitor: Visitor, shared: Path, oracle: Callable[[str, str], Any], report: Callable[..., None]
+    site: Site, visitor: Visitor, oracle: Callable[[str, str], Any], report: Callable[..., None]
 ) -> None:
     make_policy(site)
-    make_scenario(visitor, shared)
+    make_scenario(visitor)
     seconds = compare(visitor)
     report(f"Run pressed: {NODES:,} nodes, {PODS:,} pods, two policies", [seconds * 1000], LIMIT, "in Chromium")
     page = visitor.page
@@ -58,7 +58,7 @@ def test_a_recorded_cluster_is_compared_in_chromium_and_placed_as_the_real_sched
     assert list(runs) == ["default@1", "packing@1"]
     assert f"of {PODS:,} pods" in page.locator("h1").inner_text()
 
-    objects = openb(shared)
+    objects = openb()
     pending = [event.pod for event in objects.events if isinstance(event, PodArrives)][:COMPARED]
     for label, run in runs.items():
         config = {**document(site, label), "parallelism": 1}
@@ -74,14 +74,14 @@ def make_policy(site: Site) -> None:
     site.ask("POST", "policies/", {"name": "packing", "document": json.dumps(PACKING)})
 
 
-def make_scenario(visitor: Visitor, shared: Path) -> None:
+def make_scenario(visitor: Visitor) -> None:
     """The nodes and pods of the recording, uploaded; the pods come in their order, and stay."""
     page = visitor.page
     page.goto("/scenarios/new/")
     visitor.do("Type `openb` into **Name**, choose `An empty cluster` for **Start from**.")
     visitor.do("Press **Create scenario**, then press **Files**.")
     for name, file in FILES.items():
-        page.locator("input[type=file]").set_input_files(shared / "data" / file)
+        page.locator("input[type=file]").set_input_files(DATA / file)
         visitor.do(f"Type `{name}` into **Name**, then press **Upload**: you see “{name} is kept”.")
     visitor.do("Press **Edit**.")
     visitor.do("Under **Changes**, choose `Add nodes` and press **Add**.")

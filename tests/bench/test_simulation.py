@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,11 @@ SIZES = {False: (1000, 20_000, 3_000, 50, 4), True: (5000, 100_000, 15_000, 250,
 LIMIT = 15 * 60 * 1000.0  # milliseconds: a person watches a day go by in less than that
 
 
-def test_a_day_of_a_large_cluster(shared: Path, long: bool, report: Callable[..., None]) -> None:
+def test_a_day_of_a_large_cluster(long: bool, report: Callable[..., None]) -> None:
     count, jobs, services, drained, failures = SIZES[long]
     configuration = load(CONFIG).configuration
     assert configuration is not None
-    events = workload.day(shared, count=count, jobs=jobs, services=services, drained=drained, failures=failures)
+    events = workload.day(count=count, jobs=jobs, services=services, drained=drained, failures=failures)
     simulation = Simulation(workload.nodes(count), configuration, events, Settings(cycle=0.002, sample=300.0))
     milliseconds = timed(lambda: simulation.run(workload.DAY))
     result = simulation.result

@@ -7,7 +7,6 @@ other things, or is not warm yet, changes both alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from kschedweb.engine.studies.play.rewind import Rewinds, knows
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 from tests.bench.conftest import worked
-from tests.conformance.make_goldens import DEFAULT, PACKING
+from tests.conformance.record import DEFAULT, PACKING
 from tests.conformance.test_whatif_live import DOCUMENT
 from tests.support import openb
 
@@ -57,22 +56,22 @@ def beside(placing: Placing, prepared: Prepared, configuration: Configuration) -
     return found[0], (before + worked(placing)) / 2, whole
 
 
-def test_months_of_waiting(shared: Path, report: Callable[..., None], long: bool) -> None:
+def test_months_of_waiting(report: Callable[..., None], long: bool) -> None:
     """149 days, in which 1,000 pods wait for room and are tried every five minutes; then decisions of the run.
 
     With --long also where pods leave, so that few wait.
     """
     for leave in (False, True) if long else (False,):
-        months(leave, shared, report)
+        months(leave, report)
 
 
-def months(leave: bool, shared: Path, report: Callable[..., None]) -> None:
+def months(leave: bool, report: Callable[..., None]) -> None:
     configuration = load(DEFAULT).configuration
     assert configuration is not None
     trace = {"file": "pods", "format": "openb", "leave": leave}
     document = {**DOCUMENT, "arrivals": [{"trace": trace}]}
-    prepared = prepare(read(document), [], openb.files(shared), seed=1, now=0.0)
-    placing = Placing(openb.nodes(shared), openb.pods(shared, PODS), configuration)
+    prepared = prepare(read(document), [], openb.files(), seed=1, now=0.0)
+    placing = Placing(openb.nodes(), openb.pods(PODS), configuration)
     outcome, plain, whole = beside(placing, prepared, configuration)
     ratio, tries = whole / plain, int(outcome.attempts.sum())
     remark = f"{tries:,} tries; {ratio:.2f} times as long as each pod's placing once ({plain:.0f} ms)"
@@ -93,16 +92,16 @@ def months(leave: bool, shared: Path, report: Callable[..., None]) -> None:
     assert np.median(further) <= first / 2
 
 
-def test_a_recorded_cluster(shared: Path, report: Callable[..., None], long: bool) -> None:
+def test_a_recorded_cluster(report: Callable[..., None], long: bool) -> None:
     """Under the default policy, with --long also under one that packs."""
     for name, config in (("default", DEFAULT), ("packing", PACKING))[: 2 if long else 1]:
-        recorded(name, config, shared, report)
+        recorded(name, config, report)
 
 
-def recorded(name: str, config: dict, shared: Path, report: Callable[..., None]) -> None:
+def recorded(name: str, config: dict, report: Callable[..., None]) -> None:
     configuration = load(config).configuration
     assert configuration is not None
-    nodes, pods = openb.nodes(shared), openb.pods(shared, PODS)
+    nodes, pods = openb.nodes(), openb.pods(PODS)
     events: list[Event] = [PodArrives(0.01 * place, raw) for place, raw in enumerate(pods)]
     prepared = Prepared(nodes, events, None, Settings())
     placing = Placing(nodes, pods, configuration)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.originals.kubectl import kwok
 from tests.support import seed
 from tests.support.browser import watch
-from tests.support.kubectl import kwok
 from tests.support.kubescheduler import kube_scheduler
 from tests.support.livesite import NAMESPACE
 from tests.support.processes import wait_until
@@ -27,8 +27,8 @@ from tests.support.site import PASSWORD, Site, made_run
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+    from tests.originals.kubectl import Kubectl
     from tests.support.controlplane import ControlPlane
-    from tests.support.kubectl import Kubectl
 
 NAME = "careful"
 WHY = "not while the release is frozen"

@@ -20,7 +20,7 @@ from kschedweb.accounts.signin import openid
 from kschedweb.accounts.signin.configuration import Provider
 from kschedweb.accounts.signin.identity_tokens import TokenError, identity_verified
 from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
-from tests.support.keycloak import CLIENT, SECRET, Keycloak
+from tests.originals.keycloak import CLIENT, SECRET, Keycloak
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,6 +1,6 @@
 """Autoscalers put to the real controller of Kubernetes 1.37 and to the engine.
 
-    HPA=$(tests/support/hpa/build) python -m tests.conformance.autoscaling [--seed N] [--count N] [KIND …]
+    HPA=$(tests/originals/build hpa) python -m tests.conformance.autoscaling [--seed N] [--count N] [KIND …]
 
 prints scenarios on which the two differ; ``--record`` alone writes the goldens anew.
 """
@@ -28,7 +28,7 @@ from tests.conformance.making.autoscalers import Behaviors, Crons, Looks, Orders
 
 Json = dict[str, Any]
 KINDS: dict[str, Any] = {"looks": Looks, "behaviors": Behaviors, "orders": Orders, "crons": Crons}
-GOLDEN = Path(__file__).parent / "goldens" / "autoscaling.jsonl.xz"
+GOLDEN = Path(__file__).parent / "recorded" / "autoscaling.jsonl.xz"
 KEPT, RECORDED = 30, 37  # scenarios of a kind among the goldens
 BEGIN = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 TIMEOUT = 300

@@ -1,7 +1,7 @@
 """What kube-scheduler itself answers to the scenarios of changes between releases, recorded from their oracles.
 
 python -m tests.conformance.changes FOLDER … takes a folder for each release, which has its oracle and is named after
-its version, and writes goldens/changes.jsonl.
+its version, and writes recorded/changes.jsonl.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kschedweb.engine.releases.changes.change import Change
 from tests.conformance.reference import engine_answer
 
 Json = dict[str, Any]
-GOLDENS = Path(__file__).with_name("goldens") / "changes.jsonl"
+GOLDENS = Path(__file__).with_name("recorded") / "changes.jsonl"
 
 
 def asked() -> list[tuple[Change, str]]:

@@ -16,7 +16,7 @@ from kschedweb.engine.scenario.reading import ScenarioError
 from tests.conformance.hunting import KEPT as KEPT_TODAY
 from tests.conformance.shrinking import shrink
 
-GOLDENS = Path(__file__).parent / "goldens"
+GOLDENS = Path(__file__).parent / "recorded"
 RECORDED, SEQUENCES = GOLDENS / "classic.jsonl.xz", GOLDENS / "classic-sequences.jsonl.xz"
 ORACLES = 48  # at once: each waits a second a scenario, and works for a fiftieth of that
 PART = 7  # scenarios a process

@@ -1,6 +1,6 @@
 """Whom kube-scheduler 1.13.0 would evict, and whom the classic engine would.
 
-    PREEMPT113=$(tests/support/preempt113/build) python -m tests.conformance.classic_evictions [--seed N] [--count N]
+    PREEMPT113=$(tests/originals/build preempt113) python -m tests.conformance.classic_evictions [--seed N] [--count N]
 
 prints each scenario on which the two differ, made as small as it can be. With ``--golden`` it writes the recorded
 answers instead.

@@ -46,7 +46,7 @@ def classic_reference(assets: Path) -> ClassicReference:
 def gangs() -> Gangs:
     program = os.environ.get("GANGS")
     if not program:
-        missing("GANGS is not set: tests/support/gangs/build")
+        missing("GANGS is not set: tests/originals/build gangs")
     return Gangs(Path(program))
 
 
@@ -54,7 +54,7 @@ def gangs() -> Gangs:
 def evictions() -> Evictions:
     program = os.environ.get("PREEMPT113")
     if not program:
-        missing("PREEMPT113 is not set: tests/support/preempt113/build")
+        missing("PREEMPT113 is not set: tests/originals/build preempt113")
     return Evictions(Path(program))
 
 
@@ -62,7 +62,7 @@ def evictions() -> Evictions:
 def kubelet() -> Path:
     program = os.environ.get("KUBELET")
     if not program:
-        missing("KUBELET is not set: tests/support/kubelet/build")
+        missing("KUBELET is not set: tests/originals/build kubelet")
     return Path(program)
 
 
@@ -70,7 +70,7 @@ def kubelet() -> Path:
 def hpa() -> Path:
     program = os.environ.get("HPA")
     if not program:
-        missing("HPA is not set: tests/support/hpa/build")
+        missing("HPA is not set: tests/originals/build hpa")
     return Path(program)
 
 

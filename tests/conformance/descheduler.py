@@ -25,7 +25,7 @@ from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.descheduling import mixed
 
 Json = dict[str, Any]
-GOLDENS = Path(__file__).parent / "goldens"
+GOLDENS = Path(__file__).parent / "recorded"
 SAME = ("error", "skipped", "pluginErrors", "classification", "notes")
 CROSSED = re.compile(r"thresholds' \S+ (?=percentage is greater than targetThresholds')")
 RUNS, MANY = 16, 128

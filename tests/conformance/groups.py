@@ -1,6 +1,6 @@
 """Scenarios of groups put to the real scheduler of 1.37 and to the engine.
 
-    GANGS=$(tests/support/gangs/build) python -m tests.conformance.groups [--seed N] [--count N] [KIND …]
+    GANGS=$(tests/originals/build gangs) python -m tests.conformance.groups [--seed N] [--count N] [KIND …]
 
 prints each scenario on which the two differ, made as small as it can be.
 """

@@ -22,7 +22,7 @@ from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.nodepools import mixed
 
 Json = dict[str, Any]
-GOLDEN = Path(__file__).parent / "goldens" / "karpenter.jsonl.xz"
+GOLDEN = Path(__file__).parent / "recorded" / "karpenter.jsonl.xz"
 RUNS = 12
 TIMEOUT = 3600
 VARYING = ("alternatives", "alternativesLeftOff", "errorTextsVary", "reasonsVary")

@@ -1,8 +1,8 @@
 """Pods that come to nodes, put to the kubelet's own code of 1.37 and to the engine.
 
-    KUBELET=$(tests/support/kubelet/build) python -m tests.conformance.kubelets [--seed N] [--count N] [--record]
+    KUBELET=$(tests/originals/build kubelet) python -m tests.conformance.kubelets [--seed N] [--count N] [--record]
 
-prints questions on which the two differ, made small; ``--record`` writes the answers to goldens/.
+prints questions on which the two differ, made small; ``--record`` writes the answers to recorded/.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from kschedweb.engine import Node, Pod
 from kschedweb.engine.controllers.kubelet import REJECTED, admission
-from tests.conformance.make_goldens import write
+from tests.conformance.record import write
 from tests.conformance.shrinking import shrink
 from tests.support import tiers
 

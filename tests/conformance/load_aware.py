@@ -1,14 +1,13 @@
 """What published load-aware schedulers answered, in their own code: one file or more for each of them.
 
-Files lie in goldens/load-aware and, where there is one, in the folder of recorded data; what is added to either is
-tested as well. The first line of a file tells about it, each further one is a case with what is expected.
+Files lie in recorded/load-aware; what is added there is tested as well. The first line of a file tells about it, each
+further one is a case with what is expected.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -23,10 +22,7 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import CONFIGURATION
 
-FOLDERS = (
-    Path(__file__).parent / "goldens" / "load-aware",
-    Path(os.environ.get("KSCHEDWEB_SHARED") or Path(__file__).parents[3] / "shared") / "conformance" / "load-aware",
-)
+FOLDER = Path(__file__).parent / "recorded" / "load-aware"
 
 
 def vectors(kind: str) -> list[Any]:
@@ -40,7 +36,7 @@ def answers_of(function: str) -> list[Any]:
 
 
 def files() -> list[Path]:
-    return [path for folder in FOLDERS for path in sorted(folder.glob("*.jsonl.gz"))]
+    return sorted(FOLDER.glob("*.jsonl.gz"))
 
 
 def asked(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Record what kube-scheduler itself makes of configurations before v1: goldens/older.jsonl.xz.
+"""Record what kube-scheduler itself makes of configurations before v1: recorded/older.jsonl.xz.
 
 python -m tests.conformance.make_older [--check]
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.support.printed import PRINTED
 
-GOLDENS = Path(__file__).parent / "goldens" / "older.jsonl.xz"
+GOLDENS = Path(__file__).parent / "recorded" / "older.jsonl.xz"
 GROUP = "kubescheduler.config.k8s.io"
 WRITES = {"v1beta1": ("1.22.17", "v1beta1"), "v1beta2": ("1.26.15", "v1"), "v1beta3": ("1.26.15", "v1")}
 PROGRAM = """\

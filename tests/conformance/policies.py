@@ -1,6 +1,6 @@
 """Policies with what the real kube-scheduler 1.22.17 made of each: a profile, or an error.
 
-    POLICY122=$(tests/support/policy122/build) .venv/bin/python -m tests.conformance.policies [--count 300] [--seed 8]
+    POLICY122=$(tests/originals/build policy122) .venv/bin/python -m tests.conformance.policies [--count 300] [--seed 8]
 
 makes them and records the answers anew.
 """
@@ -28,7 +28,7 @@ from tests.conformance.making.policies import (
     PolicyMaker,
 )
 
-RECORDED = Path(__file__).parent / "goldens" / "policies.jsonl.xz"
+RECORDED = Path(__file__).parent / "recorded" / "policies.jsonl.xz"
 COUNT, SEED, ODD = 300, 8, 0.04
 LABELS = {"labels": ["zone", "disk"], "presence": True}
 SHAPE = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 60, "score": 10}, {"utilization": 100, "score": 3}]}

@@ -1,13 +1,12 @@
 """Usage histories put to the recommender of the vertical pod autoscaler 1.8.1 and to the engine.
 
-    VPA=$(../shared/oracles/build vpa)/oracle-vpa python -m tests.conformance.recommendations [--seed N] [--count N]
+    VPA=$(tests/originals/build vpa) python -m tests.conformance.recommendations [--seed N] [--count N]
 
 prints scenarios on which the two differ; ``--record`` alone writes the golden anew.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import lzma
 import os
@@ -23,7 +22,7 @@ from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.histories import Histories
 
 Json = dict[str, Any]
-GOLDEN = Path(__file__).parent / "goldens" / "recommendations.jsonl.xz"
+GOLDEN = Path(__file__).parent / "recorded" / "recommendations.jsonl.xz"
 RECORDED, KEPT = 37, 60  # the golden's seed, and how many scenarios of it
 TIMEOUT = 300
 
@@ -54,9 +53,9 @@ def goldens() -> list[tuple[Json, Json]]:
         return [(entry["scenario"], entry["answer"]) for entry in map(json.loads, lines)]
 
 
-def recorded(shared: Path) -> list[tuple[Json, Json]]:
+def recorded() -> list[tuple[Json, Json]]:
     """The recorded scenarios, each with the recommender's answer."""
-    with gzip.open(shared / "oracles" / "recorded" / "vpa-shared.jsonl.gz", "rt") as lines:
+    with lzma.open(GOLDEN.with_name("recommendations-by-kind.jsonl.xz"), "rt") as lines:
         return [(entry["scenario"], entry["answer"]) for entry in map(json.loads, lines)]
 
 

@@ -15,8 +15,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.refusals import refusals
-from tests.conformance.make_goldens import write
 from tests.conformance.making.refused import KINDS, RefusedMaker
+from tests.conformance.record import write
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane

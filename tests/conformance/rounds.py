@@ -1,4 +1,4 @@
-"""Pods and groups tried by the engine's queue and cycles, in rounds, as tests/support/gangs has the real ones do.
+"""Pods and groups tried by the engine's queue and cycles, in rounds, as tests/originals/gangs has the real ones do.
 
 In a round each entity (a pod, or a group) that the queue gives is tried once at most; given again, it waits for the
 next round. With ``most`` a round goes on as long as the queue gives something. What a cycle wrote is told to the queue

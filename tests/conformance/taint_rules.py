@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from random import Random
 
-from tests.conformance.make_goldens import write
 from tests.conformance.making.devices import TaintRuleMaker
+from tests.conformance.record import write
 from tests.conformance.reference import Reference
 
 RECORDED = "taint-rules.jsonl.xz"

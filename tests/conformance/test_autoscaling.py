@@ -1,4 +1,4 @@
-"""The engine on autoscalers against the real controller of 1.37.2, whose answers are kept in goldens/."""
+"""The engine on autoscalers against the real controller of 1.37.2, whose answers are kept in recorded/."""
 
 from __future__ import annotations
 

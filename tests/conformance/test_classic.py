@@ -1,4 +1,4 @@
-"""The classic engine's answers against those of the real kube-scheduler 1.13.0, kept in goldens/."""
+"""The classic engine's answers against those of the real kube-scheduler 1.13.0, kept in recorded/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine evicts what the descheduler 0.36.0 evicts, and says what it says: its recorded answers, in goldens/."""
+"""The engine evicts what the descheduler 0.36.0 evicts, and says what it says: its recorded answers, in recorded/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine's answers against those of the real kube-scheduler, kept in goldens/."""
+"""The engine's answers against those of the real kube-scheduler, kept in recorded/."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.conformance.hunting import same
-from tests.conformance.make_goldens import SCENARIOS, parsed, release_of_line, written
+from tests.conformance.record import SCENARIOS, parsed, release_of_line, written
 from tests.conformance.reference import engine_answer
 
 REGRESSIONS = "regressions.jsonl"

@@ -1,4 +1,4 @@
-"""The engine on groups of pods against the real kube-scheduler 1.37.2, whose answers are kept in goldens/."""
+"""The engine on groups of pods against the real kube-scheduler 1.37.2, whose answers are kept in recorded/."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.conformance.groups import GOLDEN, Json, engine_answer, same
-from tests.conformance.make_goldens import read, written
+from tests.conformance.record import read, written
 
 
 def goldens() -> Sequence[object]:

@@ -1,4 +1,4 @@
-"""The engine decides as Karpenter 1.15.0 does, and says what it says: its recorded answers, in goldens/."""
+"""The engine decides as Karpenter 1.15.0 does, and says what it says: its recorded answers, in recorded/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine's kubelets against the kubelet's own code of 1.37.2, whose answers are kept in goldens/."""
+"""The engine's kubelets against the kubelet's own code of 1.37.2, whose answers are kept in recorded/."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.conformance.kubelets import RECORDED, engine_answer, same
-from tests.conformance.make_goldens import read
+from tests.conformance.record import read
 
 LINES = read(RECORDED)
 

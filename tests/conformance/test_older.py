@@ -1,4 +1,4 @@
-"""Configurations before v1, held against what kube-scheduler's own code made of them (goldens/older.jsonl.xz)."""
+"""Configurations before v1, held against what kube-scheduler's own code made of them (recorded/older.jsonl.xz)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from kschedweb.engine.config import Profile
 from kschedweb.engine.releases import RELEASES, load
 
-GOLDENS = Path(__file__).parent / "goldens" / "older.jsonl.xz"
+GOLDENS = Path(__file__).parent / "recorded" / "older.jsonl.xz"
 LIMITS = {"EBSLimits", "GCEPDLimits", "AzureDiskLimits"}
 BY_ROOM = {
     "NodeResourcesLeastAllocated": "LeastAllocated",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kschedweb.engine.rightsizing.scenario import recommended
@@ -17,8 +15,8 @@ def test_the_engine_recommends_as_the_recommender_did(scenario: Json, expected: 
     assert recommended(scenario) == expected
 
 
-def test_the_engine_recommends_as_in_each_recorded_answer(shared: Path) -> None:
-    asked = recorded(shared)
+def test_the_engine_recommends_as_in_each_recorded_answer() -> None:
+    asked = recorded()
     assert len(asked) == 120
     for scenario, expected in asked:
         assert recommended(scenario) == expected

@@ -20,10 +20,10 @@ COUNT = tiers.count(60, 2_000)
 
 @pytest.fixture(scope="module")
 def vpa() -> Path:
-    """The program of ../shared/oracles, which is built on demand, in CI too."""
+    """The recommender's own program, which CI does not build."""
     program = os.environ.get("VPA")
     if not program:
-        missing("VPA is not set: $(../shared/oracles/build vpa)/oracle-vpa")
+        missing("VPA is not set: $(tests/originals/build vpa)")
     return Path(program)
 
 
@@ -37,6 +37,6 @@ def test_the_engine_recommends_as_the_recommender(vpa: Path) -> None:
 
 @pytest.mark.live
 @pytest.mark.nightly
-def test_the_program_repeats_its_recorded_answers(vpa: Path, shared: Path) -> None:
-    asked = recorded(shared)[:16]
+def test_the_program_repeats_its_recorded_answers(vpa: Path) -> None:
+    asked = recorded()[:16]
     assert reference(vpa, [scenario for scenario, _ in asked]) == [answer for _, answer in asked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.make_goldens import read
+from tests.conformance.record import read
 from tests.conformance.refused import RECORDED, own, same
 
 LINES = read(RECORDED)

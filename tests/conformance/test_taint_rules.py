@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.hunting import same
-from tests.conformance.make_goldens import read
+from tests.conformance.record import read
 from tests.conformance.reference import engine_answer
 from tests.conformance.taint_rules import RECORDED
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import lzma
-from pathlib import Path
 
 import pytest
 
@@ -46,10 +45,10 @@ def test_each_release_is_recorded_and_some_differ() -> None:
 @pytest.mark.parametrize(("cluster", "pods"), [("demo", FEW), ("openb", FEW), WHOLE])
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_the_report_has_the_pods_that_the_two_releases_put_elsewhere(
-    shared: Path, cluster: str, pods: int, first: str, second: str
+    cluster: str, pods: int, first: str, second: str
 ) -> None:
     before, after = (Policy("policy", json.dumps(CONFIG), RELEASES[name]) for name in (first, second))
-    prepared = prepared_of(CLUSTERS[cluster](shared, pods))
+    prepared = prepared_of(CLUSTERS[cluster](pods))
     found = verdict(prepared, GateQuestion(after, before, Thresholds(), cluster))
     assert found.upgrade is not None
     expected = moved(cluster, first, second, pods)
@@ -59,6 +58,6 @@ def test_the_report_has_the_pods_that_the_two_releases_put_elsewhere(
 
 
 @pytest.mark.parametrize(("cluster", "pods"), [("demo", FEW), ("openb", FEW), WHOLE])
-def test_the_record_is_what_the_oracle_says(shared: Path, reference: Reference, cluster: str, pods: int) -> None:
-    asked = scenario(cluster, CLUSTERS[cluster](shared, pods))
+def test_the_record_is_what_the_oracle_says(reference: Reference, cluster: str, pods: int) -> None:
+    asked = scenario(cluster, CLUSTERS[cluster](pods))
     assert placed(reference, asked) == nodes(reference.release.name, cluster, pods)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
-from tests.conformance.make_goldens import DEFAULT, PACKING, PODS, RECORDED, RELEASE
-from tests.conformance.make_goldens import read as golden
+from tests.conformance.record import DEFAULT, PACKING, PODS, RECORDED, RELEASE
+from tests.conformance.record import read as golden
 from tests.support import openb as recorded
 from tests.support import tiers
 
@@ -31,10 +30,10 @@ DOCUMENT = {
 }
 
 
-def openb(shared: Path, pods: int = PODS) -> Prepared:
+def openb(pods: int = PODS) -> Prepared:
     """The 1,523 nodes, and the first pods in their order, which stay."""
     arrivals = [{"trace": {"file": "pods", "format": "openb", "leave": False, "limit": pods}}]
-    return prepare(read(DOCUMENT | {"arrivals": arrivals}), [], recorded.files(shared), seed=1, now=0.0)
+    return prepare(read(DOCUMENT | {"arrivals": arrivals}), [], recorded.files(), seed=1, now=0.0)
 
 
 def placed(prepared: Prepared, config: dict, release: Release) -> dict[str, str]:
@@ -47,13 +46,13 @@ def placed(prepared: Prepared, config: dict, release: Release) -> dict[str, str]
 
 
 @pytest.mark.parametrize("line", golden(RECORDED), ids=lambda line: line["name"])
-def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict, shared: Path) -> None:
-    nodes = [node["metadata"]["name"] for node in recorded.nodes(shared)]
-    pods = [f"default/{pod['metadata']['name']}" for pod in recorded.pods(shared, FIRST)]
+def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict) -> None:
+    nodes = [node["metadata"]["name"] for node in recorded.nodes()]
+    pods = [f"default/{pod['metadata']['name']}" for pod in recorded.pods(FIRST)]
     places = line["expected"][:FIRST]
     theirs = {pod: nodes[place] if place >= 0 else "" for pod, place in zip(pods, places, strict=True)}
     assert len(theirs) == FIRST
-    assert placed(openb(shared, FIRST), line["config"], RELEASES[RELEASE]) == theirs
+    assert placed(openb(FIRST), line["config"], RELEASES[RELEASE]) == theirs
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,9 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict
     ],
 )
 def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
-    config: dict, shared: Path, oracle: Callable[[str, str], Any], real_release: Release
+    config: dict, oracle: Callable[[str, str], Any], real_release: Release
 ) -> None:
-    prepared = openb(shared)
+    prepared = openb()
     pending = [event.pod for event in prepared.events if isinstance(event, PodArrives)]
     scenario = {"name": "openb", "config": config, "objects": prepared.objects, "pending": pending}
     answer = oracle("schedule", json.dumps(scenario))[0]

@@ -1,14 +1,13 @@
 """Where kube-scheduler of each release puts the pods of two clusters, recorded from their oracles.
 
-KSCHEDWEB_SHARED=<recorded data> python -m tests.conformance.upgrades FOLDER … takes a folder for each release, which
-has its oracle and is named after its version, and writes goldens/upgrades.jsonl.xz.
+python -m tests.conformance.upgrades FOLDER … takes a folder for each release, which
+has its oracle and is named after its version, and writes recorded/upgrades.jsonl.xz.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -23,13 +22,13 @@ from tests.conformance.reference import Reference
 from tests.support import openb
 
 Json = dict[str, Any]
-GOLDENS = Path(__file__).with_name("goldens") / "upgrades.jsonl.xz"
+GOLDENS = Path(__file__).with_name("recorded") / "upgrades.jsonl.xz"
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 PODS = 8152
 # The objects of each cluster: the demo, and the recorded one with its first pods, so many of them.
-CLUSTERS: dict[str, Callable[[Path, int], list[Json]]] = {
-    "demo": lambda _, __: demo.cluster(),
-    "openb": lambda shared, pods: [*openb.nodes(shared), *openb.pods(shared, pods)],
+CLUSTERS: dict[str, Callable[[int], list[Json]]] = {
+    "demo": lambda _: demo.cluster(),
+    "openb": lambda pods: [*openb.nodes(), *openb.pods(pods)],
 }
 
 
@@ -56,8 +55,7 @@ def placed(reference: Reference, asked: Json) -> dict[str, str]:
 
 
 def main(folders: list[str]) -> None:
-    shared = Path(os.environ["KSCHEDWEB_SHARED"])
-    asked = [scenario(name, listed(shared, PODS)) for name, listed in CLUSTERS.items()]
+    asked = [scenario(name, listed(PODS)) for name, listed in CLUSTERS.items()]
     lines = []
     for folder in map(Path, folders):
         found = re.search(r"v(1\.\d+)\.", folder.name)

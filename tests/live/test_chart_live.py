@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests
+from tests.originals.charts import CHART, Helm
 from tests.support.deploy import COMPONENTS, KUSTOMIZE, kustomize_files, rights_files, stale
-from tests.support.helm import CHART, Helm
 from tests.support.openapi import schemas_write
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
+    from tests.originals.kubectl import Kubectl
     from tests.support.controlplane import ControlPlane
-    from tests.support.kubectl import Kubectl
 
 Json = dict[str, Any]
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -17,8 +17,6 @@ from tests.support.forms import choose_strategy, save_policy
 from tests.support.site import PASSWORD, Site, made_run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import Browser
 
     from tests.support.controlplane import ControlPlane
@@ -32,9 +30,9 @@ LISTS = ("/api/v1/namespaces", "/api/v1/nodes", "/api/v1/services", "/api/v1/pod
 
 
 @pytest.fixture(scope="module")
-def recorded(control_plane: ControlPlane, shared: Path) -> ControlPlane:
+def recorded(control_plane: ControlPlane) -> ControlPlane:
     """The nodes and the first 2,000 pods, of which the engine placed the first 1,000."""
-    nodes, pods = openb.nodes(shared), openb.pods(shared, 2000)
+    nodes, pods = openb.nodes(), openb.pods(2000)
     assert len(nodes) == 1523
     snapshot = Snapshot.from_objects([*nodes, *pods])
     configuration = load(CONFIG).configuration

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED
 from tests.house.test_gate_document import SHELL, run
-from tests.support.kubectl import kubeconfig_file
+from tests.originals.kubectl import kubeconfig_file
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane

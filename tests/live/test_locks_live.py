@@ -57,7 +57,7 @@ def client_go() -> str:
     """The elector with the client-go of Kubernetes 1.19 (``ELECTOR``)."""
     program = os.environ.get("ELECTOR")
     if not program:
-        missing("set ELECTOR to what tests/support/elector/build prints")
+        missing("set ELECTOR to what tests/originals/build elector prints")
     return program
 
 

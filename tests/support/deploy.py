@@ -16,7 +16,7 @@ import django
 import yaml
 
 from kschedweb.engine.documents.writing import Dumper
-from tests.support.helm import CHART, Helm
+from tests.originals.charts import CHART, Helm
 from tests.support.site import ROOT
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")

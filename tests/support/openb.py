@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.studies.traces import openb
 from kschedweb.engine.studies.traces.table import Doubts
 from kschedweb.engine.studies.traces.text import lines
+from tests.data import DATA
 
 Json = dict[str, Any]
 GPU = openb.GPU
 
 
-def files(shared: Path) -> dict[str, bytes]:
+def files() -> dict[str, bytes]:
     """The two tables, packed by gzip, as a scenario's files ``nodes`` and ``pods``."""
-    data = shared / "data"
     return {
-        "nodes": (data / "openb_node_list_all_node.csv.gz").read_bytes(),
-        "pods": (data / "openb_pod_list_default.csv.gz").read_bytes(),
+        "nodes": (DATA / "openb_node_list_all_node.csv.gz").read_bytes(),
+        "pods": (DATA / "openb_pod_list_default.csv.gz").read_bytes(),
     }
 
 
-def nodes(shared: Path) -> list[Json]:
+def nodes() -> list[Json]:
     """The 1,523 nodes, with their GPU model as a label."""
-    return list(openb.nodes(lines(files(shared)["nodes"]), Doubts("nodes", [])))
+    return list(openb.nodes(lines(files()["nodes"]), Doubts("nodes", [])))
 
 
-def pods(shared: Path, count: int) -> list[Json]:
+def pods(count: int) -> list[Json]:
     """The first ``count`` pods in their order, unbound, as a cluster would have them: with a uid and an image."""
-    recorded = openb.pods(lines(files(shared)["pods"]), "default", Doubts("pods", []))
+    recorded = openb.pods(lines(files()["pods"]), "default", Doubts("pods", []))
     return [_stored(one.raw) for one in itertools.islice(recorded, count)]
 
 

@@ -11,7 +11,6 @@ import gzip
 import math
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kschedweb.engine import Pod
@@ -26,6 +25,7 @@ from kschedweb.engine.simulation import (
     replica,
 )
 from kschedweb.engine.state.cluster import ClusterObjects
+from tests.data import DATA
 
 DAY, HOUR = 86400.0, 3600.0
 CPU, MEMORY = 32, 128  # of a node, cores and GiB
@@ -42,9 +42,9 @@ class Recorded:
     duration: float
 
 
-def recorded(shared: Path) -> list[Recorded]:
+def recorded() -> list[Recorded]:
     """The pods of the recorded cluster that ended, and that take up three quarters of a node here at most."""
-    with gzip.open(shared / "data" / "openb_pod_list_default.csv.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(DATA / "openb_pod_list_default.csv.gz", "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     ended = [
         Recorded(
@@ -131,12 +131,10 @@ def _jobs(random_: random.Random, pods: int, shapes: list[Recorded]) -> list[Eve
     return events
 
 
-def day(
-    shared: Path, *, count: int, jobs: int, services: int, drained: int, failures: int, seed: int = 1
-) -> list[Event]:
+def day(*, count: int, jobs: int, services: int, drained: int, failures: int, seed: int = 1) -> list[Event]:
     """The events of a day on ``nodes(count)``: how many pods of each kind, how many nodes drained and failing."""
     random_ = random.Random(seed)
-    events = _services(random_, services) + _jobs(random_, jobs, recorded(shared))
+    events = _services(random_, services) + _jobs(random_, jobs, recorded())
     for turn in range(drained):  # one after the other through the night
         name, at = f"node-{turn:05}", HOUR + turn * 4 * HOUR / max(drained, 1)
         events += [NodeDrains(at, name), NodeChanges(at + 600, name, unschedulable=False)]

@@ -1,14 +1,14 @@
 """The experiment's command line.
 
-python -m kschedweb.engine.experiment run --day 20110303 --seeds 1 2 3 [--policies default water-level future]
-python -m kschedweb.engine.experiment run --day 20110322 --before 20110303 --policies default water-level tidal
-python -m kschedweb.engine.experiment run --day 20110303 --policies default water-level --moves-an-hour 0 0.5 2
-python -m kschedweb.engine.experiment curve moves-20110303.json moves-20110322.json > moves.svg
-python -m kschedweb.engine.experiment search --day 20110322 --seeds 11 12 --journal FILE
-python -m kschedweb.engine.experiment bounds --day 20110303 --seeds 1 2 3
+python -m kschedweb.engine.experiment run use.csv.gz --seeds 1 2 3 [--policies default water-level future]
+python -m kschedweb.engine.experiment run tuesday.csv.gz --before monday.csv.gz --policies default water-level tidal
+python -m kschedweb.engine.experiment run use.csv.gz --policies default water-level --moves-an-hour 0 0.5 2
+python -m kschedweb.engine.experiment curve moves-monday.json moves-tuesday.json > moves.svg
+python -m kschedweb.engine.experiment search use.csv.gz --seeds 11 12 --journal FILE
+python -m kschedweb.engine.experiment bounds use.csv.gz --seeds 1 2 3
 
-A recording is PATH or, with --day, planetlab-cpu-DAY.csv.gz in the folder data of KSCHEDWEB_SHARED. The answer is JSON
-on stdout; --csv writes the skew over time of every run. Bad input ends it with status 2 and one line on stderr.
+A recording is a CSV file, packed or not: a row a machine, its name and a percentage for each five minutes. The answer
+is JSON on stdout; --csv writes the skew over time of every run. Bad input ends it with status 2 and one line on stderr.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -37,8 +35,6 @@ from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
 from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.simulation.recording import Recording, RecordingError
-
-DAY = re.compile(r"\d{8}")
 
 
 class InputError(ValueError):
@@ -94,10 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     curve = commands.add_parser("curve", help="skew against moves an hour, as SVG")
     curve.add_argument("answers", nargs="+", type=Path, help="what run wrote with --moves-an-hour")
     for command in on_recordings:
-        command.add_argument("recording", nargs="?", type=Path, help="a CSV file, also gzipped: name, percentages")
-        command.add_argument("--day", help="a recorded day of KSCHEDWEB_SHARED, such as 20110303")
+        command.add_argument("recording", type=Path, help="a CSV file, also gzipped: name, percentages")
         command.add_argument(
-            "--before", metavar="DAY|PATH", help="what was recorded the day before: it runs first, and is not measured"
+            "--before",
+            type=Path,
+            metavar="RECORDING",
+            help="what was recorded the day before: it runs first, and is not measured",
         )
         command.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
         command.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="other values of the set-up")
@@ -107,23 +105,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _recording(options: argparse.Namespace) -> tuple[Recording, Setup]:
     """What is replayed and its set-up, whose measures begin where the day before ends."""
-    path = _of_day(options.day) if options.recording is None and options.day else options.recording
-    if path is None:
-        raise InputError("name a recording: a CSV file, or --day")
     if not isinstance(options.setup, dict):
         raise SetupError("must be a JSON object")
-    recording = _read(path)
+    recording = _read(options.recording)
     if options.before is None:
         return recording, Setup.of(options.setup)
-    before = _read(_of_day(options.before) if DAY.fullmatch(options.before) else Path(options.before))
+    before = _read(options.before)
     return recording.after(before), Setup.of({"since": before.seconds, **options.setup})
-
-
-def _of_day(day: str) -> Path:
-    shared = os.environ.get("KSCHEDWEB_SHARED")
-    if not shared:
-        raise InputError("--day: KSCHEDWEB_SHARED must name the folder with data/planetlab-cpu-DAY.csv.gz")
-    return Path(shared) / "data" / f"planetlab-cpu-{day}.csv.gz"
 
 
 def _read(path: Path) -> Recording:

@@ -11,7 +11,6 @@ import itertools
 import json
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,11 +138,11 @@ class Replayed:
         self._says({**raw, "spec": {**raw["spec"], "nodeName": intent.node}, "status": {"phase": "Running"}}, later)
 
 
-def test_twenty_moments_of_a_day_lead_to_what_was_decided(shared: Path) -> None:
+def test_twenty_moments_of_a_day_lead_to_what_was_decided() -> None:
     configuration = load(ALL_NODES).configuration
     assert configuration is not None
-    made, begins = Replayed(configuration, openb.nodes(shared)), BEGAN + DAY * 86_400.0
-    for one in traces.pods(lines(openb.files(shared)["pods"]), "default", Doubts("pods", [])):
+    made, begins = Replayed(configuration, openb.nodes()), BEGAN + DAY * 86_400.0
+    for one in traces.pods(lines(openb.files()["pods"]), "default", Doubts("pods", [])):
         raw = openb._stored(one.raw)
         made.lives[raw["metadata"]["name"]] = one.life
         made.due(BEGAN + one.at, made.comes, raw)

@@ -18,7 +18,7 @@ from kschedweb.engine.objects.podgroup import PodGroup, is_group
 from kschedweb.jobs.inquiries import deadline
 from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
-from tests.conformance.make_goldens import read
+from tests.conformance.record import read
 from tests.engine.builders import node, pod
 from tests.engine.gangs import THREE, gpu_claim, gpus, group, member, members, with_gpu
 

@@ -81,8 +81,6 @@ def test_a_search_writes_a_journal_and_goes_on_from_it(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run"], "name a recording"),
-        (["run", "--day", "1"], "KSCHEDWEB_SHARED must name the folder"),
         (["run", "missing.csv"], "missing.csv: No such file"),
         (["run", "DAY", "--setup", SETUP, "--policies", "best"], "--policies: best is not known"),
         (["run", "DAY", "--setup", '{"nodes": 0}'], "nodes: must be above 0"),
@@ -97,9 +95,8 @@ def test_a_search_writes_a_journal_and_goes_on_from_it(
     ],
 )
 def test_bad_input_ends_with_status_2_and_a_reason(
-    day: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    day: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("KSCHEDWEB_SHARED", raising=False)
     assert main([day if one == "DAY" else one for one in arguments]) == 2
     written = capsys.readouterr()
     assert said in written.err

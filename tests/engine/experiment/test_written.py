@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -13,6 +12,7 @@ from kschedweb.engine.experiment import Recording, Setup, Workload, replay
 from kschedweb.engine.experiment.__main__ import main
 from kschedweb.engine.experiment.policies import configuration, policies
 from tests.conftest import ROOT
+from tests.data import DATA
 
 SEEDS = {1, 2, 3}
 POLICIES = {"default", "water-level", "found", "alone", "future"}
@@ -21,7 +21,7 @@ WRITTEN = ROOT / "docs" / "experiment"
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("day", ["20110303", "20110322"])
-def test_what_is_written_of_the_experiment_holds_and_comes_out_again(shared: Path, day: str) -> None:
+def test_what_is_written_of_the_experiment_holds_and_comes_out_again(day: str) -> None:
     written = json.loads((WRITTEN / f"{day}.json").read_text())
     skews = {(run["policy"], run["seed"]): run["skew"] for run in written["runs"]}
     assert skews.keys() == {(policy, seed) for policy in POLICIES for seed in SEEDS}
@@ -30,7 +30,7 @@ def test_what_is_written_of_the_experiment_holds_and_comes_out_again(shared: Pat
     assert by_policy["water-level"] <= 0.55 * by_policy["default"]
     assert by_policy["found"] <= 0.45 * by_policy["default"]
 
-    lines = gzip.decompress((shared / "data" / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
+    lines = gzip.decompress((DATA / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
     workload = Workload(Recording.read(lines), 1)
     assert written["setup"] == workload.setup.to_dict()
     known = policies(workload.setup.nodes)
@@ -42,13 +42,13 @@ def test_what_is_written_of_the_experiment_holds_and_comes_out_again(shared: Pat
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("day", ["20110303", "20110322"])
-def test_what_is_written_of_the_tides_holds_and_comes_out_again(shared: Path, day: str) -> None:
+def test_what_is_written_of_the_tides_holds_and_comes_out_again(day: str) -> None:
     written = json.loads((WRITTEN / f"tidal-{day}.json").read_text())
     worst = {(run["policy"], run["seed"]): run["worst_skew"] for run in written["runs"]}
     assert worst.keys() == {(policy, seed) for policy in ("water-level", "tidal") for seed in SEEDS}
     assert all(worst["tidal", seed] < worst["water-level", seed] for seed in SEEDS)
 
-    lines = gzip.decompress((shared / "data" / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
+    lines = gzip.decompress((DATA / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
     recording = Recording.read(lines)
     workload = Workload(recording.after(recording), 1, Setup(since=recording.seconds))
     assert written["setup"] == workload.setup.to_dict()
@@ -59,12 +59,10 @@ def test_what_is_written_of_the_tides_holds_and_comes_out_again(shared: Path, da
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("day", ["20110303", "20110322"])
-def test_what_is_written_of_moves_comes_out_of_the_one_command(
-    shared: Path, day: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("KSCHEDWEB_SHARED", str(shared))
-    asked = ["run", "--day", day, "--seeds", "1", "2", "3", "--policies", "default", "water-level"]
-    assert main([*asked, "--moves-an-hour", "2"]) == 0
+def test_what_is_written_of_moves_comes_out_of_the_one_command(day: str, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = str(DATA / f"planetlab-cpu-{day}.csv.gz")
+    options = ["--seeds", "1", "2", "3", "--policies", "default", "water-level", "--moves-an-hour", "2"]
+    assert main(["run", recording, *options]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["policies"]["water-level, 2 % moved an hour"]["ofDefault"] <= 0.30
     written = json.loads((WRITTEN / f"moves-{day}.json").read_text())

@@ -20,7 +20,7 @@ from kschedweb.engine.simulation import (
     Settings,
     Simulation,
 )
-from tests.conformance.make_goldens import read, release_of_line
+from tests.conformance.record import read, release_of_line
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import live, versioned
 from tests.engine.live.store import Store

@@ -1,6 +1,6 @@
 """The profile that kube-scheduler 1.22, the last one that read a Policy, made of it.
 
-Tests compare it with recorded answers of 1.22.17 (tests/conformance/goldens/policies.jsonl.xz).
+Tests compare it with recorded answers of 1.22.17 (tests/conformance/recorded/policies.jsonl.xz).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The types of the objects that a sandbox keeps, and decoding by Go's rules: what does not fit is refused.
 
-``types.tsv`` has the Go types of Kubernetes 1.37, as tests/support/apitypes prints them.
+``types.tsv`` has the Go types of Kubernetes 1.37, as tests/originals/apitypes prints them.
 """
 
 from kschedweb.engine.sandbox.schema.decoding import DecodeError, decode_body, decode_object, decode_stored

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +20,16 @@ from kschedweb.engine.releases.classic.predicates.node import CheckNodeLabelPres
 from kschedweb.engine.releases.classic.priorities.spreading import InterPodAffinityPriority
 from tests.engine.releases.classic.support import POLICY
 
+# The names of predicates that article 000 uses; today's code calls most of them otherwise.
+ARTICLE_PREDICATES = {
+    *("CheckNodeConditionPred", "CheckNodeDiskPressurePred", "CheckNodeLabelPresencePred"),
+    *("CheckNodeMemoryPressurePred", "CheckNodePIDPressurePred", "CheckNodeUnschedulablePred"),
+    *("CheckServiceAffinityPred", "CheckVolumeBindingPred", "GeneralPred", "HostNamePred"),
+    *("MatchInterPodAffinityPred", "MatchNodeSelectorPred", "MaxAzureDiskVolumeCountPred", "MaxCSIVolumeCountPred"),
+    *("MaxCinderVolumeCountPred", "MaxEBSVolumeCountPred", "MaxGCEPDVolumeCountPred", "MaxGCEPxDVolumeCountPred"),
+    *("NoDiskConflictPred", "NoVolumeZoneConflictPred", "PodFitsHostPortsPred", "PodFitsResourcesPred"),
+    *("PodToleratesNodeNoExecuteTaintsPred", "PodToleratesNodeTaintsPred"),
+}
 # As article 000 lists them.
 DEFAULT_PREDICATES = {
     *("NoVolumeZoneConflict", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount"),
@@ -176,11 +184,8 @@ def test_a_name_as_articles_write_it_gets_the_one_that_is_meant(key: str, name: 
     assert said in str(caught.value)
 
 
-def test_every_name_that_an_article_lists_is_known_or_gets_one(shared: Path) -> None:
-    (article,) = (shared / "seeds").glob("000*")
-    names = set(re.findall(r"\b[A-Z]\w+Pred\b", article.read_text()))
-    assert len(names) > 20
-    for name in names - EDITION.predicates:
+def test_every_name_that_an_article_lists_is_known_or_gets_one() -> None:
+    for name in ARTICLE_PREDICATES - EDITION.predicates:
         with pytest.raises(PolicyError, match="you mean"):
             algorithm(Registry(), predicates=[{"name": name}])
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kschedweb.engine.config import Loaded, Profile
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
@@ -64,17 +61,6 @@ def test_what_the_articles_print_means_the_same_in_v1(one: Printed) -> None:
     assert found.configuration.profiles == today.configuration.profiles
     assert found.configuration.percentage_of_nodes_to_score == today.configuration.percentage_of_nodes_to_score
     assert found.warnings[0].startswith("apiVersion: ")
-
-
-def test_the_articles_print_them_so(shared: Path) -> None:
-    """Every block of the documentation's article that is a configuration is one of those that are tried."""
-    text = next((shared / "seeds").glob("004*")).read_text()
-    blocks = text.split(f"apiVersion: {GROUP}/")[1:]
-    assert len(blocks) == 4
-    for block in blocks:
-        lines = takewhile(str.isascii, block.splitlines())
-        document = f"apiVersion: {GROUP}/" + "\n".join(lines)
-        assert yaml.safe_load(readable(document)) in [one.document for one in PRINTED]
 
 
 @pytest.mark.parametrize("version", [*(one for one in READ if not one.endswith("/v1")), f"{GROUP}/v1"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from kschedweb.engine.studies.document import limits
 from kschedweb.engine.studies.traces import inspection
 from kschedweb.engine.studies.traces.inspection import CSV, KINDS, NODES, PODS, RECORDING, RECORDS, inspect, kind_of
 from kschedweb.engine.studies.traces.text import TraceError, count, lines
+from tests.data import DATA
 from tests.engine.builders import node
 from tests.engine.studies.traces.test_traces import NODES as NODE_LINES
 from tests.engine.studies.traces.test_traces import arrivals, pods, record, traced
@@ -96,8 +96,8 @@ def test_a_file_of_more_lines_than_are_taken_is_refused_by_counting(monkeypatch:
     assert limits.MOST_LINES < 10_000_000
 
 
-def test_the_recorded_cluster_is_judged_as_it_is_read(shared: Path) -> None:
-    data = (shared / "data" / "openb_pod_list_default.csv.gz").read_bytes()
+def test_the_recorded_cluster_is_judged_as_it_is_read() -> None:
+    data = (DATA / "openb_pod_list_default.csv.gz").read_bytes()
     found = inspect("", data)
     assert (found.kind, found.lines, found.usable) == (PODS, 8153, 8152)
     assert [f"f: {text}" for line, text in found.problems] == traced(data).notes

@@ -6,7 +6,6 @@ import gzip
 import json
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from kschedweb.engine.simulation import NodeChanges, NodeFallsSilent, NodeJoins,
 from kschedweb.engine.studies import DocumentError, Prepared
 from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_PODS
 from kschedweb.engine.studies.traces.text import TraceError, lines
+from tests.data import DATA
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import prepared, run
 
@@ -73,10 +73,10 @@ def test_openb_nodes_join_and_take_pods_of_their_model() -> None:
     assert [(bound.pod, bound.node) for bound in run(made).bound] == [("default/a", "openb-0")]
 
 
-def test_the_recorded_cluster_is_read_whole(shared: Path) -> None:
+def test_the_recorded_cluster_is_read_whole() -> None:
     files = {
-        "n": (shared / "data" / "openb_node_list_all_node.csv.gz").read_bytes(),
-        "p": (shared / "data" / "openb_pod_list_default.csv.gz").read_bytes(),
+        "n": (DATA / "openb_node_list_all_node.csv.gz").read_bytes(),
+        "p": (DATA / "openb_pod_list_default.csv.gz").read_bytes(),
     }
     trace = {"file": "p", "format": "openb"}
     made = prepared(files=files, changes=[{"addNodes": {"file": "n"}}], arrivals=[{"trace": trace}])

@@ -1,0 +1,1 @@
+"""The programs that tests ask for the right answer, built from their own modules: see README.md."""
