@@ -81,8 +81,7 @@ class Pending:
 class Sample:
     """How things stand at ``time``; ``unknown`` of the ``bound`` pods are on nodes whose kubelet is silent.
 
-    ``use`` is the share of all nodes' allocatable that is requested, by resource; ``skew`` the standard deviation
-    of that share over the nodes.
+    ``use`` is the share of all nodes' allocatable that is requested, by resource.
     """
 
     time: float
@@ -94,7 +93,6 @@ class Sample:
     gated: int
     unknown: int
     use: dict[str, float]
-    skew: dict[str, float]
 
     @property
     def pending(self) -> int:

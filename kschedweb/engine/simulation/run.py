@@ -53,7 +53,8 @@ class Settings:
     Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. With
     ``replaced`` controllers put others in the place of their pods that are on nodes at time 0 and evicted later. Of
     more than ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
-    ``admission`` names the API server's plugins that are on.
+    ``admission`` names the API server's plugins that are on. With ``settles`` a run until quiet always ends ten minutes
+    after its last change, whatever is known of real use.
     """
 
     cycle: float = 0.001
@@ -62,6 +63,7 @@ class Settings:
     replaced: bool = False
     most_samples: int = 1 << 20
     admission: frozenset[str] = DEFAULT
+    settles: bool = False
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
 
@@ -186,14 +188,20 @@ class Simulation:
     def run_until_quiet(self, limit: float) -> Result:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
 
-        Pods may wait still that fit nowhere. Where a node is in trouble, or tries end in errors, ten minutes without a
-        change count as the end. A descheduler is waited for, twenty of its rounds after the last event at most.
+        Pods may wait still that fit nowhere. Where a node is in trouble, tries end in errors, or real use is measured,
+        ten minutes without a change count as the end. A descheduler is waited for, twenty of its rounds after the last
+        event at most.
         """
         self._limit = limit
         if self.descheduling is not None:
             self.descheduling.after = self._last_event
         state, since = self._state(), self.now
-        while (time := self._next_time()) is not None and time <= limit and not self._quiet(since):
+        while (time := self._next_time()) is not None and time <= limit:
+            if not self._is_awaiting(since):
+                if self._is_at_rest():
+                    break
+                if time > (settled := max(self.now, since + SETTLED)):
+                    return self._ended(settled)
             self._step(time)
             if (now := self._state()) != state:
                 state, since = now, time
@@ -212,15 +220,16 @@ class Simulation:
         """Differs once anything has changed in the cluster."""
         return len(self.result.bound), len(self.result.evicted), self.result.completed, len(self.pods.lives)
 
-    def _quiet(self, since: float) -> bool:
-        """Whether nothing will happen any more by itself; the last change was at ``since``."""
+    def _is_awaiting(self, since: float) -> bool:
+        """Return whether events, evictions or rounds of the descheduler are still to come after the last change."""
         if self._agenda.due or self.pods.eviction.next_due() is not None:
-            return False
-        if self.descheduling is not None and not self.descheduling.at_rest(since):
-            return False
-        watched = self._metered or self.pods.scalers or self._autoscaled
-        at_rest = self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or watched)
-        return at_rest or self.now - since >= SETTLED
+            return True
+        return self.descheduling is not None and not self.descheduling.at_rest(since)
+
+    def _is_at_rest(self) -> bool:
+        """Return whether nothing that goes on could change the cluster."""
+        watched = self.settings.settles or self._metered or self.pods.scalers or self._autoscaled
+        return self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or watched)
 
     def _ended(self, now: float) -> Result:
         self.now = self.result.end = now
@@ -241,9 +250,8 @@ class Simulation:
         return min(time for time in times if time is not None)
 
     def _measure(self, now: float) -> None:
-        use, skew = self.world.use()
-        bound = len(self.world.snapshot.pods.slots)
-        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), self.nodes.unknown_pods, use, skew)
+        bound, unknown = len(self.world.snapshot.pods.slots), self.nodes.unknown_pods
+        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), unknown, self.world.use())
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
             del self.result.samples[1::2]

@@ -161,15 +161,13 @@ class World:
         self.remove(old)
         self.add(new)
 
-    def use(self) -> tuple[dict[str, float], dict[str, float]]:
-        """By resource: (requested share of the whole cluster, its standard deviation over the nodes)."""
-        snapshot = self.snapshot
-        shares, deviations = {}, {}
+    def use(self) -> dict[str, float]:
+        """Return the share of the whole cluster that is requested, by resource."""
+        snapshot, shares = self.snapshot, {}
         for name in MEASURED:
             requested = snapshot.amounts(snapshot.requested, name).astype(np.float64)
             allocatable = snapshot.amounts(snapshot.allocatable, name).astype(np.float64)
             has = allocatable > 0
             total = float(allocatable[has].sum())
             shares[name] = float(requested[has].sum()) / total if total else 0.0
-            deviations[name] = float((requested[has] / allocatable[has]).std()) if total else 0.0
-        return shares, deviations
+        return shares

@@ -252,3 +252,15 @@ def test_what_cannot_happen_is_an_error_that_says_when_and_why(event: Event, mes
     with pytest.raises(SimulationError) as problem:
         simulate([node("a")], [event])
     assert str(problem.value) == message
+
+
+@pytest.mark.parametrize(("events", "end"), [([], 600.0), ([NodeChanges(2000.0, "a", {"tier": "old"})], 2000.0)])
+def test_a_run_that_settles_ends_ten_minutes_after_its_last_change(events: list[Event], end: float) -> None:
+    """But not before its last event."""
+    configuration = load(CONFIGURATION).configuration
+    assert configuration is not None
+    begun = [PodArrives(0.0, pod("p", requests=TWO)), *events]
+    settled = Simulation([node("a")], configuration, begun, Settings(settles=True)).run_until_quiet(10_000.0)
+    assert settled.end == pytest.approx(end, abs=0.01)
+    plain = Simulation([node("a")], configuration, begun, Settings()).run_until_quiet(10_000.0)
+    assert plain.end == pytest.approx(end if events else 0.0, abs=0.01)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -167,7 +167,8 @@ def prepared_of(
     """A scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
 
     With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
-    were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are what nodes cost. Raises
+    were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are what nodes cost. A run
+    lasts as long where real use is known as where it is not, so that a dump measures what the site measures. Raises
     DocumentError.
     """
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
@@ -177,7 +178,8 @@ def prepared_of(
     use = UseOf("none" if utilisation is None else "watermarks")
     document = Document(name="gate", use=use, run=RunOf(place=place), prices=prices)
     time = newest_time(listed) if now is None else now
-    return prepare(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
+    prepared = prepare(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
+    return replace(prepared, settings=replace(prepared.settings, settles=True))
 
 
 def size(prepared: Prepared) -> tuple[int, int]:

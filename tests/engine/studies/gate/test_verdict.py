@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.objects.access import reference
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.gate import (
@@ -362,3 +364,16 @@ def test_no_bent_object_of_a_dump_breaks_a_verdict(items: list[Json], place: str
         found = judged([*others, *items], place=place, maxMoved=0, maxPending=0, maxSkewIncrease=0)
         for form in FORMATS:
             assert render(found.to_dict(), form)
+
+
+def test_a_snapshot_is_measured_alike_whether_its_use_is_known_or_not() -> None:
+    """A dump has no use and the site has, and both are asked the same: for node-hours, too."""
+    names, levels = [f"node-{place}" for place in range(4)], np.array([60.0, 10.0, 20.0, 30.0])
+    known = Watermarks(names, np.full(4, newest_time(cluster())), {("cpu", "5m"): levels})
+    plain, used = (
+        {one.name: one.value for one in measure(run(prepared_of(cluster(), utilisation=marks), configuration()))}
+        for marks in (None, known)
+    )
+    assert plain == {name: used[name] for name in plain}
+    assert (plain["node_hours"], plain["node_hours_used"] > 0.3) == (pytest.approx(4 / 6, rel=1e-3), True)
+    assert used.keys() - plain.keys() == {"use_skew_cpu", "use_spread_cpu", "use_hottest_cpu"}
