@@ -23,12 +23,15 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
+from kschedweb.engine.studies.measure.registry import list_messages
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "kschedweb"
 LOCALE: Final = PACKAGE / "locale"
 TEMPLATES: Final = ROOT / "frontend" / "templates"
 SCRIPTS: Final = ROOT / "frontend" / "src"
 READY: Final = PACKAGE / "playground" / "scenarios" / "ready"
+MEASURES: Final = PACKAGE / "web" / "told" / "measures.py"  # marks what the engine's registry has
 LANGUAGES: Final = ("zh_Hans", "ja")
 DOMAINS: Final = ("django", "djangojs")
 BEGAN: Final = datetime(2026, 11, 24, tzinfo=UTC)
@@ -65,6 +68,7 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
         yield str(path.relative_to(ROOT)), in_module(path.read_text())
     for path in sorted(READY.glob("*.yaml")):
         yield str(path.relative_to(ROOT)), in_ready(path.read_text(encoding="utf-8"))
+    yield str(MEASURES.relative_to(ROOT)), list_messages()
 
 
 def in_template(source: str) -> Iterator[Message]:

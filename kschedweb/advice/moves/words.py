@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import translation
 from django.utils.translation import gettext
@@ -13,7 +13,22 @@ from kschedweb.web.counting import counted
 
 Json = dict[str, Any]
 DAY = 24.0  # hours
-Gain = tuple[str, str, float, float, bool]  # what, unit, before, after, and whether it is a whole number
+
+
+class Gain(NamedTuple):
+    """A value before and after. ``sentence`` is the definition of a measure, "" for what is none."""
+
+    label: str
+    unit: str
+    before: float
+    after: float
+    sentence: str = ""
+
+    @classmethod
+    def of(cls, measure: str, unit: str, before: float, after: float) -> Gain:
+        """Return that of a measure, which is one of a cluster at one moment."""
+        spec = get_spec(measure)
+        return cls(told.words(spec.label), unit, before, after, told.words(spec.sentence))
 
 
 def sentence(found: Json) -> str:
@@ -52,31 +67,25 @@ def gains(found: Json, *, cost: bool = True) -> list[Gain]:
     Less is better.
     """
     before, after = found["before"], found["after"]
-    points = told.unit("points")
-    listed: list[Gain] = [
-        (label(f"{stem}_{resource}"), points, old["skew"], after[kind][resource]["skew"], False)
-        for kind, stem in (("requests", "skew"), ("use", "use_skew"))
-        for resource, old in before[kind].items()
-        if resource in after[kind]
+    points, nodes = told.unit("points"), gettext("nodes")
+    listed = [
+        Gain.of(f"{stem}_{resource}_end", points, old["skew"], after[part][resource]["skew"])
+        for part, stem in (("requests", "skew"), ("use", "use_skew"))
+        for resource, old in before[part].items()
+        if resource in after[part]
     ]
-    nodes = gettext("nodes")
-    listed += [(label(NODES_USED), nodes, before["nodes"], after["nodes"], True)]
+    listed.append(Gain.of(NODES_USED, nodes, before["nodes"], after["nodes"]))
     if not cost:
         return listed
     if before["cost"] is None or after["cost"] is None:
-        hours = (DAY * before["nodes"], DAY * after["nodes"], False)
-        return [*listed, (label(NODE_HOURS_DAY), gettext("node-hours a day"), *hours)]
+        hours = DAY * before["nodes"], DAY * after["nodes"]
+        return [*listed, Gain.of(NODE_HOURS_DAY, gettext("node-hours a day"), *hours)]
     unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
-    listed += [(label("cost_used"), unit, before["cost"], after["cost"], False)]
+    listed.append(Gain.of("cost_used_end", unit, before["cost"], after["cost"]))
     if before["unpriced"] or after["unpriced"]:
-        left = (round(before["unpriced"]), round(after["unpriced"]), True)
-        listed += [(gettext("Nodes in use without a price"), nodes, *left)]
+        left = round(before["unpriced"]), round(after["unpriced"])
+        listed.append(Gain(gettext("Nodes in use without a price"), nodes, *left))
     return listed
-
-
-def label(name: str) -> str:
-    """What the measure ``name`` is called on every page."""
-    return told.words(get_spec(name).label)
 
 
 def by_plugin(found: Json) -> list[Json]:

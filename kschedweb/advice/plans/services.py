@@ -110,9 +110,9 @@ def offer_in(found: Json) -> Json | None:
     if not found["freed"]:
         return None
     priced = found["objective"] == "money"
-    _, _, before, after, _ = words.saved(found, priced=priced)
-    hours = DAY if priced else 1.0
-    return {"nodes": found["freed"], "saves": hours * (before - after), "unit": found["currency"] if priced else ""}
+    saved = words.saved(found, priced=priced)
+    saves = (DAY if priced else 1.0) * (saved.before - saved.after)
+    return {"nodes": found["freed"], "saves": saves, "unit": found["currency"] if priced else ""}
 
 
 def _worked_out(snapshot: Snapshot, revision: Revision, asked: Json, step: Step, seconds: float) -> tuple[Json, str]:

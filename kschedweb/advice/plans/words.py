@@ -76,12 +76,12 @@ def gains(found: Json) -> list[Gain]:
     if not goes:
         return listed
     before, after = found["staying"]["before"], found["staying"]["after"]
-    listed.append((gettext("Nodes that stay"), gettext("nodes"), before["nodes"], after["nodes"], True))
+    listed.append(Gain(gettext("Nodes that stay"), gettext("nodes"), before["nodes"], after["nodes"]))
     priced = before["cost"] is not None and after["cost"] is not None
     listed.append(saved(found, priced=priced))
     if priced and (before["unpriced"] or after["unpriced"]):
-        left = round(before["unpriced"]), round(after["unpriced"]), True
-        listed.append((gettext("Nodes that stay without a price"), gettext("nodes"), *left))
+        left = round(before["unpriced"]), round(after["unpriced"])
+        listed.append(Gain(gettext("Nodes that stay without a price"), gettext("nodes"), *left))
     return listed
 
 
@@ -90,6 +90,6 @@ def saved(found: Json, *, priced: bool) -> Gain:
     before, after = found["staying"]["before"], found["staying"]["after"]
     if priced:
         unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
-        return gettext("Cost of the nodes that stay"), unit, before["cost"], after["cost"], False
+        return Gain(gettext("Cost of the nodes that stay"), unit, before["cost"], after["cost"])
     hours = DAY * before["nodes"], DAY * after["nodes"]
-    return gettext("Node-hours of the nodes that stay"), gettext("node-hours a day"), *hours, False
+    return Gain(gettext("Node-hours of the nodes that stay"), gettext("node-hours a day"), *hours)

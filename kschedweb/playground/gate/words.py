@@ -125,10 +125,11 @@ def measured(one: dict[str, Any]) -> dict[str, Any]:
     found = changed(one["name"], one["unit"], one["direction"], *sides)
     sign = "" if not found.change else "+" if found.change > 0 else "−"
     distance = amount_or_dash(abs(found.change), unit_of_change(one["unit"]))
+    label, sentence = told.describe_measure(one["name"], one["label"], one["sentence"])
     return {
         **one,
-        "label": told.words(one["label"]),
-        "sentence": told.words(one["sentence"]),
+        "label": label,
+        "sentence": sentence,
         "group": group_of(one["name"]),
         "before": amount_or_dash(one["baseline"], one["unit"]),
         "after": amount_or_dash(one["policy"], one["unit"]),

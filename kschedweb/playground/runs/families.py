@@ -88,8 +88,9 @@ WORDS = {
     USE: FamilyWords(
         _("Skew and spread of use"),
         _(
-            "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node "
-            "is the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better."
+            "As for requests, with what nodes really use: the scenario's watermarks or recorded use. Only nodes that "
+            "are ready, not cordoned and not tainted are compared. The hottest node is the highest use of any node at "
+            "any time: near 100 % its pods slow each other down. Lower is better."
         ),
     ),
     IN_USE: FamilyWords(

@@ -84,7 +84,7 @@ def kept(run: Run) -> list[Measure]:
 
 def shown(measure: Measure) -> Measure:
     """``measure``, which the engine describes, in the language of the reader."""
-    label, sentence = told.words(measure.label), told.words(measure.sentence)
+    label, sentence = told.describe_measure(measure.name, measure.label, measure.sentence)
     same = (label, sentence) == (measure.label, measure.sentence)
     return measure if same else replace(measure, label=label, sentence=sentence)
 

@@ -10,6 +10,7 @@ from functools import cache
 
 from django.utils.translation import gettext, gettext_noop
 
+from kschedweb.engine.studies.measure.registry import find_spec
 from kschedweb.web.told.jobs import JOBS
 from kschedweb.web.told.measures import MEASURES
 from kschedweb.web.told.notes import NOTES
@@ -55,6 +56,15 @@ def words(said: str) -> str:
     if note and (told_note := words(note)) != note:
         return gettext("%(of)s: %(note)s") % {"of": of, "note": told_note}
     return said
+
+
+def describe_measure(name: str, label: str, sentence: str) -> tuple[str, str]:
+    """Return label and sentence of a measure as the registry has them, not as they were when a record was kept.
+
+    Those given are of a measure that the registry no longer has.
+    """
+    spec = find_spec(name)
+    return (words(spec.label), words(spec.sentence)) if spec else (words(label), words(sentence))
 
 
 def _part(said: str) -> str:

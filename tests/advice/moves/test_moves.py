@@ -100,7 +100,7 @@ def test_money_is_a_gain(client_as: Callable[..., Any], api_as: Callable[..., An
         assert 0 < before["unpriced"] < before["nodes"]
         told = gains()
         assert "Node-hours a day" not in told
-        assert told["Cost of nodes in use"] == ("EUR an hour", before["cost"], found["after"]["cost"])
+        assert told["Cost of nodes in use at the end"] == ("EUR an hour", before["cost"], found["after"]["cost"])
         unpriced = before["unpriced"], found["after"]["unpriced"]
         assert told["Nodes in use without a price"] == ("nodes", *unpriced)
 

@@ -57,8 +57,10 @@ MOVED, NODES_USED, NODE_HOURS_DAY = "moved", "nodes_used", "node_hours_day"
 WORK = "more than pods of DaemonSets and static pods"
 BOUND = "from its arrival until it was bound; pods that were never bound do not count"
 WITHOUT_PRICE = "nodes without a price count as 0"
-SHARE = "by the requested share of {}"
-USED = "by the share of {} that is really used"
+REQUEST_SKEW = f"The fullest minus the emptiest of {Population.NODES}, by the requested share of {{}}"
+REQUEST_SPREAD = f"Standard deviation over {Population.NODES} of the requested share of {{}}"
+USE_SKEW = f"The fullest minus the emptiest of the {Population.OPEN_NODES}, by the share of {{}} that is really used"
+USE_SPREAD = f"Standard deviation, over the {Population.OPEN_NODES}, of the share of {{}} that is really used"
 
 _RUN = (
     MeasureSpec(
@@ -128,34 +130,34 @@ _DISRUPTION = (
 _REQUESTS = (
     MeasureSpec(
         "skew_{}", "Skew of {} requests", POINTS, LOWER,
-        f"The fullest node minus the emptiest, {SHARE}, on average over time.",
+        f"{REQUEST_SKEW}, on average over time.",
         REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.skew, When.REQUESTED,
     ),
     MeasureSpec(
         "skew_{}_end", "Skew of {} requests at the end", POINTS, LOWER,
-        f"The fullest node minus the emptiest, {SHARE}, at the end.",
+        f"{REQUEST_SKEW}, at the end.",
         REQUESTS, Population.NODES, Window.END, RunFigures.skew_end, When.REQUESTED, like="skew_{}",
     ),
     MeasureSpec(
         "spread_{}", "Spread of {} requests", POINTS, LOWER,
-        "Standard deviation over the nodes of the requested share of {}, on average over time.",
+        f"{REQUEST_SPREAD}, on average over time.",
         REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.spread, When.REQUESTED, like="skew_{}",
     ),
     MeasureSpec(
         "spread_{}_end", "Spread of {} requests at the end", POINTS, LOWER,
-        "Standard deviation over the nodes of the requested share of {}, at the end.",
+        f"{REQUEST_SPREAD}, at the end.",
         REQUESTS, Population.NODES, Window.END, RunFigures.spread_end, When.REQUESTED, like="skew_{}",
     ),
 )  # fmt: skip
 _USE = (
     MeasureSpec(
         "use_skew_{}", "Skew of {} use", POINTS, LOWER,
-        f"The fullest node minus the emptiest, {USED}, on average over time.",
+        f"{USE_SKEW}, on average over time.",
         USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_skew, When.USED, (CPU, MEMORY),
     ),
     MeasureSpec(
         "use_spread_{}", "Spread of {} use", POINTS, LOWER,
-        "Standard deviation over the nodes of the share of {} that is really used, on average over time.",
+        f"{USE_SPREAD}, on average over time.",
         USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_spread, When.USED, (CPU, MEMORY),
         like="use_skew_{}",
     ),
@@ -166,12 +168,12 @@ _USE = (
     ),
     MeasureSpec(
         "use_skew_{}_end", "Skew of {} use at the end", POINTS, LOWER,
-        "Highest node less the lowest, by the share of {} that the pods would really use.",
+        f"{USE_SKEW}, at the end.",
         USE, Population.OPEN_NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_skew_{}",
     ),
     MeasureSpec(
         "use_hottest_{}_end", "Hottest node by {} use at the end", PERCENT, LOWER,
-        "The highest node, by the share of {} that the pods would really use.",
+        "The highest share of {} that is really used on any node, at the end.",
         USE, Population.NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_hottest_{}",
     ),
 )  # fmt: skip
@@ -284,6 +286,13 @@ _BLOCKS = (
     _RUN, _DISRUPTION, _REQUESTS, _USE, _SCALING, _COST, _FRAGMENTATION, _REQUESTED, _SPEED
 )  # fmt: skip
 MEASURES: tuple[MeasureSpec, ...] = tuple(spec for block in _BLOCKS for spec in block)
+
+
+def list_messages() -> Iterator[str]:
+    """Yield labels of groups, labels and sentences of measures, for catalogues: ``%(resource)s`` is a resource."""
+    yield from (group.label for group in GROUPS)
+    for spec in MEASURES:
+        yield from (text.replace(PLACE, "%(resource)s") for text in (spec.label, spec.sentence))
 
 
 def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
