@@ -1,25 +1,46 @@
-"""One snapshot has one value of a measure: on every page, over REST and on the command line."""
+"""A measure has one value for a question: on every page, over REST, in files and on the command line."""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from rest_framework.test import APIClient
 
-from kschedweb.accounts.models import User
 from kschedweb.advice.moves import services as moves
 from kschedweb.advice.plans import services as plans
 from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.clusters.services import demo_load
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.registry import get_spec, specs_of
 from kschedweb.fleet import standings
+from kschedweb.playground.gate import services as gates
+from kschedweb.playground.scenarios.onsnapshot import scenario_on
+from kschedweb.playground.trying import services as trying
 from kschedweb.policies import services as policies
+from kschedweb.watermarks.demo import demo_record
 from kschedweb.watermarks.selectors import current
+from tests.conftest import person
+from tests.decisions.conftest import _store as store
+from tests.engine.builders import node, pod
+from tests.engine.studies.gates import PACKED
+from tests.support.seed_runs import work_off
 
+Json = dict[str, Any]
+Values = Mapping[str, float | None]
+ZONE, OS = "topology.kubernetes.io/zone", "kubernetes.io/os"
+SMALL = {"cpu": "500m", "memory": "1Gi"}
+ABOUT = {"cluster": "small"}
 DESCHEDULER = """\
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
@@ -30,67 +51,298 @@ profiles:
         args: {thresholds: {cpu: 50}}
     plugins: {balance: {enabled: [HighNodeUtilization]}}
 """
-EVERYWHERE = {"cluster": "demo"}
+PRICES = """\
+apiVersion: kschedweb/v1
+kind: PriceTable
+currency: EUR
+prices:
+- labels: {kubernetes.io/os: linux}
+  price: 0.5
+"""
+MORE = {"kind": "Deployment", "metadata": {"name": "more"}, "spec": {"template": {"spec": {"containers": [
+    {"name": "main", "image": "more", "resources": {"requests": SMALL}}]}}}}  # fmt: skip
+BOTH = "baseline", "policy"  # sides of a gate
+OF_TRYING = {"nodes_used", "node_hours_day"}
+SIDES = {"current": "baseline", "changed": "policy"}  # of a tried change, as a gate calls them
+
+pytestmark = pytest.mark.django_db
+
+
+def objects() -> list[Json]:
+    """Six nodes, of which one is cordoned, one tainted and one without a price; pods on all, two that wait."""
+    zones = [{ZONE: f"z{place % 2}", **({} if place == 3 else {OS: "linux"})} for place in range(6)]
+    nodes = [
+        *(node(f"node-{place}", labels=zones[place]) for place in range(4)),
+        node("node-4", labels=zones[4], unschedulable=True),
+        node("node-5", labels=zones[5], taints=[{"key": "batch", "effect": "NoSchedule"}]),
+    ]
+    names = [f"node-{place}" for place in (0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 4, 4, 4, 4, 5)]
+    pods = [pod(f"web-{place}", on=name, labels={"app": "web"}, requests=SMALL) for place, name in enumerate(names)]
+    agents = [pod(f"agent-{place}", on=f"node-{place}", labels={"app": "agent"}, requests=SMALL) for place in range(6)]
+    for controller, kind, owned in (("web", "ReplicaSet", pods), ("agent", "DaemonSet", agents)):
+        for raw in owned:
+            owner = {"apiVersion": "apps/v1", "kind": kind, "name": controller, "uid": controller, "controller": True}
+            raw["metadata"]["ownerReferences"] = [owner]
+    waiting = [pod("huge", requests={"cpu": "64"}), pod("gated", requests=SMALL, schedulingGates=[{"name": "later"}])]
+    listed = [*nodes, *pods, *agents, *waiting]
+    for place, raw in enumerate(listed):
+        raw["metadata"] |= {"creationTimestamp": f"2026-01-01T00:00:{place:02d}Z", "uid": f"uid-{place}"}
+    return listed
+
+
+@pytest.fixture(scope="module")
+def snapshot(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Snapshot:
+    """A small cluster with prices and a day of use, stored once."""
+    with rows_of_module():
+        editor = person("editor")
+        for name, document in (("spare", DESCHEDULER), ("packed", PACKED)):
+            policies.policy_create(name=name, document=document, author=editor)
+        snapshot: Snapshot = store(objects(), "small")
+        demo_record(cluster=snapshot.cluster, objects=objects())
+        prices_save(user=editor, cluster=snapshot.cluster, text=PRICES, expected=0)
+        standings.worked_out(snapshot)
+    return snapshot
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is answered at once, on a busy machine too."""
+    for module in (moves, plans, gates):
+        monkeypatch.setattr(module, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr(trying, "SECONDS", 600.0)
 
 
 @pytest.fixture
-def snapshot(no_cluster: None, policy: Any, editor: User, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
-    for asked in (moves, plans):
-        monkeypatch.setattr(asked, "AT_ONCE_SECONDS", 600.0)
-    policies.policy_create(name="spare", document=DESCHEDULER, author=editor)
-    found: Snapshot = demo_load(user=editor).snapshots.get()
+def command(
+    snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """``command("gate", …, text="")``: the answer of the engine's command line, in a folder with the site's files."""
+    monkeypatch.chdir(tmp_path)
+    dump = {"apiVersion": "v1", "kind": "List", "items": list(snapshot_objects(snapshot))}
+    for name, text in (("packed.yaml", PACKED), ("prices.yaml", PRICES), ("cluster.json", json.dumps(dump))):
+        Path(name).write_text(text)
+
+    def run(*arguments: str, text: str = "") -> Any:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        assert main(list(arguments)) in (0, 1)
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def differing(told: Iterator[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
+    """The measures with more than one value, by where they are told."""
+    places: dict[str, dict[str, float | None]] = defaultdict(dict)
+    for place, values in told:
+        for name, value in values.items():
+            places[name][place] = value
+    alone = {name: by_place for name, by_place in places.items() if len(by_place) == 1}
+    assert not alone, "a measure that is told once says nothing here"
+    return {name: by_place for name, by_place in places.items() if not is_one(list(by_place.values()))}
+
+
+def is_one(values: list[float | None]) -> bool:
+    """Whether the values are equal in the digits that all of them have."""
+    return all(value == pytest.approx(values[0], abs=1e-6) for value in values)
+
+
+# The cluster as it stands.
+
+
+def named(gains: list[tuple[str, str, float, float, Any]]) -> Values:
+    """The measures of a table of gains before anything moves, by their names; they are those of one moment."""
+    names = {spec.label: spec.name for spec in specs_of((CPU, MEMORY))}
+    found = {names.get(label, label): before for label, _, before, *_ in gains}
+    assert all(get_spec(name).is_standing for name in found if name in names.values())
     return found
 
 
-def on_the_command_line(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> float:
-    """What ``plan`` says of the snapshot's objects and of its nodes' use."""
+def of_standing(standing: Mapping[str, Any]) -> Values:
+    """The same of an answer over REST."""
+    stems = {"requests": "skew", "use": "use_skew"}
+    skews = {
+        f"{stem}_{resource}_end": spread["skew"]
+        for part, stem in stems.items()
+        for resource, spread in standing[part].items()
+    }
+    return {**skews, "nodes_used": standing["nodes"], "cost_used_end": standing["cost"]}
+
+
+def told_of_now(viewer: Client, api: APIClient) -> Iterator[tuple[str, Values]]:
+    overview = viewer.get("/", ABOUT).context
+    counts, (_, bill) = overview["counts"], overview["cost"]
+    yield (
+        "Overview",
+        {
+            "use_skew_cpu_end": overview["skew"],
+            "cost": bill.hour,
+            "idle": bill.idle_share,
+            **{name: counts[name] for name in ("nodes", "pods")},
+            "pending": counts["waiting"],
+        },
+    )
+    yield "Usage", {"use_skew_cpu_end": viewer.get("/usage/", {**ABOUT, "statistic": "1h"}).context["now"]["points"]}
+    (line,) = viewer.get("/fleet/").context["page"]
+    yield "Fleet", {"use_skew_cpu_end": line.skew, "cost": line.hour, "nodes": line.nodes, "pods": line.pods}
+    (line,) = api.get("/api/v1/fleet/").json()["clusters"]
+    yield "REST: fleet", {"use_skew_cpu_end": line["skew_points"], "nodes": line["nodes"], "pending": line["pending"]}
+    total = viewer.get("/costs/", ABOUT).context["bill"].total
+    yield "Costs", {"cost": total.hour, "idle": total.idle_share, "nodes": total.count}
+    total = api.get("/api/v1/clusters/small/cost/").json()["total"]
+    yield "REST: costs", {"cost": total["hour"], "idle": total["idle_share"], "nodes": total["count"]}
+    asked = {"objective": "skew", "skew_at_most": "100", "resource": "cpu"}
+    plan = viewer.get(viewer.post("/plans/?cluster=small", asked).url).context
+    yield "Plan moves", named(plan["gains"])
+    yield "Plan moves: objective", {"use_skew_cpu_end": plan["found"]["before"]}
+    body = {**ABOUT, "objective": {"skew": {"atMost": 100}}}
+    found = api.post("/api/v1/plans/", body).json()["plan"]
+    yield "REST: plan", of_standing(found["standing"]["before"])
+    yield "REST: plan, objective", {"use_skew_cpu_end": found["before"]}
+    staying = found["staying"]["before"]
+    yield "REST: plan, nodes that stay", {"nodes": staying["nodes"], "cost": staying["cost"]}
+    page = viewer.get("/descheduling/", {**ABOUT, "descheduler": "spare@1", "rounds": 1}).context
+    yield "Moves", named(page["gains"])
+    found = api.post("/api/v1/descheduling/", {**ABOUT, "descheduler": "spare", "rounds": 1}).json()
+    yield "REST: moves", of_standing(found["before"])
+
+
+def planned(snapshot: Snapshot, command: Callable[..., Any]) -> float:
+    """The skew of CPU use that ``plan`` begins with."""
     marks = current(snapshot.cluster, snapshot.taken_at.timestamp())
     assert marks is not None
     nodes = {name: {"cpu": {"1h": level}} for name, level in zip(marks.names, marks.column("cpu", "1h"), strict=True)}
     objects = [raw for raw in snapshot_objects(snapshot) if raw["kind"] != "Pod" or raw["spec"].get("nodeName")]
-    asked = {
-        "objects": objects,
-        "watermarks": {"nodes": nodes},
-        "objective": {"skew": {"atMost": 100}},
-    }
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked)))
-    assert main(["plan"]) == 0
-    before: float = json.loads(capsys.readouterr().out)["before"]
+    asked = {"objects": objects, "watermarks": {"nodes": nodes}, "objective": {"skew": {"atMost": 100}}}
+    before: float = command("plan", text=json.dumps(asked))["before"]
     return before
 
 
-def walked(viewer: Any, api: Any) -> Iterator[tuple[str, float]]:
-    """The skew of CPU use now, wherever it is told."""
-    yield "Overview", viewer.get("/", EVERYWHERE).context["skew"]
-    yield "Usage", viewer.get("/usage/", {**EVERYWHERE, "statistic": "1h"}).context["now"]["points"]
-    points = api.get("/api/v1/clusters/demo/watermarks/skew/?statistic=1h").json()["points"]
-    yield "REST: use", next(one["skew"] for one in reversed(points) if one["skew"] is not None)
-    (line,) = viewer.get("/fleet/").context["page"]
-    yield "Fleet", line.skew
-    (line,) = api.get("/api/v1/fleet/").json()["clusters"]
-    yield "REST: fleet", line["skew_points"]
-    sent = viewer.post("/plans/?cluster=demo", {"objective": "skew", "skew_at_most": "100", "resource": "cpu"})
-    page = viewer.get(sent.url)
-    yield "Plan: objective", page.context["found"]["before"]
-    yield "Plan: before", {what: before for what, _, before, *_ in page.context["gains"]}["Skew of CPU use"]
-    asked = {**EVERYWHERE, "objective": {"skew": {"atMost": 100}}}
-    yield "REST: plan", api.post("/api/v1/plans/", asked, format="json").json()["plan"]["before"]
-    page = viewer.get("/descheduling/", {**EVERYWHERE, "descheduler": "spare@1", "rounds": 1})
-    yield "Moves", {what: before for what, _, before, *_ in page.context["gains"]}["Skew of CPU use"]
-    told = api.post("/api/v1/descheduling/", {**EVERYWHERE, "descheduler": "spare", "rounds": 1}).json()
-    yield "REST: moves", told["before"]["use"]["cpu"]["skew"]
-
-
-@pytest.mark.django_db
-def test_the_skew_of_cpu_use_is_one_everywhere(
-    client_as: Callable[..., Any],
-    api_as: Callable[..., Any],
-    snapshot: Snapshot,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_the_cluster_as_it_stands(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
 ) -> None:
-    standings.worked_out(snapshot)
-    found = dict(walked(client_as("viewer"), api_as("viewer")))
-    found["command line"] = on_the_command_line(snapshot, monkeypatch, capsys)
-    # REST rounds the points of a chart to a tenth.
-    assert found == pytest.approx(dict.fromkeys(found, found["Overview"]), abs=0.05)
+    def told() -> Iterator[tuple[str, Values]]:
+        yield from told_of_now(client_as("viewer"), api_as("viewer"))
+        yield "command line: plan", {"use_skew_cpu_end": planned(snapshot, command)}
+
+    assert differing(told()) == {}
+    points = api_as("viewer").get("/api/v1/clusters/small/watermarks/skew/?statistic=1h").json()["points"]
+    newest = next(point["skew"] for point in reversed(points) if point["skew"] is not None)
+    assert newest == round(client_as("viewer").get("/", ABOUT).context["skew"], 1), "points of a chart have one digit"
+
+
+# The cluster placed anew under a policy and a baseline.
+
+
+def of_sides(measures: list[dict[str, Any]], sides: Mapping[str, str]) -> Values:
+    return {f"{side} {one['name']}": one[key] for one in measures for key, side in sides.items()}
+
+
+def told_of_placing(editor: Client, api: APIClient, command: Callable[..., Any]) -> Iterator[tuple[str, Values]]:
+    gate = dict(zip(BOTH, BOTH, strict=True))
+    asked = {"policy": "packed@1", "on": "cluster:small", "place": "all", "newly": "any"}
+    page = editor.get(editor.post("/gate/?cluster=small", asked).url).context
+    yield "gate: page", of_sides([*page["changed"], *page["same"]], gate)
+    body = {"policy": {"name": "packed"}, "snapshot": ABOUT}
+    yield "gate: REST", of_sides(api.post("/api/v1/gate/", body).json()["measures"], gate)
+    body = {"policy": {"name": "packed"}, "snapshot": {"objects": json.loads(Path("cluster.json").read_text())}}
+    yield "gate: REST, objects", of_sides(api.post("/api/v1/gate/", body).json()["measures"], gate)
+    options = "--policy", "packed.yaml", "--snapshot", "cluster.json", "--prices", "prices.yaml"
+    yield "gate: command line", of_sides(command("gate", *options)["measures"], gate)
+    body = {"policy": {"name": "default"}, "change": {"policy": {"name": "packed"}}, "snapshot": ABOUT}
+    found = api.post("/api/v1/trying/", body).json()
+    yield "Try: REST", of_sides(found["answer"]["measures"], SIDES)
+    page = editor.get(f"/trying/{found['id']}/").context
+    shown = of_sides([*page["use"], *page["cost"], *page["others"], *page["same"]], SIDES)
+    yield "Try: page", {name: value for name, value in shown.items() if name.split()[1] not in OF_TRYING}
+
+
+def test_the_cluster_placed_anew(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
+) -> None:
+    assert differing(told_of_placing(client_as("editor"), api_as("editor"), command)) == {}
+
+
+# A scenario under two policies.
+
+
+def of_side(side: str, values: Mapping[str, float | None]) -> Values:
+    return {f"{side} {name}": value for name, value in values.items()}
+
+
+def of_rows(response: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(response).decode())))
+
+
+def number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def told_of_a_run(editor: Client, api: APIClient, run: str) -> Iterator[tuple[str, Values]]:
+    page = editor.get(f"/runs/{run}/").context
+    shown = {one.name: one.value for of, _ in page["measured"] for one in (*of.leading, *of.near)}
+    yield "run: page", of_side("policy", shown)
+    found = api.get(f"/api/v1/runs/{run}/").json()
+    yield "run: REST", of_side("policy", {one["name"]: one["value"] for one in found["measures"]})
+    rows = of_rows(editor.get(f"/runs/{run}/?format=csv&of=measures"))
+    yield "run: CSV", of_side("policy", {row["measure"]: number(row["value"]) for row in rows})
+
+
+def told_of_a_comparison(editor: Client, api: APIClient, comparison: str) -> Iterator[tuple[str, Values]]:
+    lines = editor.get(f"/comparisons/{comparison}/").context["lines"]
+    for place, side in enumerate(BOTH):
+        page = {line.measure.name: line.values[place].get(1) for line in lines}
+        yield "comparison: page", of_side(side, page)
+        found = api.get(f"/api/v1/comparisons/{comparison}/").json()["measures"]
+        yield "comparison: REST", of_side(side, {one["name"]: one["values"][place].get("1") for one in found})
+    rows = of_rows(editor.get(f"/comparisons/{comparison}/?format=csv&of=measures"))
+    for label, side in zip(("default@1", "packed@1"), BOTH, strict=True):
+        values = {row["measure"]: number(row["value"]) for row in rows if row["policy"] == label}
+        yield "comparison: CSV", of_side(side, values)
+
+
+def test_a_scenario_under_two_policies(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
+) -> None:
+    editor, api = client_as("editor"), api_as("editor")
+    parts = {
+        "changes": [{"addWorkload": {"replicas": 8, "manifest": MORE}}],
+        "run": {"place": "pending", "until": "30m"},
+    }
+    made = scenario_on(snapshot, name="more pods", description="", parts=parts, author=person("editor"))
+    asked = {"scenario": str(made.pk)}
+    run = api.post("/api/v1/runs/start/", {**asked, "policy": "packed"}).json()["id"]
+    both = {**asked, "policies": ["default", "packed"], "seeds": [1]}
+    comparison = api.post("/api/v1/comparisons/start/", both).json()["id"]
+    work_off()
+    gate = {"policy": {"name": "packed"}, "scenario": {"id": str(made.pk)}}
+    verdict = api.post("/api/v1/gate/", gate).json()
+    exported = api.get(f"/api/v1/scenarios/{made.pk}/revisions/1/export/")
+    Path("scenario.json.gz").write_bytes(b"".join(exported))
+    answer = command("gate", "--policy", "packed.yaml", "--scenario", "scenario.json.gz")
+
+    def told() -> Iterator[tuple[str, Values]]:
+        yield from told_of_a_run(editor, api, run)
+        yield from told_of_a_comparison(editor, api, comparison)
+        sides = dict(zip(BOTH, BOTH, strict=True))
+        yield "gate: REST", of_sides(verdict["measures"], sides)
+        yield "gate: command line", of_sides(answer["measures"], sides)
+
+    assert differing(told()) == {}
+    engines = {one["engine"] for one in api.get(f"/api/v1/comparisons/{comparison}/").json()["runs"]}
+    assert {api.get(f"/api/v1/runs/{run}/").json()["engine"], verdict["engine"], answer["engine"]} == engines
+    assert len(engines) == 1, "one release answers a question"
+
+
+# What a verdict is held to.
+
+
+def test_thresholds_have_one_default(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
+) -> None:
+    editor = client_as("editor")
+    form = editor.get("/gate/?cluster=small").context["form"]
+    page = editor.get(editor.post("/gate/?cluster=small", {**form.data, "policy": "packed@1"}).url).context["verdict"]
+    found = api_as("editor").post("/api/v1/gate/", {"policy": {"name": "packed"}, "snapshot": ABOUT}).json()
+    answer = command("gate", "--policy", "packed.yaml", "--snapshot", "cluster.json")
+    assert page["thresholds"] == found["thresholds"] == answer["thresholds"]
+    assert page["verdict"] == found["verdict"] == answer["verdict"]
