@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.support.documents import anchors, links
 
 BESIDE = re.compile(rb"(?<![\w/.])\.\./shared|\bKSCHEDWEB_SHARED\b")
-LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
 UPWARD = re.compile(r"(?:\.\./)+[\w.-]+")
 
 
@@ -22,13 +22,13 @@ def test_no_file_names_the_folder_beside_the_checkout() -> None:
     assert [path for path in tracked() if path != Path(__file__) and BESIDE.search(path.read_bytes())] == []
 
 
-def test_documents_link_to_what_is_tracked() -> None:
+def test_documents_link_to_what_is_tracked_and_to_its_headings() -> None:
     targets = {path for file in tracked() for path in (file, *file.parents)}
     missing = [
-        f"{document.relative_to(ROOT)}: {link}"
+        f"{document.relative_to(ROOT)}: {target.name}#{anchor}"
         for document in tracked("*.md")
-        for link in LINK.findall(document.read_text(encoding="utf-8"))
-        if (document.parent / link).resolve() not in targets
+        for target, anchor in links(document)
+        if target not in targets or (anchor and anchor not in anchors(target))
     ]
     assert missing == []
 

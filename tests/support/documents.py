@@ -14,10 +14,6 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)")
 
 
-def list_documents() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
-
-
 @cache
 def anchors(path: Path) -> frozenset[str]:
     """Return the anchors of a document's headings, as GitHub and GitLab make them."""
