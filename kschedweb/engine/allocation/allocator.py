@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from kschedweb.engine.allocation.written import Allocated
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim, worth
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 MANY = 512  # kinds of claims remembered at most
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.allocation.constraints import Constraint, made
 from kschedweb.engine.allocation.features import Features
@@ -12,6 +12,7 @@ from kschedweb.engine.allocation.selecting import SelectorError, Selectors
 from kschedweb.engine.allocation.taking import Taking
 from kschedweb.engine.objects.devicerequests import ALL, EXACT_COUNT, DeviceChoice, DeviceRequest
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
+from kschedweb.engine.values import dataclass
 
 MAX_RESULTS = 32  # devices of one claim
 NO_CAPACITY: Mapping[str, int] = {}

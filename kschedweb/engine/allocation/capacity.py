@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.devices import Amounts, Capacity, Device, Policy
 from kschedweb.engine.objects.quantity import NANO
+from kschedweb.engine.values import dataclass
 
 NOTHING: Amounts = {}
 MILLI = NANO // 1000

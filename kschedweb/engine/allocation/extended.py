@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.devicerequests import DeviceChoice, DeviceRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.resources import Container
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kschedweb.engine.cel import ONLY_1_36, Language
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

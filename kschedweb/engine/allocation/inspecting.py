@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from kschedweb.engine.allocation.allocator import Allocator
@@ -17,6 +17,7 @@ from kschedweb.engine.allocation.taking import Taking
 from kschedweb.engine.objects.devicerequests import ALL, DeviceChoice, DeviceConstraint, DeviceRequest
 from kschedweb.engine.objects.resourceclaim import DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.objects.taints import not_tolerated
+from kschedweb.engine.values import dataclass
 
 IsRefused = Callable[[Sequence[ResourceClaim]], bool]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.objects.devices import Amounts, Counters, Device, NodeChoice, ResourceSlice
 from kschedweb.engine.objects.resourceclaim import DeviceId
+from kschedweb.engine.values import dataclass
 
 PoolId = tuple[str, str]  # driver, name
 

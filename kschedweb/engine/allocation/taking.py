@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.allocation.capacity import NOTHING, Lack, has_room, lacks
@@ -16,6 +15,7 @@ from kschedweb.engine.objects.devices import Amounts, Counters
 from kschedweb.engine.objects.resourceclaim import DeviceId
 from kschedweb.engine.objects.taints import lets_in, tolerated
 from kschedweb.engine.state.devices.use import DeviceUse
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

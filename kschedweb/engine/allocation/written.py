@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.allocation.features import Features
@@ -11,6 +10,7 @@ from kschedweb.engine.allocation.taking import Chosen
 from kschedweb.engine.objects.access import Json, mapping, objects, texts
 from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.resourceclaim import Allocation, ResourceClaim
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ pods started. Where nodes of no NodePool are to count too, they get what Karpent
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 
 from kschedweb.engine.autoscaling.cluster.nodes import CONSOLIDATABLE, INITIALIZED_CONDITION
@@ -25,6 +25,7 @@ from kschedweb.engine.autoscaling.offers.labels import (
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, moment, objects, string_map, text
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
 
 API_VERSION, CLAIM = "karpenter.sh/v1", "NodeClaim"
 STAYING = ("DaemonSet", "Node")  # owners of pods whose coming and going does not count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.autoscaling.adopting import Adopting, zones_of
 from kschedweb.engine.autoscaling.cluster.nodes import Machine
@@ -19,6 +18,7 @@ from kschedweb.engine.autoscaling.provisioning.explaining import explain_offers,
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import ZONE
+from kschedweb.engine.values import dataclass
 
 Step = Callable[[str, int, int], None]
 MOST_OFFERS = 12  # that are told of one new node

@@ -13,7 +13,7 @@ nodePools:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kschedweb.engine.autoscaling.cluster.world import (
@@ -35,6 +35,7 @@ from kschedweb.engine.documents.json_schema import DIALECT, Schemas
 from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Faulty, Flag, Object
 from kschedweb.engine.documents.types import REQUIRED, Either, Field, ListOf, Struct
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 VERSION, KIND = "kschedweb/v1", "Karpenter"
 MOST_POOLS, MOST_TYPES, MOST_PROBLEMS = 200, 5_000, 100

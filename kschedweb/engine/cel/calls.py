@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.cel.effort import BUDGET, Frame, Run, spend, weight
 from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
@@ -14,6 +14,7 @@ from kschedweb.engine.cel.paths import Path
 from kschedweb.engine.cel.syntax import BINARY, IN
 from kschedweb.engine.cel.values import LISTS, MISSING, Uint, Value, go_name
 from kschedweb.engine.patience import checkpoint
+from kschedweb.engine.values import dataclass
 
 # Functions whose effort grows with their values, and by how much if not as these do.
 _GROWING: dict[str, Callable[..., int]] = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.cel.environment import LEFT_OUT, NAMES, Language
 from kschedweb.engine.cel.errors import Refused
 from kschedweb.engine.cel.functions import Function, Overload
@@ -39,6 +37,7 @@ from kschedweb.engine.cel.syntax import (
     Select,
 )
 from kschedweb.engine.cel.values import Uint
+from kschedweb.engine.values import dataclass
 
 MAX_DEPTH = 90  # of parts within parts; more would need a deeper stack than Python's
 MAX_PARTS = 20_000  # with those that a macro repeats

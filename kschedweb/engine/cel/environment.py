@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.cel.functions import Function, Library
 from kschedweb.engine.cel.kinds import (
@@ -24,6 +23,7 @@ from kschedweb.engine.cel.kinds import (
     type_of,
 )
 from kschedweb.engine.cel.libraries import kubernetes, lists, optionals, regex, standard, strings
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from kschedweb.engine.cel.effort import Frame, Run, spend
 from kschedweb.engine.cel.errors import EvaluationError, no_such_overload
 from kschedweb.engine.cel.macros import ALL, ENTRIES, EXISTS, EXISTS_ONE, INSERT, LIST, MAP
 from kschedweb.engine.cel.values import LISTS, MISSING, TYPE_NAMES, Growing, Mapping, Value, go_name, shown
+from kschedweb.engine.values import dataclass
 
 UNSET = object()  # a variable that nobody asked for yet
 

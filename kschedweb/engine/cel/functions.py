@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.kinds import Type, signature
 from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Mapping, Perhaps, TypeName, Value
+from kschedweb.engine.values import dataclass
 
 Run = Callable[..., Value]
 

@@ -6,8 +6,9 @@ As in cel-go's checker: ``dyn`` and ``any`` fit everything, a parameter (a type 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from kschedweb.engine.cel.errors import Refused
 from kschedweb.engine.cel.patterns import Chars, Choice, Edge, Part, Repeat, Sequence, parse_pattern
+from kschedweb.engine.values import dataclass
 
 MAX_STEPS = 4000  # of a program
 _EFFORT = 8  # steps for a character that count like looking at one element

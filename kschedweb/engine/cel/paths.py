@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.cel.effort import Frame, Run
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.operations import at, missing, native, repacked
 from kschedweb.engine.cel.values import MISSING, NOTHING, Perhaps, Uint, Value, go_name, shown
+from kschedweb.engine.values import dataclass
 
 KEYS = frozenset((str, int, Uint, bool, float))
 

@@ -6,9 +6,8 @@ that are not ASCII. A pattern that Go does not take is refused as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.values import dataclass
 
 LAST = 0x10FFFF
 Ranges = tuple[tuple[int, int], ...]  # of code points, both ends included

@@ -7,11 +7,11 @@ ones matter too, and whether a whole number can be taken out depends on how the 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.validation.golang import INT64_MAX, parse_int
+from kschedweb.engine.values import dataclass
 
 _NANO = -9
 _FORM = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)

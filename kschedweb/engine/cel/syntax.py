@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from kschedweb.engine.values import dataclass
 
 # The names under which operators are declared as functions; kube-scheduler's words show some of them.
 AND, OR, NOT, NEGATE, CONDITIONAL = "_&&_", "_||_", "!_", "-_", "_?_:_"

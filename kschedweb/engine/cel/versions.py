@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.values import UINT_MAX
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 _NUMBERS = re.compile(r"[0-9]*", re.ASCII)
 _WORDS = re.compile(r"[0-9A-Za-z-]*", re.ASCII)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kschedweb.engine.documents.leaves import Flag, Number, Text
 from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
+from kschedweb.engine.values import dataclass
 
 MAX_STRICT_ERRORS = 100
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import profiles, validation
@@ -21,6 +21,7 @@ from kschedweb.engine.config.source import Source, UnreadableError
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import SECOND, quote
+from kschedweb.engine.values import dataclass
 
 EMPTY = {"apiVersion": API_VERSION, "kind": KIND}
 DEFAULT_DOCUMENT = f"""\

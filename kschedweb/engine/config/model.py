@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.specs import PluginRef
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True)

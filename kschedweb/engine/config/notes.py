@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 EQUAL, NEAR, NONE = "equal", "near", "none"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.config.specs import PluginRef, PluginSpec, Registry
 from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 def _nobody() -> Iterable[PluginSpec]:

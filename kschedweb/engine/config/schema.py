@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kschedweb.engine.config.types import (
@@ -18,6 +17,7 @@ from kschedweb.engine.config.types import (
     ListOf,
     Struct,
 )
+from kschedweb.engine.values import dataclass
 
 GROUP = "kubescheduler.config.k8s.io"
 VERSION = "v1"

@@ -6,8 +6,9 @@ JSON keeps its order of fields, its duplicates and how its numbers are written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from kschedweb.engine.values import dataclass
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50

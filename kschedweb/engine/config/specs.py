@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
 from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ strings are ``bytes``.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Flag, Number, Problems, Text, kind
 from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.validation.golang import base64_fault, duration_text, number_json, parse_duration
+from kschedweb.engine.values import dataclass
 
 __all__ = [
     "BOOL",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, integer, mapping, objects, text
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster import BUDGET, ClusterObjects
+from kschedweb.engine.values import dataclass
 
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."

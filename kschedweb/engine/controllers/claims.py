@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from kschedweb.engine.controllers.naming import letters
@@ -20,6 +20,7 @@ from kschedweb.engine.objects.resourceclaim import ResourceClaim, read_pod_claim
 from kschedweb.engine.objects.storage import BETA_CLASS, BIND_COMPLETED, NO_PROVISIONER, Claim, PersistentVolume
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.devices.claims import ClaimUse
+from kschedweb.engine.values import dataclass
 
 RESOURCE_API = "resource.k8s.io/v1"
 TEMPLATE, RESOURCE_CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "PersistentVolumeClaim"

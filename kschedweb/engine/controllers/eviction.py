@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_EXECUTE, Taint, Toleration
+from kschedweb.engine.values import dataclass
 
 
 def matching_tolerations(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Toleration] | None:

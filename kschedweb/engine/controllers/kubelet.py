@@ -7,7 +7,7 @@ pod run. For a critical pod it makes room, and ends others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.controllers.kubeletroom import NoRoomError, Shortage, critical, makes_room, static
 from kschedweb.engine.objects.access import Json, mapping, text
@@ -15,6 +15,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod, conflicting
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_extended, is_scalar
 from kschedweb.engine.objects.taints import NO_EXECUTE, tolerated
+from kschedweb.engine.values import dataclass
 
 PODS, OS_LABEL, LINUX = "pods", "kubernetes.io/os", "linux"
 REJECTED = "Pod was rejected: "

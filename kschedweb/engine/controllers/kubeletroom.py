@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.objects.access import mapping, string_map
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, quality
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
 
 CRITICAL = 2_000_000_000  # priority from which on a pod is critical
 SOURCE, FROM_API, MIRROR = "kubernetes.io/config.source", "api", "kubernetes.io/config.mirror"

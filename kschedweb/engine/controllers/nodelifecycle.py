@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from kschedweb.engine.framework.events import conditions
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, Taint
+from kschedweb.engine.values import dataclass
 
 READY, TRUE, FALSE, UNKNOWN = "Ready", "True", "False", "Unknown"
 CORDONED = "node.kubernetes.io/unschedulable"

@@ -8,7 +8,7 @@ or 1G, also where it mixes the two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.cel.quantities import Quantity, quantity
@@ -20,6 +20,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.qos import BEST_EFFORT, quality
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, Amounts, is_extended, read_limits
 from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.values import dataclass
 
 QUOTA = "ResourceQuota"
 BASIC = (CPU, MEMORY, EPHEMERAL)

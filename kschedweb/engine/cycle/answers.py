@@ -7,7 +7,6 @@ than the snapshot: they pass, and score nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 POINTS = ("preFilter", "filter", "preScore", "score")
 

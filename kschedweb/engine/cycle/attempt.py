@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import PreFilterOutcome
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
+from kschedweb.engine.values import dataclass
 
 NONE = np.zeros(0, dtype=np.intp)
 MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5

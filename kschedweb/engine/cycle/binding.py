@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Binder, Framework
 from kschedweb.engine.framework.status import CycleError, Status, fit_error, unschedulable
+from kschedweb.engine.values import dataclass
 
 PREEMPTED = "preempted"
 

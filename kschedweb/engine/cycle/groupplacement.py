@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.groups import Assignment, Domain, DomainScore, GroupRoom
@@ -11,6 +10,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 from kschedweb.engine.cycle.binding import BindingCycle
@@ -36,6 +36,7 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 
 class Finding(Protocol):

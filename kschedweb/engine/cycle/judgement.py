@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 import numpy as np
@@ -11,6 +11,7 @@ from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.framework.explanation import FEASIBLE, Explanation
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.values import dataclass
 
 
 class Agreement(StrEnum):

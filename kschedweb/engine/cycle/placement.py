@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.framework.decision import UNTIMED, Decision, Ranked, Stopwatch
@@ -11,6 +11,7 @@ from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.values import dataclass
 
 NO_NODES = "no nodes available to schedule pods"
 

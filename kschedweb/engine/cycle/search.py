@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, FilterCol
 from kschedweb.engine.framework.status import Code, Status
 from kschedweb.engine.state.columns import Codes, Ints
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 NOTHING_MORE: Mapping[str, Status] = {}
 NOWHERE: int = np.iinfo(np.int32).max

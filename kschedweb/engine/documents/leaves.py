@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.labels import SelectorError, label_selector
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 DURATION = r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 QUANTITY = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 
 from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events, nodes, refused, value_of
 from kschedweb.engine.documents.writing import written
+from kschedweb.engine.values import dataclass
 
 SIZE_LIMIT = 1024 * 1024
 _STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import yaml
 
 from kschedweb.engine.documents.scalars import resolve
+from kschedweb.engine.values import dataclass
 
 Event = Any  # PyYAML's events are not typed
 STRING, PLAIN = "tag:yaml.org,2002:str", ""

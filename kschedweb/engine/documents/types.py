@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Problems, below, kind
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 REQUIRED: Any = object()
 

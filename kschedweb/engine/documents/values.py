@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
 from kschedweb.engine.documents.reading import Bounds, Event, Reason, events, refused
 from kschedweb.engine.documents.scalars import beyond, resolve
+from kschedweb.engine.values import dataclass
 
 CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
 MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from statistics import mean
 from typing import Any
 
 from kschedweb.engine.experiment.policies import DEFAULT
+from kschedweb.engine.values import dataclass
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 48, 56

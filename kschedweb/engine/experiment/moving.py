@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.planning.evictable import Evictable
 from kschedweb.engine.planning.plan import plan
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.simulation import Simulation
+from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
 EVERY = 300.0  # seconds: as often as nodes are measured

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Settings, Simulation
 from kschedweb.engine.simulation.measures import Balance, balance, skews
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 Progress = Callable[[float], None]  # told the simulated seconds that have passed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import mean
 from typing import Any
 
@@ -18,6 +18,7 @@ from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.simulation.recording import Recording
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 # What is taken away in turn, to see what keeps the skew up.
 BOUNDS = (DEFAULT, FUTURE, "future, use steady", "future, requests without limit", "future, both")

@@ -7,12 +7,12 @@ It is deterministic given its seed, goes on where a journal ends, and can ask fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.experiment.policies import HHE, Document, profile, text
+from kschedweb.engine.values import dataclass
 
 Genes = dict[str, float]
 # Costs of the candidates of a generation, in their order; less is better.

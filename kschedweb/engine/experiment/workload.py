@@ -6,7 +6,7 @@ import hashlib
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from kschedweb.engine.simulation import PodArrives, replica
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse
 from kschedweb.engine.simulation.recording import Recording
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
 GIB = 1 << 30

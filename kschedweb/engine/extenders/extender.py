@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Ints, Mask
 from kschedweb.engine.validation.golang import parse_duration, quote
+from kschedweb.engine.values import dataclass
 
 MAX_PRIORITY = 10
 OK = 200

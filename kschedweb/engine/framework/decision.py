@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, NamedTuple, TypeVar
 
 from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.values import dataclass
 
 Clock = Callable[[], float]
 Answer = TypeVar("Answer")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.framework.explanation import EXCLUDED, FilterColumn
 from kschedweb.engine.framework.status import Code, Status, fit_error, unresolvable
 from kschedweb.engine.state.columns import Codes, Mask
+from kschedweb.engine.values import dataclass
 
 NO_REASON = unresolvable()
 EXTENDER = "Extender"  # the name under which extenders reject pods

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntFlag
 from typing import Any
 
@@ -11,6 +10,7 @@ from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.values import dataclass
 
 POD, NODE, ANY = "Pod", "Node", "*"
 ASSIGNED_POD, UNSCHEDULED_POD = "AssignedPod", "UnschedulablePod"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.framework.status import SUCCESS, Status, outside
 from kschedweb.engine.state.columns import Codes, Ints
+from kschedweb.engine.values import dataclass
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
 UNSCORED = 1  # a node's score where nothing scores nodes

@@ -7,7 +7,7 @@ some there is one, all nodes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +20,7 @@ from kschedweb.engine.framework.status import Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 UNPLACED = "pod group is unschedulable"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.values import dataclass
 
 Rows = NDArray[np.intp]
 BESIDE_NOMINATED = "Beside nominated pods"

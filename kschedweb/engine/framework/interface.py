@@ -7,7 +7,7 @@ into the cycle's state under the plugin's own key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -26,6 +26,7 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 Kept = TypeVar("Kept")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from kschedweb.engine.framework.interface import Cycle, Plugin, PreFilterPlugin, PreFilterResult, PreScorePlugin
 from kschedweb.engine.framework.status import Code, Status
+from kschedweb.engine.values import dataclass
 
 Asked = TypeVar("Asked", bound=Plugin)
 Answer = TypeVar("Answer", PreFilterResult, Status)

@@ -9,7 +9,7 @@ Asking whether something follows a protocol takes longer than most of what is as
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar, cast
 
 from kschedweb.engine.framework.groups import (
@@ -40,6 +40,7 @@ from kschedweb.engine.framework.interface import (
     ScorePlugin,
     SelectivePlugin,
 )
+from kschedweb.engine.values import dataclass
 
 Protocol = TypeVar("Protocol")
 _FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)

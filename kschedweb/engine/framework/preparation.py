@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -48,6 +48,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import ALL, Ints, Rows
+from kschedweb.engine.values import dataclass
 
 MAX_PERMIT_WAIT = 15 * 60.0
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"

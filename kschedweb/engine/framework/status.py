@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
+
+from kschedweb.engine.values import dataclass
 
 
 class Code(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kschedweb.engine.live.feed import matters
@@ -13,6 +12,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import FINISHED, Snapshot
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 Read = TypeVar("Read", Node, Pod)
 Found = dict[tuple[str, str], str]  # (object, what of it) -> a sentence

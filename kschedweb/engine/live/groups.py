@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.groupplacement import GroupPlacement
@@ -16,6 +16,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod
 from kschedweb.engine.queue.pods import Queued
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(slots=True)

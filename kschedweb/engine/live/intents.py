@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kschedweb.engine.framework.decision import Decision
@@ -11,6 +10,7 @@ from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.values import dataclass
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 CLUSTER = "cluster"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
@@ -25,6 +24,7 @@ from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 HOLDS = frozenset({"HumanApproval"})
 RANKS = 5  # nodes that a decision tells of

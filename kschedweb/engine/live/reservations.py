@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.values import dataclass
 
 
 class Stage(Enum):

@@ -8,7 +8,7 @@ event may help by the hints of the plugins that said no, after the backoff, or a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import Configuration
@@ -19,6 +19,7 @@ from kschedweb.engine.live.loop import LiveLoop
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.pods import QueuedPod
+from kschedweb.engine.values import dataclass
 
 POD = "Pod"
 MOST_TRIES, MOST_CHANGES = 200, 20  # that are told; of changes before each try

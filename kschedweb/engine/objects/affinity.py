@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
 from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, term, terms
 from kschedweb.engine.validation.fields import aggregate_texts
+from kschedweb.engine.values import dataclass
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

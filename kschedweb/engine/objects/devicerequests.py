@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, text, texts
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
+from kschedweb.engine.values import dataclass
 
 EXACT_COUNT, ALL = "ExactCount", "All"
 

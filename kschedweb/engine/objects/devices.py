@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, integer, mapping, text, texts
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.objects.taints import Taint, read_taint, read_taints
+from kschedweb.engine.values import dataclass
 
 Amounts = dict[str, int]  # by name, in nano-units
 Counters = dict[str, Amounts]  # by counter set

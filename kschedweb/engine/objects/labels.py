@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kschedweb.engine.objects.access import Json, each, string_map, text, texts
@@ -12,6 +11,7 @@ from kschedweb.engine.validation.affinity import LABEL_OPERATORS, requirement_pr
 from kschedweb.engine.validation.fields import aggregate
 from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
+from kschedweb.engine.values import dataclass
 
 Labels = Mapping[str, str]
 

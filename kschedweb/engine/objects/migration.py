@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from kschedweb.engine.objects.access import Json, mapping, objects, text
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, term
+from kschedweb.engine.values import dataclass
 
 ZONE_DELIMITER = "__"
 UNSPECIFIED = "UNSPECIFIED"

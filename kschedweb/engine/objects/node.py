@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import (
     Json,
@@ -20,6 +19,7 @@ from kschedweb.engine.objects.alike import Alike
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import units
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, read_taints
+from kschedweb.engine.values import dataclass
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects.access import Json, each, text, texts
 from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, requirement
 from kschedweb.engine.validation.affinity import term_problems
+from kschedweb.engine.values import dataclass
 
 FIELD_NAME = "metadata.name"
 

@@ -6,7 +6,7 @@ import itertools
 import marshal
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from kschedweb.engine.objects.resources import (
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
 from kschedweb.engine.objects.volume import PodVolume, read_volumes
+from kschedweb.engine.values import dataclass
 
 DEFAULT_SCHEDULER = "default-scheduler"
 MAX_TEMPLATES = 65536

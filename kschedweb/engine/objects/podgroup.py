@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, objects, text
+from kschedweb.engine.values import dataclass
 
 API, VERSION = "scheduling.k8s.io", "v1beta1"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"

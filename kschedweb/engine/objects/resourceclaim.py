@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 
@@ -13,6 +13,7 @@ from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.validation.affinity import selector_problems
 from kschedweb.engine.validation.fields import aggregate
+from kschedweb.engine.values import dataclass
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json, each, mapping, objects, text
 from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.quantity import NANO, read_list, whole
+from kschedweb.engine.values import dataclass
 
 CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
 # What the scheduler assumes of a container that asks for nothing, where it compares use.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects.access import Json, integer, text, texts
 from kschedweb.engine.objects.labels import NOTHING, Labels, Requirement, Selector, SelectorError, label_selector
+from kschedweb.engine.values import dataclass
 
 DO_NOT_SCHEDULE, SCHEDULE_ANYWAY = "DoNotSchedule", "ScheduleAnyway"
 

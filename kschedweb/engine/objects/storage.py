@@ -5,13 +5,12 @@ Sizes are nano-bytes, as quantities are read; ``None`` is a field that is not se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, string_map, text, texts
 from kschedweb.engine.objects.labels import NOTHING, Labels, Selector, SelectorError, label_selector, requirement
 from kschedweb.engine.objects.migration import InTreeVolume
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
 from kschedweb.engine.objects.quantity import read, read_list
+from kschedweb.engine.values import dataclass
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, each, integer, text
+from kschedweb.engine.values import dataclass
 
 EXISTS = "Exists"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"

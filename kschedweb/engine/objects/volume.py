@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects.access import Json, boolean, each, mapping, text, texts
 from kschedweb.engine.objects.migration import InTreeVolume
+from kschedweb.engine.values import dataclass
 
 DEFAULT_RBD_POOL = "rbd"
 

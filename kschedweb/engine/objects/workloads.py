@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, boolean, integer, mapping, string_map, text
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.taints import read_tolerations
+from kschedweb.engine.values import dataclass
 
 SELECTING = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
 

@@ -7,12 +7,11 @@ at least the larger of the two sums, for the level at which that is least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Floats, Ints, Mask
+from kschedweb.engine.values import dataclass
 
 LEAST = 1e-9
 STEPS = 45

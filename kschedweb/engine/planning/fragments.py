@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from kschedweb.engine.planning.ground import Ground, Tried
 from kschedweb.engine.planning.results import Bound, Found, PlanError
 from kschedweb.engine.planning.stopping import Refusals
 from kschedweb.engine.state.columns import Ints, Mask
+from kschedweb.engine.values import dataclass
 
 TRIES = 200  # sets of pods asked about for one step
 

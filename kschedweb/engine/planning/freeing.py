@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from kschedweb.engine.planning.stopping import Refusals
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 LEAST = 1e-6  # moves: a node that is empty already comes first
 FEW = 40  # candidates up to which others are asked anew without one that failed, and it once more beside them

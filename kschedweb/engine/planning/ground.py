@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.budgets import Budgets, EvictionBudget, replaced
@@ -21,6 +21,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.planning.evictable import Evictable
 from kschedweb.engine.simulation.pods import replica, terminating
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 AGAIN = "-moved"
 Pulse = Callable[[], None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.evictions import eviction, kubectl_line
+from kschedweb.engine.values import dataclass
 
 REACHED, BEST, MOST, PRICE, TIME = "reached", "best", "mostMoves", "price", "time"
 BUDGET, NO_PLACE, NO_GAIN = "budget", "noPlace", "noGain"

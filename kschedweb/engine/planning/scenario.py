@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Text
@@ -20,6 +19,7 @@ from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.pricing import table
 from kschedweb.engine.pricing.table import PriceTable, TableError
 from kschedweb.engine.scenario.scenario import Scenario
+from kschedweb.engine.values import dataclass
 
 HOURS = 24.0
 Clock = Callable[[], float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.planning.columns import Columns
@@ -10,6 +10,7 @@ from kschedweb.engine.planning.deepening import Deepening
 from kschedweb.engine.planning.ground import Ground
 from kschedweb.engine.planning.results import REACHED, Found, PlanError
 from kschedweb.engine.planning.search import LEAST, Search
+from kschedweb.engine.values import dataclass
 
 POWERS = (4, 2, 8)  # how much more a far node counts; the first one alone in large clusters
 SMALL = 200  # movable pods

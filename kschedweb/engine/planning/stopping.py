@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.planning.ground import Tried
 from kschedweb.engine.planning.results import BUDGET, MOST, NO_GAIN, NO_PLACE, REACHED, TIME, Stop
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(slots=True)

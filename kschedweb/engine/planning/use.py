@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.state.columns import Floats, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Figures, Watermarks
+from kschedweb.engine.values import dataclass
 
 WINDOWS = ("15m", "1h")
 OTHERS = ("1d", "10m", "5m")

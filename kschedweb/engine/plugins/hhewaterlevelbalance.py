@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from kschedweb.engine.state.watermarks.recent import Columns, Counted
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_duration, seconds
+from kschedweb.engine.values import dataclass
 
 LEAST = 1e-9  # percent; smaller differences do not count
 IDLE = "Idle"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from kschedweb.engine.state.groups import Selection
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.topology import Tally, TermTally, TopologySums
 from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.values import dataclass
 
 NEAR, APART, OTHERS = "affinity", "anti-affinity", "anti-affinity of others"
 AFFINITY = unresolvable("node(s) didn't match pod affinity rules", about=NEAR)

@@ -7,7 +7,6 @@ requests.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from kschedweb.engine.state.watermarks.beta import incomplete_beta
 from kschedweb.engine.state.watermarks.recent import Counted
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.watermarks.trimaran import Measured, effective, limits, reported, requests
+from kschedweb.engine.values import dataclass
 
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5

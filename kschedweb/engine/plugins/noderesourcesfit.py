@@ -6,7 +6,6 @@ Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,6 +38,7 @@ from kschedweb.engine.state.nodecolumns import BASIC
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid, required, unsupported
 from kschedweb.engine.validation.labels import name_complaints
+from kschedweb.engine.values import dataclass
 
 TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')

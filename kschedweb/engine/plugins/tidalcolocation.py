@@ -7,7 +7,6 @@ mean, at the hours in which the pod works. A pod that uses the same at all hours
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.curves import filled
 from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.values import dataclass
 
 NEUTRAL = 50.0  # the score of a node without a tide
 POINTS = 5.0

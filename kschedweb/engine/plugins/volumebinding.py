@@ -5,7 +5,7 @@ Where the feature gate StorageCapacityScoring is on it prefers nodes with more f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -49,6 +49,7 @@ from kschedweb.engine.state.volumes.scoring import UNSAID, storage_scores
 from kschedweb.engine.state.volumes.search import Search, chosen, search
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
+from kschedweb.engine.values import dataclass
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.volumes.storage import MissingClaim
+from kschedweb.engine.values import dataclass
 
 DISK = unschedulable("node(s) had no available disk")
 CLAIM = unschedulable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from kschedweb.engine.preemption.trials import Rooms, Rows, TrialResult, Trials,
 from kschedweb.engine.preemption.victims import Victim, ordered, victims_among, violations
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")

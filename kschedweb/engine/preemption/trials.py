@@ -8,7 +8,6 @@ The result for a node stays true until its pods change, unless a filter looks be
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from kschedweb.engine.preemption.importance import earliest_start
 from kschedweb.engine.state.columns import Codes, Ints, Mask
 from kschedweb.engine.state.pods import PodTable
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 Rows = NDArray[np.intp]
 UNTRIED, REFUSED, FOUND = 0, 1, 2

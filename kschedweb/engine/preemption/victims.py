@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import Budget
@@ -12,6 +11,7 @@ from kschedweb.engine.preemption.disruption import Allowances
 from kschedweb.engine.state.podgroups import PodGroups
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.gosort import sort_slice
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

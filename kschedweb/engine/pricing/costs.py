@@ -7,13 +7,13 @@ is told beside every amount.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kschedweb.engine.pricing.kinds import Kinds
 from kschedweb.engine.pricing.table import Labels, PriceTable
 from kschedweb.engine.state.columns import Codes, Floats, Mask
+from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
 

@@ -7,12 +7,12 @@ requests of what the node can allocate. What it requests and does not use is *id
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from kschedweb.engine.pricing.table import Weights
 from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,14 @@ Nodes are of one kind if they have the same entry of the table and the same comm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.pricing.table import Labels, PriceTable, instance_type
 from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,12 +19,13 @@ commitments:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Number, Problems, Text
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
 
 VERSION, KIND = "kschedweb/v1", "PriceTable"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.framework.events import (
     FORCE_ACTIVATE,
@@ -19,6 +19,7 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue.hints import Strategy
 from kschedweb.engine.queue.pods import NEVER, Queued, QueuedPod
 from kschedweb.engine.queue.scheduling import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
+from kschedweb.engine.values import dataclass
 
 Kept = dict[str, dict[str, QueuedPod]]  # group -> pod -> what the queue remembers of it
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from kschedweb.engine.values import dataclass
 
 FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
 FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json, integer, mapping, text
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.rebalancing.pods import PodFilter, PodView
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from random import Random
 from typing import Any
 
@@ -19,6 +19,7 @@ from kschedweb.engine.rebalancing.metrics import Metrics
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.engine.rebalancing.selectors import parse_selector
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.rebalancing.cluster import Cluster
 from kschedweb.engine.rebalancing.fitting import Room
 from kschedweb.engine.rebalancing.pods import FAILED, PENDING, SUCCEEDED, PodView
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 
 class EvictionRefused(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReac
 from kschedweb.engine.rebalancing.fitting import Room
 from kschedweb.engine.rebalancing.metrics import Metrics
 from kschedweb.engine.rebalancing.pods import PodView
+from kschedweb.engine.values import dataclass
 
 Item = TypeVar("Item")
 DESCHEDULE, BALANCE, FILTER = "deschedule", "balance", "filter"

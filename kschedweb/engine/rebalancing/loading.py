@@ -7,7 +7,7 @@ profile in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.decode import DecodeError, decode
@@ -31,6 +31,7 @@ from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE, FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 SCHEME = "pkg/runtime/scheme.go:111"
 FAILED = f"failed decoding descheduler's policy config {quote('policy.yaml')}"

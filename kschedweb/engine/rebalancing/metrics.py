@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.cel.quantities import Quantity, quantity
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, number
+from kschedweb.engine.values import dataclass
 
 Amounts = dict[str, Quantity]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -26,6 +25,7 @@ from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, Counting, PodResources
+from kschedweb.engine.values import dataclass
 
 FOREVER = 9223372036  # seconds: the longest duration there is, which is the age of what has no date
 SUCCEEDED, FAILED, PENDING, RUNNING = "Succeeded", "Failed", "Pending", "Running"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from random import Random
 from typing import Any
@@ -34,6 +33,7 @@ from kschedweb.engine.rebalancing.evicting import Eviction
 from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
 from kschedweb.engine.rebalancing.metrics import Metrics
 from kschedweb.engine.rebalancing.pods import Asked, PodView, view
+from kschedweb.engine.values import dataclass
 
 RUNS, SHUFFLES = 8, 8
 SEED = 1  # of the other orders; the first run takes those of the scenario

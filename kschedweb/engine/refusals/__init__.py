@@ -9,7 +9,6 @@ from __future__ import annotations
 import marshal
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
@@ -35,6 +34,7 @@ from kschedweb.engine.refusals.resources import unread
 from kschedweb.engine.refusals.workloads import controller_problems, job_problems
 from kschedweb.engine.validation.fields import Problem, Typed, invalid, required
 from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
 
 _KEY = re.compile(r"\[([^\[\]]*[^\[\]\d][^\[\]]*)\]")
 _PAIR = re.compile(r"\.\{[^}]*\}")

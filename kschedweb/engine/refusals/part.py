@@ -4,10 +4,10 @@ object says what is wrong with its shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.validation.fields import child
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(slots=True)  # not frozen: one is made for each field of each object

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.rightsizing.histogram import Ints
 from kschedweb.engine.rightsizing.recommender import DAY, Bounds, Settings, Usage, recommend
 from kschedweb.engine.rightsizing.samples import Instance, Kept, Sample
+from kschedweb.engine.values import dataclass
 
 EXPIRY = 8 * DAY
 """A container of which nothing was heard for so long is forgotten: the recommender's window of eight intervals."""

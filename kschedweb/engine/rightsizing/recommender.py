@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from kschedweb.engine.rightsizing.gofloats import Floats, power
 from kschedweb.engine.rightsizing.histogram import CPU_BUCKETS, MEMORY_BUCKETS, Histograms, Ints
 from kschedweb.engine.rightsizing.samples import MOST, Instance, Peak, amount
+from kschedweb.engine.values import dataclass
 
 MINUTE = 60 * 10**9
 DAY = 24 * 60 * MINUTE

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
+
+from kschedweb.engine.values import dataclass
 
 OOM_RATIO, OOM_LEAST = 1.2, 100 * 1024 * 1024
 MOST = 10**14

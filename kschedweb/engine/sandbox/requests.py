@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.objects.access import Json
@@ -11,6 +11,7 @@ from kschedweb.engine.sandbox import events
 from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.selection import Selection
 from kschedweb.engine.sandbox.store import ADDED, DELETED, MODIFIED, Change, Store
+from kschedweb.engine.values import dataclass
 
 PARTIAL = "PartialObjectMetadata"
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"  # clients that list by a watch wait for a bookmark with it

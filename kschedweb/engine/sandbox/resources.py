@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
+
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, requirement
 from kschedweb.engine.sandbox.failures import bad
 from kschedweb.engine.sandbox.resources import Resource
+from kschedweb.engine.values import dataclass
 
 GENERAL = frozenset({"metadata.name", "metadata.namespace"})
 _EVENT = {f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid")} | {"reason", "type"}

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.failures import expired
 from kschedweb.engine.sandbox.resources import BY_PLACE, Resource
+from kschedweb.engine.values import dataclass
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 KEPT = 4096  # changes, from which watches go on

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.cycle.request import SearchRequest
@@ -21,6 +20,7 @@ from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.scenario.reading import SEQUENCE, ScenarioError, read_mode, read_name, read_preempt
 from kschedweb.engine.scenario.scenario import TRIED, read_pending, read_snapshot, remarks_on, timed
+from kschedweb.engine.values import dataclass
 
 Registries = dict[Edition, Registry]  # what has been registered, by the edition whose process it is
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, Release
@@ -33,6 +32,7 @@ from kschedweb.engine.scenario.reading import (
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.snapshot import ON_UNKNOWN_NODE, Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.values import dataclass
 
 TRIED = SearchRequest(post_filter=True, elsewhere=True)  # what PostFilter wants done is not done in the snapshot
 Cluster = TypeVar("Cluster", bound=Snapshot)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from kschedweb.engine.controllers.admission import AdmissionError
 from kschedweb.engine.controllers.quotas import Quotas
@@ -11,6 +10,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.result import Result
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 QUOTA_PLUGIN, AGAIN = "ResourceQuota", "; its controller tries again"
 Come = Callable[[float], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.rebalancing.cluster import Cluster, DisruptionBudget
@@ -18,6 +18,7 @@ from kschedweb.engine.simulation.autoscaling.hands import BY_API, LiveBudget
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.observer import DescheduledPod, DeschedulerRound
 from kschedweb.engine.simulation.pods import Pods
+from kschedweb.engine.values import dataclass
 
 BECAUSE = "{} of the descheduler"
 MOST_ROUNDS = 20

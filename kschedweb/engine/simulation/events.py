@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.scaling.scalers import Scaler
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ preemption could help then. Pods of one signature share the answer.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
@@ -16,6 +16,7 @@ from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.scheduling import SchedulingQueue
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 ROOM = "NodeResourcesFit"
 FIXED = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"})  # they look at node objects

@@ -6,7 +6,6 @@ A group waits for no event: kube-scheduler tries it again and again, after its b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.groupplacement import GroupPlacement
@@ -14,6 +13,7 @@ from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.values import dataclass
 
 
 class Departure(IntEnum):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.simulation.recorded import RecordedUse
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 HIGH = 80.0  # percent
 HOUR = 3600.0

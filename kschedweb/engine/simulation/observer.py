@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
@@ -12,6 +11,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.curves import HOUR, of_days
 from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks, workload_of
+from kschedweb.engine.values import dataclass
 
 MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}  # seconds
 KNOWN = ("15m", "1h", "1d")  # windows of workloads

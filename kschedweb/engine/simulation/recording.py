@@ -6,12 +6,12 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from io import StringIO
 
 import numpy as np
 
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 STEP = 300.0  # seconds: the recorded values are means over five minutes
 MOST_MACHINES, MOST_SAMPLES = 20_000, 12 * 24 * 31

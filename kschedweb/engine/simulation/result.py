@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
+
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import Configuration, Release
@@ -37,6 +37,7 @@ from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 SETTLED = 600.0  # seconds
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)

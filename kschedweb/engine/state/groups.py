@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass
 
 import numpy as np
 
 from kschedweb.engine.objects.labels import Requirement, Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Mask
+from kschedweb.engine.values import dataclass
 
 MANY = 4096  # selections remembered at most
 

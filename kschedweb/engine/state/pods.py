@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from kschedweb.engine.objects.labels import Labels, Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.groups import Groups, Selection
+from kschedweb.engine.values import dataclass
 
 MANY = 4096  # moves kept at most
 

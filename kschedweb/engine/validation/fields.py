@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.validation.golang import marshal, quote
+from kschedweb.engine.values import dataclass
 
 
 def child(path: str, name: str) -> str:

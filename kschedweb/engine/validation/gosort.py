@@ -7,8 +7,10 @@ pattern-defeating quicksort. A comparison may even contradict itself, as one tha
 from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
+
+from kschedweb.engine.values import dataclass
 
 Item = TypeVar("Item")
 SHORT, LONG = 12, 50  # up to SHORT items insertion sort is enough; from LONG on, pivots are chosen with more care

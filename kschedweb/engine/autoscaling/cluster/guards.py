@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
 from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, text
 from kschedweb.engine.objects.labels import Selector, SelectorError, label_selector
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
@@ -23,6 +23,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, each, mapping, mo
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, Taint, read_taints
 from kschedweb.engine.validation.golang import plain_sum
+from kschedweb.engine.values import dataclass
 
 BASE_COST = 1.0
 """What it costs to disrupt a node without pods."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 
 from kschedweb.engine.autoscaling.cluster.wants import Term, Wants, read_wants
@@ -17,6 +17,7 @@ from kschedweb.engine.objects.resources import Counting, PodResources, read_reso
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint
 from kschedweb.engine.objects.volume import PodVolume, read_volumes
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 DISRUPTED = Taint(f"{GROUP}/disrupted", "", NO_SCHEDULE)
 ENDED = ("Failed", "Succeeded")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, requirement
@@ -12,6 +12,7 @@ from kschedweb.engine.objects.migration import DRIVERS
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.storage import BIND_COMPLETED, PersistentVolume
 from kschedweb.engine.state.volumes import storage as state
+from kschedweb.engine.values import dataclass
 
 Attached = dict[str, set[str]]
 """The claims by CSI driver."""

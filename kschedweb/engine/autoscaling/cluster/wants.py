@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from kschedweb.engine.objects.labels import Requirement as LabelRequirement
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY
 from kschedweb.engine.objects.taints import EXISTS, PREFER_NO_SCHEDULE, Taint, Toleration, read_tolerations, tolerated
 from kschedweb.engine.validation.gosort import sort_slice
+from kschedweb.engine.values import dataclass
 
 Term = tuple[Written, ...]
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"

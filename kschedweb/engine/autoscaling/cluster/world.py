@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from kschedweb.engine.autoscaling.offers.together import faults
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, mapping, reference, string_map, text
 from kschedweb.engine.objects.access import objects as listed_objects
 from kschedweb.engine.objects.labels import Labels
+from kschedweb.engine.values import dataclass
 
 RESPECT, IGNORE = "Respect", "Ignore"
 STRICT, BEST_EFFORT = "Strict", "BestEffort"

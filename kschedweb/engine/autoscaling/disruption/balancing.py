@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
 from kschedweb.engine.autoscaling.cluster.world import World
@@ -12,6 +11,7 @@ from kschedweb.engine.autoscaling.disruption.events import APPROVED, Events
 from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.validation.golang import plain_sum
+from kschedweb.engine.values import dataclass
 
 K = 2
 """A move must save at least a K-th of the share that it disturbs."""

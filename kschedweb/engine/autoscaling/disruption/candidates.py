@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
 from kschedweb.engine.autoscaling.cluster.nodes import BASE_COST, CONSOLIDATABLE, Machine, evicting_cost
@@ -15,6 +14,7 @@ from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, DO_NOT_DIS
 from kschedweb.engine.autoscaling.offers.nodepools import BALANCED, WHEN_EMPTY, NodePool
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.validation.golang import plain_sum, quote
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

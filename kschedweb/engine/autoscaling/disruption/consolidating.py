@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from random import Random
 
@@ -18,6 +18,7 @@ from kschedweb.engine.autoscaling.provisioning.answering import clean
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
 from kschedweb.engine.autoscaling.provisioning.solving import Proposal, Solution, Solver
 from kschedweb.engine.validation.golang import plain_sum
+from kschedweb.engine.values import dataclass
 
 FLEXIBILITY = 15
 """So many cheaper types there must be to replace a spot node by a spot node."""

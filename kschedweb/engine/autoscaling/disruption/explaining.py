@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite
 
 from kschedweb.engine.autoscaling.cluster.nodes import Machine
@@ -26,6 +25,7 @@ from kschedweb.engine.autoscaling.provisioning.answering import keys, new_claim
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.node import ZONE
+from kschedweb.engine.values import dataclass
 
 NOT_YET = "The NodeClaim does not have the condition Consolidatable"
 STATIC = "The NodePool is static; its nodes are not consolidated"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from kschedweb.engine.autoscaling.disruption.balancing import Balance
@@ -27,6 +27,7 @@ from kschedweb.engine.autoscaling.offers.catalogue import NEVER
 from kschedweb.engine.autoscaling.offers.nodepools import EMPTY, UNDERUTILIZED
 from kschedweb.engine.autoscaling.offers.requirements import Requirements
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
+from kschedweb.engine.values import dataclass
 
 MULTI_NODE, SINGLE_NODE = "MultiNode", "SingleNode"
 MOST_NODES = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from kschedweb.engine.autoscaling.offers.amounts import PODS, Milli, allocatable, forms, read_milli, shown
 from kschedweb.engine.autoscaling.offers.labels import (
@@ -39,6 +38,7 @@ from kschedweb.engine.objects.access import (
 )
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
 
 DEFAULT_PODS = 110_000  # milli
 KWOK_OVERHEAD: Milli = {CPU: 100, MEMORY: 10 * 1024 * 1024 * 1000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from kschedweb.engine.autoscaling.offers.amounts import Milli, read_milli
@@ -22,6 +22,7 @@ from kschedweb.engine.controllers.autoscaling import cron
 from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, string_map, text, texts
 from kschedweb.engine.objects.taints import Taint, read_taints
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 API_VERSION, KIND = "karpenter.sh/v1", "NodePool"
 WHEN_EMPTY, UNDERUTILIZED_TOO, BALANCED = "WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"

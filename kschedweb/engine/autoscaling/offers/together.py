@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType
 from kschedweb.engine.autoscaling.offers.nodepools import NodePool
+from kschedweb.engine.values import dataclass
 
 TYPES, POOLS = "instanceTypes", "nodePools"
 

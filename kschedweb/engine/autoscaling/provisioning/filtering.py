@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from kschedweb.engine.autoscaling.provisioning.ground import DaemonGroup, Templa
 from kschedweb.engine.autoscaling.provisioning.refusals import Refusal
 from kschedweb.engine.objects.pod import Port
 from kschedweb.engine.objects.resources import CPU
+from kschedweb.engine.values import dataclass
 
 TYPO = 10**9
 """A request of so many milli-CPU, a million CPUs, is taken for a slip."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
@@ -20,6 +20,7 @@ from kschedweb.engine.autoscaling.provisioning.reservations import slots
 from kschedweb.engine.autoscaling.provisioning.topology import Domains
 from kschedweb.engine.objects.pod import Port
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

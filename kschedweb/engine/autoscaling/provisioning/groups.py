@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
 from random import Random
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
@@ -21,6 +20,7 @@ from kschedweb.engine.autoscaling.cluster.wants import (
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirement, Requirements, anything
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.taints import Taint, Toleration, tolerated
+from kschedweb.engine.values import dataclass
 
 SHOWN = 25  # domains that a message counts
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
 from kschedweb.engine.autoscaling.cluster.wants import Wants
@@ -19,6 +18,7 @@ from kschedweb.engine.autoscaling.provisioning.reservations import Reservations
 from kschedweb.engine.autoscaling.provisioning.topology import Topology
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.pod import Port
+from kschedweb.engine.values import dataclass
 
 HELD = "one or more instance types with compatible reserved offerings are available, but could not be reserved"
 FULL = "all compatible reserved offerings are full and no on-demand or spot fallback is available"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

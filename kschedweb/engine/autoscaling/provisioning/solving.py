@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from random import Random
 
@@ -22,6 +22,7 @@ from kschedweb.engine.autoscaling.provisioning.reservations import Reservations
 from kschedweb.engine.autoscaling.provisioning.topology import Topology
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.validation.gosort import SHORT, sort_slice
+from kschedweb.engine.values import dataclass
 
 MOST_TYPES = 600
 """How many instance types a NodeClaim names at most."""

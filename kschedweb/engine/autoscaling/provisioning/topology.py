@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
@@ -15,6 +14,7 @@ from kschedweb.engine.autoscaling.provisioning.refusals import Refusal, refused
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.spread import DO_NOT_SCHEDULE
 from kschedweb.engine.objects.taints import Taint
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.controllers.autoscaling.limits import Memory
 from kschedweb.engine.controllers.autoscaling.replicas import Count, CountError, Measured, Seen, wanted
 from kschedweb.engine.controllers.autoscaling.spec import Autoscaler, Metric
+from kschedweb.engine.values import dataclass
 
 SYNC = 15.0  # seconds between two looks
 GOT = "True SucceededGetScale: the HPA controller was able to get the target's current scale"

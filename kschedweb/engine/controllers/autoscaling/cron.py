@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+
+from kschedweb.engine.values import dataclass
 
 MINUTE, HOUR, DAY = 60, 3600, 86400  # seconds
 MONDAY = datetime(2024, 1, 1, tzinfo=UTC)  # the first of a month, and of a week

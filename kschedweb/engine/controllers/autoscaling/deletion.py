@@ -6,10 +6,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kschedweb.engine.controllers.autoscaling.replicas import PENDING, RUNNING
 from kschedweb.engine.validation.gosort import sort_slice
+from kschedweb.engine.values import dataclass
 
 COST = "controller.kubernetes.io/pod-deletion-cost"
 PHASES = {PENDING: 0, "Unknown": 1, RUNNING: 2}

@@ -6,10 +6,11 @@ The source is horizontal.go of Kubernetes. Times are seconds.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from kschedweb.engine.controllers.autoscaling.spec import DISABLED, MIN, PODS, WINDOW, Autoscaler, Behavior, Rules
+from kschedweb.engine.values import dataclass
 
 FACTOR, AT_LEAST = 2, 4  # without a behavior, so many times the pods, or to so many
 WITHIN = "DesiredWithinRange", "the desired count is within the acceptable range"

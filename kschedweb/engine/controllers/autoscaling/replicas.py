@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kschedweb.engine.controllers.autoscaling.spec import Metric
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.resources import CPU, PodResources
+from kschedweb.engine.values import dataclass
 
 PENDING, RUNNING, FAILED = "Pending", "Running", "Failed"
 INITIALIZATION, DELAY = 300.0, 30.0  # seconds, flags of kube-controller-manager

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, text
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
 
 VERSIONS = ("autoscaling/v2", "autoscaling/v1")
 PODS, PERCENT = "Pods", "Percent"

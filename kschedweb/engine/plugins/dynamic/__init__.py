@@ -8,7 +8,6 @@ would use does not count.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -30,6 +29,7 @@ from kschedweb.engine.state.watermarks.capacity import of_capacity
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
 from kschedweb.engine.state.watermarks.recent import Columns, Counted, Estimate
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 SMALLEST = -(2**63)

@@ -7,7 +7,7 @@ crane-scheduler's controller (a count of 0) or mean nothing (a rule without a me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.decode import DecodeError, decode
@@ -20,6 +20,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.plugins.dynamic.arguments import POLICY, policy_advice, policy_problems
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.values import dataclass
 
 GROUP, KIND = "scheduler.policy.crane.io", "DynamicSchedulerPolicy"
 API_VERSION = f"{GROUP}/v1alpha1"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.allocation.allocator import Allocator
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.inspecting import Inspection, inspect
@@ -12,6 +10,7 @@ from kschedweb.engine.objects.resourceclaim import BindingState, DeviceId
 from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, usable
 from kschedweb.engine.state.devices.needs import ClaimError, needs_of
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

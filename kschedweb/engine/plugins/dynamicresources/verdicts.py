@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kschedweb.engine.state.columns import Codes, Ints, Mask
 from kschedweb.engine.state.devices.needs import Needs, extended_claim
 from kschedweb.engine.state.nodematching import matches_any
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 NO_ACCESS = "no access"
 UNAVAILABLE = unresolvable("resourceclaim not available on the node", about=NO_ACCESS)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.humanapproval.arguments import ARGS, advice, problems, set_defaults
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 CREATED_BY = "approvals.kschedweb.dev/created-by"
 WINDOW, TIMEOUT, ROLE = "15m", "1h", "approver"

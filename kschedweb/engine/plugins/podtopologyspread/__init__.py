@@ -7,7 +7,7 @@ constraints of their own. The selector of default constraints comes from the pod
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from kschedweb.engine.state.nodematching import matches_required, tolerates
 from kschedweb.engine.state.owners import default_selector
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.topology import Tally
+from kschedweb.engine.values import dataclass
 
 SKEW, LABEL = "skew", "label"
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints", about=SKEW)

@@ -7,7 +7,6 @@ busy node are expected to use more.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
 from kschedweb.engine.state.watermarks.recent import Columns, Counted
 from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.values import dataclass
 
 STATUSES = (
     SUCCESS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.cel.quantities import BINARY_SI, DECIMAL_SI, Quantity
@@ -23,6 +22,7 @@ from kschedweb.engine.rebalancing.pods import PodFilter, PodView
 from kschedweb.engine.rebalancing.sorting import by_priority
 from kschedweb.engine.validation.golang import number_json
 from kschedweb.engine.validation.gosort import sort_slice
+from kschedweb.engine.values import dataclass
 
 METRIC = "MetricResource"
 BASIC = (CPU, MEMORY, PODS)

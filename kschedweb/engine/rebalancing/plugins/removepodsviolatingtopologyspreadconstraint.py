@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +20,7 @@ from kschedweb.engine.rebalancing.fitting import NO_DOMAIN, Mask, Room
 from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginSpec
 from kschedweb.engine.rebalancing.pods import LabelGroups, PodFilter, PodView, scope
 from kschedweb.engine.validation.gosort import sort_slice
+from kschedweb.engine.values import dataclass
 
 NAME = "RemovePodsViolatingTopologySpreadConstraint"
 ARGS = args_struct(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION = "node", "scores", "message", "victims", "configuration"
 SHOWN = (NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedweb.engine.releases.classic.catalogue import Edition
 from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.values import dataclass
 
 
 class PolicyError(ValueError):

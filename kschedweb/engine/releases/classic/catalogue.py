@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kschedweb.engine.values import dataclass
 
 V1_13, V1_9 = "1.13", "1.9"
 TAINT_NODES_BY_CONDITION = "TaintNodesByCondition"

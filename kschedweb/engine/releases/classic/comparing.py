@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +20,7 @@ from kschedweb.engine.releases.classic.algorithm import Algorithm
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 class MoveVerdict(StrEnum):

@@ -6,7 +6,7 @@ Each predicate, priority and extender of the policy gets one note: its counterpa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
@@ -24,6 +24,7 @@ from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.priorities.room import DEFAULT_SHAPE
 from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.validation.labels import name_complaints
+from kschedweb.engine.values import dataclass
 
 MAX_WEIGHT = 2**31 - 1
 RATIO, BY_SHAPE = "RequestedToCapacityRatioPriority", "requestedToCapacityRatioArguments"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.releases.classic import counterparts, predicates, priorities, words
@@ -19,6 +18,7 @@ from kschedweb.engine.releases.classic.catalogue import (
     Edition,
 )
 from kschedweb.engine.releases.classic.counterparts import Counterpart, of_argument
+from kschedweb.engine.values import dataclass
 
 PREDICATE, PRIORITY = "predicate", "priority"
 SWITCHES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
+from kschedweb.engine.values import dataclass
 
 WHOLE = frozenset({"InterPodAffinityPriority"})  # scores all nodes at once, without a map function
 

@@ -6,7 +6,7 @@ Tests compare it with recorded answers of 1.22.17 (tests/conformance/recorded/po
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginRef
@@ -14,6 +14,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import catalogue
 from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.validation.golang import INT64_MAX, quote
+from kschedweb.engine.values import dataclass
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
 SCORE, PREPARED_SCORE = ("score",), ("preScore", "score")

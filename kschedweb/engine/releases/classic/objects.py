@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, mapping, objects
@@ -13,6 +13,7 @@ from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod, Port, host_ports
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, EPHEMERAL, MEMORY, Amounts, Container, is_scalar
+from kschedweb.engine.values import dataclass
 
 MANY = 1 << 16  # templates kept at most
 BASIC = (CPU, MEMORY, EPHEMERAL)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.reading import read
@@ -19,6 +19,7 @@ from kschedweb.engine.releases.classic.predicates import ARGUED as PREDICATE_ARG
 from kschedweb.engine.releases.classic.priorities import ARGUED as PRIORITY_ARGUMENTS
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.labels import name_complaints
+from kschedweb.engine.values import dataclass
 
 MAX_PRIORITY = 10
 MAX_WEIGHT = (2**63 - 1) // MAX_PRIORITY

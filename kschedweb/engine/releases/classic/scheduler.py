@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from kschedweb.engine.releases.classic.predicates.affinity import MatchInterPodA
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.values import dataclass
 
 
 class Walk(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config import EMPTY, Release
@@ -16,6 +16,7 @@ from kschedweb.engine.releases.older.profile import ProfileConversion, as_dict, 
 from kschedweb.engine.releases.older.versions import COMPONENT, READ, VERSIONS, Version
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, duration_text, quote
+from kschedweb.engine.values import dataclass
 
 DEFAULT, AUTOSCALER = "DefaultProvider", "ClusterAutoscalerProvider"
 LEASES = "leases"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config import Release
@@ -23,6 +23,7 @@ from kschedweb.engine.releases.older.names import (
     STRATEGIES,
 )
 from kschedweb.engine.releases.older.versions import Version
+from kschedweb.engine.values import dataclass
 
 ALL = "*"
 MOST = 100  # the largest weight of a preferred term

@@ -6,9 +6,9 @@ Source: the published Go types, and the defaults of the last kube-scheduler that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.config.schema import API_VERSION, GROUP
+from kschedweb.engine.values import dataclass
 
 COMPONENT = "componentconfig"
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import json
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.config.decode import describe
@@ -19,6 +18,7 @@ from kschedweb.engine.refusals.resources import quantity_fault
 from kschedweb.engine.sandbox.resources import CLOCK, Resource
 from kschedweb.engine.sandbox.schema.times import normal_time
 from kschedweb.engine.sandbox.schema.types import INTEGERS, Field, ListOf, MapOf, Single, Struct, Type, struct
+from kschedweb.engine.values import dataclass
 
 DEEPEST = 100  # levels of what has no type of its own, such as the parameters of a driver
 _ZEROS = {"string": "", "bool": False, "float64": 0.0, "resource.Quantity": "0"}
@@ -57,7 +57,7 @@ def decode_object(resource: Resource, raw: Json) -> Json:
     return {**decoded, "kind": resource.kind, "apiVersion": resource.api_version}
 
 
-def decode_body(name: str, raw: Any, place: _Place = _Place()) -> Json:
+def decode_body(name: str, raw: Any, place: _Place = _Place()) -> Json:  # noqa: B008  it never changes
     """Return ``raw`` as the struct ``name`` of the table holds it, ``None`` as an empty one. Raises DecodeError."""
     known = struct(name)
     assert known is not None, name

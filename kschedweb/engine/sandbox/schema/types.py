@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from kschedweb.engine.values import dataclass
 
 TABLE = Path(__file__).with_name("types.tsv")
 INTEGERS = {"int": 64, "int32": 32, "int64": 64, "uint8": 8}

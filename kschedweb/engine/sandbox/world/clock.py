@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from kschedweb.engine.sandbox.objects import Objects
 from kschedweb.engine.sandbox.pace import NAME, SLOWEST, problems
 from kschedweb.engine.sandbox.resources import CLOCK
 from kschedweb.engine.sandbox.store import Change
+from kschedweb.engine.values import dataclass
 
 SAVED_EVERY = 10.0  # real seconds
 LONGEST_GAP = 30.0  # real seconds that count at most between two looks: a stopped process has no past to make up for

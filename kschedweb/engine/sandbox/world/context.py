@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.store import Change, Key, Store
 from kschedweb.engine.sandbox.world.index import Index
 from kschedweb.engine.sandbox.world.recorder import Recorder
+from kschedweb.engine.values import dataclass
 
 DOMAIN = "sandbox.kschedweb.dev"
 

@@ -6,12 +6,12 @@ demo cluster's habits (watermarks/demo.py). Recorded traces are not part of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 DAY, STEP = 86_400, 300  # seconds
 STEPS = DAY // STEP

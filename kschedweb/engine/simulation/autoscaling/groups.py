@@ -10,13 +10,14 @@ for. What it decides at a look is in ``looking``; here is what it waits for and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands
 from kschedweb.engine.simulation.autoscaling.looking import Look, NodeGroup, NodeGroups, budgets_of, sets_of
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
+from kschedweb.engine.values import dataclass
 
 SCAN, DRAINING = 10.0, 1.0
 LEAVING = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}

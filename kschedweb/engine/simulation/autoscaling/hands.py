@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 
 from kschedweb.engine.config import Configuration
@@ -20,6 +20,7 @@ from kschedweb.engine.simulation.nodes import Nodes
 from kschedweb.engine.simulation.observer import Deed
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.values import dataclass
 
 BY_API = "EvictionByEvictionAPI"
 AT = Callable[[float], None]

@@ -7,7 +7,7 @@ what its offering says; nothing drifts, expires or is interrupted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import inf
 
@@ -40,6 +40,7 @@ from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands, LiveBudget, raw_node
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
+from kschedweb.engine.values import dataclass
 
 IDLE, LONGEST = 1.0, 10.0
 """How long no pod comes before a batch ends, and how long a batch lasts at most."""

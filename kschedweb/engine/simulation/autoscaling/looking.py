@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ from kschedweb.engine.simulation.pods import replica
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 LEAST_WASTE, PRICE, PRIORITY = "least-waste", "price", "priority"
 EXPANDERS = (LEAST_WASTE, PRICE, PRIORITY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from kschedweb.engine.controllers.naming import letters, ordinal
 from kschedweb.engine.objects.access import Json, mapping, objects, string_map, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

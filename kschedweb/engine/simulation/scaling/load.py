@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from kschedweb.engine.values import dataclass
 
 DAY = 86400.0
 

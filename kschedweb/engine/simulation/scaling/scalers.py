@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.controllers.autoscaling.controller import SYNC, Controller
 from kschedweb.engine.controllers.autoscaling.cron import MONDAY, Cron
@@ -20,6 +20,7 @@ from kschedweb.engine.simulation.scaling.load import Load, Share
 from kschedweb.engine.simulation.use import SharedUse, UseModel
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.watermarks.table import workload_of
+from kschedweb.engine.values import dataclass
 
 MILLI = 1000.0
 BY_HAND, BY_CRON, ENTRY = "by hand", "cron", "cron entry {}"

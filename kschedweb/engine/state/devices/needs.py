@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
@@ -10,6 +10,7 @@ from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, PodClaim, Re
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.state.devices.claims import EXTENDED_NAME, ClaimUse, Devices, extended_key
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 class ClaimError(ValueError):

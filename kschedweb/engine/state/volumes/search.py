@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from kschedweb.engine.objects.storage import STORAGE, Claim, CSIStorageCapacity,
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.matching import allows, reaches, selected
+from kschedweb.engine.values import dataclass
 
 AVAILABLE = "Available"
 Matrix = NDArray[np.bool_]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks
+from kschedweb.engine.values import dataclass
 
 MOST_TIMES = 2_016  # a week of five minutes
 MOST_VALUES = 5_000_000  # of all objects and times together

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
@@ -14,6 +13,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, units
 from kschedweb.engine.validation.golang import SECOND, parse_duration, parse_int
+from kschedweb.engine.values import dataclass
 
 PROD, MID, BATCH, FREE = "koord-prod", "koord-mid", "koord-batch", "koord-free"
 CLASS_LABEL, QOS_LABEL = "koordinator.sh/priority-class", "koordinator.sh/qosClass"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.pods import Follower, PodDelta, PodTable
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.values import dataclass
 
 
 class Counted(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.values import dataclass
 
 WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "CloneSet"})
 HOURS = 24

@@ -7,7 +7,6 @@ standard deviation "15m_std".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, PodResources
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.values import dataclass
 
 MEAN, DEVIATION = "15m", "15m_std"
 

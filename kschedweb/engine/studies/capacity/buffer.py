@@ -8,7 +8,7 @@ ones that count as well are placed anew themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -22,6 +22,7 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.world import World
+from kschedweb.engine.values import dataclass
 
 ZONE = "topology.kubernetes.io/zone"
 LOST_ZONE, LOST_NODES = "zone", "nodes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
+from kschedweb.engine.values import dataclass
 
 MOST = 100_000  # clones; more pods than any cluster runs
 Check = Callable[[int], bool]  # gets the number of placed clones; False stops

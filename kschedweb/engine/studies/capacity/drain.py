@@ -9,7 +9,7 @@ for its replacement.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.budgets import Budgets, EvictionBudget, replaced
@@ -20,6 +20,7 @@ from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 MIRROR = "kubernetes.io/config.mirror"
 DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod stays
@@ -111,7 +112,7 @@ def rehearse(
     snapshot: Snapshot,
     configuration: Configuration,
     names: Sequence[str],
-    options: Options = Options(),
+    options: Options = Options(),  # noqa: B008  they never change
     *,
     keep_order: bool = False,
     registry: Mapping[str, Factory] | None = None,

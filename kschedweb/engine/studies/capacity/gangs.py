@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.capacity import problem_note
 from kschedweb.engine.studies.capacity.shapes import PodShape
+from kschedweb.engine.values import dataclass
 
 MOST_GANGS = 10_000
 MOST_PODS = 100_000  # of all gangs together

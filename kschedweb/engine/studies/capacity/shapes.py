@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.controllers.admission import admit
@@ -15,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import CSINode
 from kschedweb.engine.refusals import refusals
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 REVISION, TEMPLATE_HASH = "deployment.kubernetes.io/revision", "pod-template-hash"
 WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from kschedweb.engine.state.nodematching import matches_required, tolerates
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.world import World
 from kschedweb.engine.studies.capacity.shapes import NodeShape
+from kschedweb.engine.values import dataclass
 
 MOST = 1_000  # new nodes
 MEASURED = ("cpu", "memory")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from kschedweb.engine.studies.compare.significance import spread
 from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
 from kschedweb.engine.studies.measure.registry import find_spec, rank_of
+from kschedweb.engine.values import dataclass
 
 ROUNDING = 1e-9
 # The least differences that say anything, by unit: an amount, and a share of the larger value. Of what is counted at

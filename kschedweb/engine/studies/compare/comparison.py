@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
@@ -23,6 +23,7 @@ from kschedweb.engine.studies.play.recorder import STEPS, Progress
 from kschedweb.engine.studies.play.rewind import Rewind, knows
 from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import latest, scheduled_for
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

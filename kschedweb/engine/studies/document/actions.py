@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.documents.leaves import (
@@ -21,6 +20,7 @@ from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.limits import MOST_COUNT
+from kschedweb.engine.values import dataclass
 
 MOST_NAMES = 100_000
 NAME = Text(1, 63, r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case letters, digits and hyphens, as a name in Kubernetes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Duration, Problems, Text, kind
@@ -12,6 +11,7 @@ from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, KIND
 from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.studies.document import parts
+from kschedweb.engine.values import dataclass
 
 LEAST_EVERY = 10.0  # seconds
 

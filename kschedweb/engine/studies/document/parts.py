@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.controllers.admission import DEFAULT
@@ -12,6 +12,7 @@ from kschedweb.engine.documents.leaves import DocumentProblem, Faulty
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
+from kschedweb.engine.values import dataclass
 
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"

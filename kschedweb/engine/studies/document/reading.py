@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from kschedweb.engine.documents.leaves import DocumentProblem
@@ -15,6 +15,7 @@ from kschedweb.engine.objects.lists import drop_logs
 from kschedweb.engine.studies.document.document import KIND, VERSION, Document, DocumentError
 from kschedweb.engine.studies.document.document import read as scenario
 from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
+from kschedweb.engine.values import dataclass
 
 EXPORT = "ScenarioExport"
 GZIP = b"\x1f\x8b"

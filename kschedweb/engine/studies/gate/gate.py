@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +30,7 @@ from kschedweb.engine.studies.play.recorder import Progress as Heard
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 from kschedweb.engine.studies.upgrade.report import Upgrade, report
+from kschedweb.engine.values import dataclass
 
 DEFAULTS = "kube-scheduler's defaults"
 MOST_NOTES = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, kind
@@ -12,6 +12,7 @@ from kschedweb.engine.documents.types import Either, Field, MapOf, Struct
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.values import dataclass
 
 ANY = "any"
 MOST_MEASURES = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PO
 from kschedweb.engine.studies.measure.registry import find_spec, get_spec, group_of
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
+from kschedweb.engine.values import dataclass
 
 PASS, FAIL = "pass", "fail"
 MOST_PODS = 50  # listed in a check

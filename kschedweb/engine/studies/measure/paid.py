@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kschedweb.engine.pricing.costs import HOUR, Cost
@@ -11,6 +9,7 @@ from kschedweb.engine.pricing.kinds import Kinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
 from kschedweb.engine.studies.measure.occupancy import working_steps
 from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

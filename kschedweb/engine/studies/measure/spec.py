@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.measured import MONEY, When
+from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.figures import RunFigures

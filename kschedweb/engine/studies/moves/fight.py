@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.moves.landing import RETURNS, UNFIT, Check, DryRun, Ground
 from kschedweb.engine.studies.moves.speaking import Spoke
 from kschedweb.engine.studies.moves.standing import Standing
+from kschedweb.engine.values import dataclass
 
 ROUNDS, EVERY = 5, 300.0  # cycles, and seconds from one to the next: the descheduler's own default
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
@@ -21,6 +21,7 @@ from kschedweb.engine.rebalancing.scenario import Described
 from kschedweb.engine.rebalancing.use import Use, workload
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.moves.standing import Standing, at_work, standing_of
+from kschedweb.engine.values import dataclass
 
 LANDS, RETURNS, UNFIT, GONE = "lands", "returns", "unfit", "gone"  # what becomes of an evicted pod
 NO_CONTROLLER = "No controller makes another pod in its place."

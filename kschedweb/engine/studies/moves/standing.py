@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kschedweb.engine.pricing.costs import Cost, Rates
@@ -11,6 +9,7 @@ from kschedweb.engine.rebalancing.use import RESOURCES, Use
 from kschedweb.engine.state.columns import Floats, Mask
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ other try, the run is replayed up to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.config import Configuration
@@ -24,6 +23,7 @@ from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.playing import Registry, begin, finish
 from kschedweb.engine.studies.play.rewind import Heard, Rewind, Rewinds, knows, nobody
 from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life

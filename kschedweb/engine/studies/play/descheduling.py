@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.observer import DeschedulerRound
 from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.studies.moves.speaking import Spoke
+from kschedweb.engine.values import dataclass
 
 NOWHERE = -1
 MOST_ROUNDS = 20_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from kschedweb.engine.studies.play import packing
 from kschedweb.engine.studies.play.descheduling import NO_EVICTIONS, Evictions
 from kschedweb.engine.studies.play.packing import OutcomeError
 from kschedweb.engine.studies.play.scaling import NO_LOOKS, NO_SCALINGS, Looks, Scalings
+from kschedweb.engine.values import dataclass
 
 __all__ = [
     "Deletions",

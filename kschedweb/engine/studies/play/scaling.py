@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.simulation.observer import Scaled
 from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.values import dataclass
 
 MOST_LOOKS = 1 << 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.studies.prepare.history import Played
+from kschedweb.engine.values import dataclass
 
 FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0  # seconds: length of frequent measuring, its interval, the interval afterwards
 RESOURCES = (CPU, MEMORY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,6 +11,7 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.collected import Collected, Figure, held
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.parts import DAY, UseOf
+from kschedweb.engine.values import dataclass
 
 CARRIED = 900.0  # seconds for which a figure counts without a newer one
 GAP = 4500.0  # seconds; longer than the steps of hourly rollups, which are not gaps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
@@ -28,6 +28,7 @@ from kschedweb.engine.studies.prepare.nodes import setup_of
 from kschedweb.engine.studies.prepare.use import KnownUse, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)

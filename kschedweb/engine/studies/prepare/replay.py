@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
@@ -29,6 +29,7 @@ from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
 from kschedweb.engine.studies.traces.files import Files
 from kschedweb.engine.studies.traces.records import ADD, DELETE, Record, seconds
 from kschedweb.engine.studies.traces.table import RowError
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import notes, played
 from kschedweb.engine.studies.traces.files import Files
+from kschedweb.engine.values import dataclass
 
 INTERVAL = 300.0  # seconds, of recorded use
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import DocumentError, DocumentProblem
 from kschedweb.engine.studies.search import fields
+from kschedweb.engine.values import dataclass
 
 MOST_DIMENSIONS = 12
 MOST_VALUES = 100  # of one dimension in a grid

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kschedweb.engine.simulation.recording import MOST_MACHINES, Recording, RecordingError
@@ -18,6 +17,7 @@ from kschedweb.engine.studies.traces import openb
 from kschedweb.engine.studies.traces.records import records
 from kschedweb.engine.studies.traces.table import Doubts, rows
 from kschedweb.engine.studies.traces.text import TraceError, count, lines
+from kschedweb.engine.values import dataclass
 
 NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
 FIGURES = "figures"

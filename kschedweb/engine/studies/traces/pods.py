@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 _OTHER = re.compile(r"[^a-z0-9.-]+")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
 from kschedweb.engine.studies.traces.table import Doubts, RowError
+from kschedweb.engine.values import dataclass
 
 ADD, UPDATE, DELETE = "Add", "Update", "Delete"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,7 @@ from kschedweb.engine.studies.play.recorder import Progress as Heard
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.values import dataclass
 
 GAINED, LOST, MOVED = "gained", "lost", "moved"
 SIDES = ("current", "changed")

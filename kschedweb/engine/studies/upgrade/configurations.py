@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import json_schema, load
+from kschedweb.engine.values import dataclass
 
 NEW, GONE, OTHERWISE = "new", "gone", "otherwise"
 KEYS = ("name", "schedulerName")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.release import Gate
@@ -15,6 +15,7 @@ from kschedweb.engine.releases.changes.change import Change
 from kschedweb.engine.studies.compare.comparison import Comparison, PlacementChange
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.upgrade.configurations import FieldChange, fields
+from kschedweb.engine.values import dataclass
 
 MOST_PODS = 50  # listed of one reason
 MOST_KINDS = 50  # of changes of messages

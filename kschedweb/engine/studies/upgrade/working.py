@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.cycle.request import SearchRequest
@@ -12,6 +12,7 @@ from kschedweb.engine.releases import RELEASES, cli_validate
 from kschedweb.engine.releases.changes import before
 from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, Change
 from kschedweb.engine.scenario.scenario import Scenario
+from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.values import dataclass
 
 REGION, ZONES = "sandbox-1", ("sandbox-1a", "sandbox-1b", "sandbox-1c")
 POOL, ZONE, HOSTNAME = "node.example.com/pool", "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kschedweb.engine import releases
 from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.objects.access import Json
@@ -11,6 +9,7 @@ from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.sandbox.store import Change
 from kschedweb.engine.sandbox.world.resources import CONFIG_MAP
 from kschedweb.engine.sandbox.world.scheduler.writes import WARNING, Write, event
+from kschedweb.engine.values import dataclass
 
 NAMESPACE, KEY = "kube-system", "config.yaml"
 _LABELLED = label_selector({"matchLabels": {"component": "kube-scheduler"}})

@@ -7,7 +7,7 @@ claims.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kschedweb.engine.framework.preparation import (
     AllocateClaim,
@@ -25,6 +25,7 @@ from kschedweb.engine.sandbox.objects import timestamp
 from kschedweb.engine.sandbox.patching import STRATEGIC
 from kschedweb.engine.sandbox.requests import Answer, Request
 from kschedweb.engine.sandbox.world.scheduler.writes import Write, claim_path, merge, pod_path
+from kschedweb.engine.values import dataclass
 
 SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 SELECTED, COMPLETED = "volume.kubernetes.io/selected-node", "pv.kubernetes.io/bind-completed"

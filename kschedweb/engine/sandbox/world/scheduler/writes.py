@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kschedweb.engine.live import PodRef
 from kschedweb.engine.objects.access import Json
@@ -11,6 +10,7 @@ from kschedweb.engine.sandbox.objects import timestamp
 from kschedweb.engine.sandbox.patching import MERGE, STRATEGIC
 from kschedweb.engine.sandbox.requests import Answer, Request
 from kschedweb.engine.sandbox.world.clock import micro_time
+from kschedweb.engine.values import dataclass
 
 NORMAL, WARNING = "Normal", "Warning"
 LONGEST_NOTE = 1024  # bytes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -22,6 +21,7 @@ from kschedweb.engine.state.watermarks.lint.findings import (
     partial,
     stale,
 )
+from kschedweb.engine.values import dataclass
 
 CRANE_KEYS = frozenset({*crane.METRICS, crane.HOT_VALUE})
 # Seconds between two writes in crane's published policy; a text stays valid for five minutes more.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from kschedweb.engine.values import dataclass
 
 ERROR, WARNING, HINT = "error", "warning", "hint"
 OWN, CRANE = "kschedweb", "crane"
