@@ -50,6 +50,7 @@ def test_there_is_one_version() -> None:
     chart = yaml.safe_load((ROOT / "deploy/helm/kschedweb/Chart.yaml").read_text(encoding="utf-8"))
     assert chart["version"] == chart["appVersion"] == __version__
     assert f"ARG KSCHEDWEB_VERSION={__version__}\n" in DOCKERFILE
+    assert f"\n## {__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_no_image_names_a_registry() -> None:
