@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Source
 from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.studies.measure.spec import Population
 from kschedweb.fleet import selectors, services, standings
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.models import FleetTrial
@@ -62,7 +63,10 @@ class FleetClusterSerializer(serializers.Serializer[Any]):
     )
     cpu_used_percent = serializers.FloatField(source="used", allow_null=True)
     skew_points = serializers.FloatField(
-        source="skew", allow_null=True, help_text="CPU used on the hottest node minus that on the coldest, in points."
+        source="skew",
+        allow_null=True,
+        help_text="CPU used on the hottest node minus that on the coldest, in points. "
+        f"Compared are {Population.OPEN_NODES}.",
     )
     cost_an_hour = serializers.FloatField(source="hour", allow_null=True, help_text="In `unit`.")
     unit = serializers.CharField(allow_blank=True, help_text="The currency of the price table; empty without one.")

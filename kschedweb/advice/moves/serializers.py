@@ -10,6 +10,7 @@ from rest_framework import serializers
 from kschedweb.advice.moves import answers, selectors
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.questions import LONGEST_EVERY, MOST_ROUNDS
+from kschedweb.engine.studies.measure.spec import Population
 from kschedweb.engine.studies.moves.fight import EVERY, ROUNDS
 from kschedweb.playground.capacity.bases import AboutSerializer
 
@@ -66,8 +67,10 @@ class SpreadSerializer(serializers.Serializer[Any]):
 
 
 class StandingSerializer(serializers.Serializer[Any]):
-    requests = serializers.DictField(child=SpreadSerializer(), help_text="By resource.")
-    use = serializers.DictField(child=SpreadSerializer(), help_text="Real use by resource, where it is known.")
+    requests = serializers.DictField(child=SpreadSerializer(), help_text=f"By resource, over {Population.NODES}.")
+    use = serializers.DictField(
+        child=SpreadSerializer(), help_text=f"Real use by resource, where it is known, over {Population.OPEN_NODES}."
+    )
     nodes = serializers.IntegerField(help_text="Nodes with pods beside those of DaemonSets.")
     cost = serializers.FloatField(allow_null=True, help_text="Of these nodes an hour; null without prices.")
     unpriced = serializers.FloatField(help_text="How many of them have no price.")
