@@ -67,9 +67,15 @@ def main() -> None:
 def usable(folder: Path) -> Iterator[None]:
     """A start that fails because of its files ends with one line: what is wrong, which file, and what to do."""
     from django.db import DatabaseError
+    from django.db.migrations.exceptions import NodeNotFoundError
 
     try:
         yield
+    except NodeNotFoundError:
+        raise ImproperlyConfigured(
+            "this data folder is from a state between releases, before 0.1.0, that cannot be brought up to date: name "
+            "another one with KSCHEDWEB_DATA_DIR."
+        ) from None
     except OSError as error:
         named = f": {Path(error.filename).name}" if error.filename else ""
         raise ImproperlyConfigured(

@@ -146,7 +146,9 @@ def database_examine() -> Iterator[Finding]:
         )
         return
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    unknown = sorted(set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations))
+    known = executor.loader.disk_migrations
+    replaced = {key for migration in known.values() for key in migration.replaces}
+    unknown = sorted(set(executor.loader.applied_migrations) - set(known) - replaced)
     if missing:
         yield failure(
             f"{len(missing)} migrations are missing, from {missing[0][0]} on.",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
@@ -142,18 +140,6 @@ def test_a_row_of_an_earlier_release_runs_what_was_the_newest_then(
     services.live_change(user=admin, live=batch, qps=7)  # now the row is younger than the second revision
     LiveScheduler.objects.filter(pk=batch.pk).update(changed_at=timezone.now() + timedelta(minutes=1))
     assert at_work(batch) == first
-
-
-def test_the_migration_pins_what_follows_the_newest_and_leaves_what_is_pinned(
-    batch: LiveScheduler, second: Revision, admin: User
-) -> None:
-    pinned = services.live_create(
-        user=admin, cluster=batch.cluster, scheduler_name="pinned", policy=batch.policy, revision=batch.revision
-    )
-    LiveScheduler.objects.filter(pk=batch.pk).update(revision=None)
-    import_module("kschedweb.live.schedulers.migrations.0006_pin_revisions").pin(apps, None)
-    assert LiveScheduler.objects.get(pk=batch.pk).revision == second
-    assert LiveScheduler.objects.get(pk=pinned.pk).revision == batch.revision
 
 
 def test_an_editor_cannot_change_what_runs(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.apps import apps
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -161,13 +159,3 @@ def test_another_lock_is_not_rolled_out_while_a_silent_process_may_lead_by_the_o
     Candidate.objects.update(heartbeat=Now() - FORGOTTEN)
     live.refresh_from_db()
     assert election_of(roll_out(live, admin, other)) == "leases schedulers/batch"
-
-
-def test_rows_from_before_keep_the_lock_that_they_had(
-    live: LiveScheduler, admin: User, policy: Callable[..., Policy]
-) -> None:
-    live = roll_out(live, admin, policy(**LOCK))
-    LiveScheduler.objects.update(lock="leases", lease_namespace="kube-system", lease_name="")
-    import_module("kschedweb.live.schedulers.migrations.0010_locks_of_policies").keep_names(apps, None)
-    live.refresh_from_db()
-    assert terms_of(live).title == "leases kube-system/kschedweb-kschedweb"

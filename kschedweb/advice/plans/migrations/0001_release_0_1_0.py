@@ -1,0 +1,97 @@
+import django.db.models.deletion
+import uuid
+from django.conf import settings
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    replaces = [
+        ("plans", "0001_plans"),
+    ]
+
+    dependencies = [
+        ("clusters", "0001_release_0_1_0"),
+        ("jobs", "0001_release_0_1_0"),
+        ("policies", "0001_release_0_1_0"),
+        ("scenarios", "0001_release_0_1_0"),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="Question",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("asked", models.JSONField()),
+                ("about", models.CharField(max_length=300)),
+                ("policy", models.CharField(max_length=120)),
+                ("engine", models.CharField(blank=True, max_length=20000)),
+                ("sentence", models.TextField(blank=True)),
+                ("content", models.BinaryField(null=True)),
+                ("offers", models.BooleanField(default=False)),
+                ("offer", models.JSONField(null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="jobs.job"
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="policies.revision",
+                    ),
+                ),
+                (
+                    "snapshot",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="clusters.snapshot",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-created_at", "-id"),
+                "abstract": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="Trial",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="trials", to="plans.question"
+                    ),
+                ),
+                (
+                    "scenario",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="scenarios.scenario"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-id",),
+            },
+        ),
+    ]
