@@ -8,6 +8,8 @@ import tarfile
 from pathlib import Path
 from shutil import copytree
 
+from django.apps import apps
+
 from tests.support.needs import missing
 from tests.support.site import ROOT, clean_environment
 
@@ -59,7 +61,10 @@ def migrations() -> set[tuple[str, str]]:
     )
     if listed.returncode:
         missing("a clone with the history, which holds the previous release")
+    labels = {tuple(config.name.split(".")): config.label for config in apps.get_app_configs()}
     paths = [Path(line) for line in listed.stdout.splitlines()]
     return {
-        (path.parts[1], path.stem) for path in paths if path.parts[2:3] == ("migrations",) and path.stem != "__init__"
+        (labels[path.parts[:-2]], path.stem)
+        for path in paths
+        if path.parent.name == "migrations" and path.stem != "__init__" and path.parts[:-2] in labels
     }
