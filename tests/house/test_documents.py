@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 import yaml
+from pytest_django import Settings
 
 from kschedweb.clusters import demo
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
@@ -16,6 +18,7 @@ from kschedweb.watermarks.figures import FIGURES
 from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
 from kschedweb.watermarks.models import WatermarkSource
 from kschedweb.watermarks.presets import PRESETS
+from kschedweb.web import navigation
 from tests.conftest import ROOT
 from tests.support import screenshots
 from tests.support.documents import DOCS, links
@@ -111,7 +114,7 @@ def test_what_is_counted_in_the_demo_is_what_it_has(name: str) -> None:
 
 def test_every_picture_is_made_by_a_script_and_shown() -> None:
     pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png")}
-    assert pictures == {f"docs/{name}.png" for name in screenshots.PICTURES}
+    assert pictures == {f"docs/{name}.png" for name in (*screenshots.PICTURES, screenshots.ANIMATION)}
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     shown = {
         (path.parent / target).resolve().relative_to(ROOT).as_posix()
@@ -119,3 +122,11 @@ def test_every_picture_is_made_by_a_script_and_shown() -> None:
         for target in re.findall(r"!\[[^]]+\]\(([^)]+\.png)\)", path.read_text(encoding="utf-8"))
     }
     assert shown == pictures
+
+
+def test_pictures_show_the_rail_of_today(settings: Settings) -> None:
+    settings.SANDBOX_SERVER = "as with make run"
+    entries = {group: navigation.entries(group, lambda action: True, "", "") for group in navigation.RAIL}
+    rail = [str(label) for group, pages in entries.items() for label in (group, *(page["label"] for page in pages))]
+    manifest = json.loads(screenshots.MANIFEST.read_text(encoding="utf-8"))
+    assert manifest == {"rail": rail, "sha256": screenshots.checksums()}, "run make screenshots"
