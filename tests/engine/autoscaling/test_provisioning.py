@@ -49,6 +49,20 @@ def test_limits_count_the_largest_type_that_a_new_node_could_be() -> None:
     assert errors(raw) == {"default/p2": "all available instance types exceed limits for nodepool (NodePool=pool)"}
 
 
+def test_amounts_beyond_64_bits_of_milli_units_are_compared() -> None:
+    """Of memory 8.2Pi, or of what a vendor counts in the quintillions, milli-units need more."""
+    vast = sold("vast", 4, 0.1)
+    vast["capacity"] |= {"memory": "9Ei", "vendor.example/tokens": "9E", "pods": "9" * 3000}
+    wanting_all = pod("q", cpu="1")
+    wanting_all["spec"]["containers"][0]["resources"]["requests"] |= {"memory": "4Ei", "vendor.example/tokens": "4E"}
+    pods = [pod("p", cpu="1"), wanting_all]
+    assert launched(scenario([vast, SMALL], [pool()], *pods)) == [("pool", ["default/q", "default/p"], ["vast"])]
+    raw = scenario([SMALL], [pool()], *machine("a", vast), *pods)
+    assert launched(raw) == []
+    assert errors(raw) == {}
+    assert not launched(scenario([vast], [pool(limits={"memory": "4Ei"})], *pods))
+
+
 def test_a_limit_of_nodes_counts_those_that_are_there() -> None:
     raw = scenario(
         [SMALL], [pool(limits={"nodes": "1"})], *machine("a", SMALL), pod("p", cpu="1"), pod("q", cpu="1900m")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import inf
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,18 @@ from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, ON_DEMAND,
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirement, Requirements, requirement
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-Column: TypeAlias = npt.NDArray[np.int64]
+Column: TypeAlias = npt.NDArray[Any]
+"""Milli-units of a resource: 64 bits, or Python's own whole numbers where an amount needs more."""
 Prices: TypeAlias = npt.NDArray[np.float64]
 NEVER = float(np.finfo(np.float64).max)
 """The price of what cannot be had, as Karpenter has it."""
 LAUNCH_ORDER = tuple(requirement(CAPACITY_TYPE, IN, (one,)) for one in (RESERVED, SPOT, ON_DEMAND))
+_LARGEST = np.iinfo(np.int64).max
+
+
+def column(amounts: Sequence[int]) -> Column:
+    fits = all(-_LARGEST <= amount <= _LARGEST for amount in amounts)
+    return np.array(amounts, dtype=np.int64 if fits else object)
 
 
 class Catalogue:
@@ -164,5 +171,5 @@ class Catalogue:
         key = capacity, name
         if key not in self._columns:
             amounts = [(sold.capacity if capacity else sold.allocatable).get(name, 0) for sold in self.types]
-            self._columns[key] = np.array(amounts, dtype=np.int64)
+            self._columns[key] = column(amounts)
         return self._columns[key]

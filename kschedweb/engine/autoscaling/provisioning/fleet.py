@@ -13,7 +13,7 @@ from kschedweb.engine.autoscaling.cluster.volumes import Attached, Storage
 from kschedweb.engine.autoscaling.cluster.wants import Wants
 from kschedweb.engine.autoscaling.cluster.world import World
 from kschedweb.engine.autoscaling.offers.amounts import Milli, less
-from kschedweb.engine.autoscaling.offers.catalogue import Column, Mask
+from kschedweb.engine.autoscaling.offers.catalogue import Column, Mask, column
 from kschedweb.engine.autoscaling.offers.requirements import Requirement, Requirements
 from kschedweb.engine.autoscaling.provisioning.refusals import Refusal
 from kschedweb.engine.autoscaling.provisioning.topology import Topology
@@ -44,7 +44,7 @@ class Fleet:
     def free(self, name: str) -> Column:
         """What is free of a resource on each machine; not to be changed."""
         if name not in self._free:
-            self._free[name] = np.array([one.get(name, 0) for one in self._left], dtype=np.int64)
+            self._free[name] = column([one.get(name, 0) for one in self._left])
         return self._free[name]
 
     def open_to(self, wants: Wants, asked: Requirements) -> Mask:
