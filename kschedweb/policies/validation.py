@@ -39,6 +39,8 @@ VERSION = "version"  # in the process of a classic kube-scheduler, and no other
 UNNAMED = "1.36"
 """The release of runs, searches and verdicts that were stored before they named one."""
 NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})
+MOST_PROFILES = 200
+"""What is shown of a document has each profile with all its defaults, some 7 kB."""
 KEY, TOKEN = "keyData", "token"
 SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 
@@ -128,6 +130,8 @@ def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
         document = parse(readable(text))
     except DocumentError as error:
         return Checked(text, None, None, [error.problem], [])
+    if too_long := excess_profiles(document):
+        return Checked(text, document, None, [too_long], [])
     try:
         loaded = load(text, release_of(process))
     except ReleaseError as error:
@@ -137,6 +141,15 @@ def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
     warnings = [_problem(message, _leading_path(message), document) for message in loaded.warnings]
     meant = loaded.conversion.document if loaded.conversion else document.data
     return Checked(text, document, loaded, errors, [*warnings, *_secrets(document, meant)])
+
+
+def excess_profiles(document: Document) -> MarkedProblem | None:
+    """Return the problem of a document, of either kind that has profiles, with more than a site can show."""
+    profiles = document.data.get("profiles") if isinstance(document.data, dict) else None
+    if not isinstance(profiles, list) or len(profiles) <= MOST_PROFILES:
+        return None
+    said = f"profiles: has {len(profiles):,} entries; at most {MOST_PROFILES} are taken"
+    return _problem(said, "profiles", document)
 
 
 def steps(path: str) -> Path:

@@ -14,6 +14,7 @@ from kschedweb.engine.rebalancing.loading import Policy, PolicyRefused
 from kschedweb.engine.rebalancing.plugins import PLUGINS
 from kschedweb.policies.checked import CheckedDocument, marked, of_line
 from kschedweb.policies.dialect import Kind
+from kschedweb.policies.validation import excess_profiles
 
 if TYPE_CHECKING:
     from kschedweb.engine.validation.fields import Problem
@@ -50,8 +51,8 @@ def check_descheduler(text: str) -> DeschedulerChecked:
         document = parse(text)
     except DocumentError as error:
         return DeschedulerChecked(text, None, errors=[error.problem])
-    if (other := _other_version(document)) is not None:
-        return DeschedulerChecked(text, document, errors=[other])
+    if problem := _other_version(document) or excess_profiles(document):
+        return DeschedulerChecked(text, document, errors=[problem])
     try:
         loaded = check_policy(text)
     except PolicyRefused as refused:
