@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from math import ceil
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers import daemons
-from kschedweb.engine.controllers.naming import letters
+from kschedweb.engine.controllers.naming import draw_name
 from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
@@ -87,7 +87,7 @@ class Hands:
         columns = daemons.snapshot([node])
         for raw in sets:
             for name, spec in daemons.specs(raw, columns):
-                self.arrive(daemon_pod(raw, name, spec), now)
+                self.arrive(daemon_pod(raw, name, spec, self.pods.lives), now)
 
     def leave(self, name: str, now: float) -> None:
         """A node is deleted; the pods of DaemonSets that are left on it end with it."""
@@ -164,7 +164,7 @@ def _share(said: object, of: int) -> int:
     return ceil(int(number) * of / 100) if text.endswith("%") else int(number)
 
 
-def daemon_pod(raw: Json, node: str, spec: Json) -> Json:
+def daemon_pod(raw: Json, node: str, spec: Json, taken: Container[str]) -> Json:
     """The pod of a DaemonSet for a node, as its controller makes it."""
     metadata = raw["metadata"]
     namespace, name = metadata.get("namespace") or "default", metadata["name"]
@@ -174,7 +174,7 @@ def daemon_pod(raw: Json, node: str, spec: Json) -> Json:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": f"{name}-{letters(f'{namespace}/{name}/{node}', 5)}",
+            "name": draw_name(f"{name}-", f"{namespace}/{name}/{node}", lambda own: f"{namespace}/{own}" in taken),
             "namespace": namespace,
             "labels": dict(mapping(template, "labels")),
             "ownerReferences": [{**owner, "controller": True}],

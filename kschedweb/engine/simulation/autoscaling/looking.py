@@ -294,7 +294,7 @@ class Look:
             columns = daemons.snapshot([raw])
             for of in self.sets:
                 for node, spec in daemons.specs(of, columns):
-                    pod = Pod.read(daemon_pod(of, node, spec))
+                    pod = Pod.read(daemon_pod(of, node, spec, snapshot.pod_state.pods.slots))
                     snapshot.add_pod(pod.on(node), snapshot.index[node])
         return Scheduler.of(snapshot, self.configuration)
 

@@ -17,7 +17,7 @@ from kschedweb.engine.controllers.claims import (
     provision_at_once,
     set_default_class,
 )
-from kschedweb.engine.controllers.naming import letters, ordinal
+from kschedweb.engine.controllers.naming import draw_name, letters, ordinal
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, WorkloadLeaves, WorkloadScales, replica
@@ -380,5 +380,7 @@ class Workloads:
         template = mapping(mapping(raw, "spec"), "template", "spec.")
         labels = mapping(mapping(template, "metadata"), "labels")
         for node, spec in daemons.specs(raw, nodes):
-            own = f"{name}-{letters(f'{namespace}/{name}/{node}', 5)}"
+            own = draw_name(
+                f"{name}-", f"{namespace}/{name}/{node}", lambda own: f"{namespace}/{own}" in self.cluster.keys
+            )
             self._arrive(pod_of(own, namespace, labels, raw, template, spec), at, None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
+from kschedweb.engine.controllers.naming import letters
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives, Simulation
 from tests.engine.builders import node, pod
@@ -91,6 +93,18 @@ def test_a_daemon_set_has_a_pod_on_each_node_that_fits_it_also_on_later_ones() -
         (False, "n1"),
         (True, "n0-new-1"),
     ]
+
+
+def test_pods_of_a_daemon_set_whose_letters_are_the_same_have_names_of_their_own() -> None:
+    """Of 5,000 nodes there are some in half of all cases: no scenario of that size could run."""
+    drawn: dict[str, str] = {}
+    for number in itertools.count():
+        drawn_before = drawn.setdefault(letters(f"default/agent/node-{number}", 5), f"node-{number}")
+        if drawn_before != f"node-{number}":
+            break
+    nodes = node(drawn_before), node(f"node-{number}")
+    pods = arriving(*nodes, changes=[{"addWorkload": {"manifest": manifest("DaemonSet", "agent")}}])
+    assert len({*names(pods)}) == 2
 
 
 def test_scaling_down_takes_pods_without_a_node_then_those_of_crowded_nodes_then_the_newest() -> None:
