@@ -20,6 +20,7 @@ from tests.support.people import Person, Web
 
 PACE = 38.0  # milliseconds that ``_reference`` takes where the limits were set
 ROWS: list[tuple[str, float, float, str]] = []  # what, milliseconds, limit (0: none), remark
+STARTS: list[tuple[str, float, float, float]] = []  # what, processor seconds here and there, times as many at most
 RATIOS: list[tuple[str, float, float, float]] = []  # what, pods per second here and there, times as fast at least
 
 
@@ -90,6 +91,17 @@ def compare() -> Callable[..., None]:
     return add
 
 
+@pytest.fixture
+def beside() -> Callable[[str, float, float, float], None]:
+    """``beside("what", ours, theirs, limit)``: two processor seconds into the table, their ratio held to the limit."""
+
+    def add(what: str, here: float, there: float, limit: float) -> None:
+        STARTS.append((what, here, there, limit))
+        assert here <= limit * there, f"{what}: {here / there:.2f} times as long, at most {limit:.2f} are wanted"
+
+    return add
+
+
 @dataclass(frozen=True)
 class Wire:
     """A web process on PostgreSQL and Redis, and what fills its database."""
@@ -121,6 +133,10 @@ def table() -> Iterator[None]:
         print(f"\n\n{'pods per second':<42}{'engine':>10}{'kube-scheduler':>16}{'times':>9}{'at least':>10}")
     for what, here, there, limit in RATIOS:
         print(f"{what:<42}{here:>10,.0f}{there:>16,.0f}{here / there:>9.1f}{f'{limit:.0f}' if limit else '':>10}")
+    if STARTS:
+        print(f"\n\n{'processor seconds':<48}{'here':>8}{'kube-scheduler':>16}{'times':>9}{'at most':>10}")
+    for what, here, there, limit in STARTS:
+        print(f"{what:<48}{here:>8.2f}{there:>16.2f}{here / there:>9.2f}{limit:>10.2f}")
     if not ROWS:
         return
     lines = [

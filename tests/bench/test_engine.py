@@ -15,7 +15,7 @@ from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
-from tests.bench.conftest import timed, worked
+from tests.bench.conftest import worked
 from tests.conftest import ROOT
 from tests.support import openb
 
@@ -97,16 +97,6 @@ def test_explanation(report: Callable[..., None]) -> None:
     scheduler = Scheduler(snapshot, configuration())
     milliseconds = [worked(partial(scheduler.explain, pod)) for pod in snapshot.pending]
     report("one explanation, 5,000 nodes", milliseconds, 30)
-
-
-@nightly
-def test_reading_a_dump(report: Callable[..., None]) -> None:
-    make = workloads.KINDS["zone spread"]
-    objects = [workloads.node(number) for number in range(5000)]
-    objects += [workloads.pod(f"pod-{number}", *make(number), node_number=number % 5000) for number in range(50_000)]
-    text = json.dumps(objects)
-    del objects
-    report("read 5,000 nodes and 50,000 pods", [timed(lambda: Snapshot.from_objects(json.loads(text)))], 5000)
 
 
 @nightly

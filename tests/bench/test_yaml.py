@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from kschedweb.clusters.importing.documents import Limits, documents_read
-from kschedweb.engine.studies.document.reading import ReadError, documents
+from kschedweb.engine.documents.files import ReadError, documents
 from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies.kinds import check_either
 from kschedweb.web.errors import ApplicationError

@@ -11,8 +11,8 @@ import numpy as np
 from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place, until
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.engine.documents.files import ReadError, text_of
 from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.document.reading import ReadError, text_of
 from kschedweb.engine.studies.gate import command, rendering
 
 DESCRIPTION = """\

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from typing import Any
 
 from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import API_VERSION, GROUP, KIND
 from kschedweb.engine.config.source import Source
+from kschedweb.engine.config.specs import ArgsSpec
 from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
@@ -36,8 +38,8 @@ def refusal(path: str, text: str) -> RefusedError:
 
 def decode_document(source: Source, release: Release) -> Fields:
     """Return the decoded configuration. Raises ``RefusedError``."""
-    structs = _structs(release)
-    kind = object_kind(source.value, source.text, set(structs), release.scheme)
+    structs = _Structs(release)
+    kind = object_kind(source.value, source.text, structs, release.scheme)
     try:
         decoded = decode(structs[kind], source.value)
     except DecodeError as error:
@@ -63,9 +65,22 @@ def repetition(source: Source) -> Problem | None:
     return Problem("", "yaml: unmarshal errors:\n  " + "\n  ".join(source.duplicates))
 
 
-def _structs(release: Release) -> dict[str, Struct]:
-    args = {spec.args.kind: spec.args.struct for spec in release.registry.specs.values() if spec.args}
-    return {KIND: release.schema.configuration, **args}
+class _Structs:
+    """The kinds of a release and what they consist of: configurations, and arguments of its plugins."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def __contains__(self, kind: object) -> bool:
+        return kind == KIND or self._args(str(kind)) is not None
+
+    def __getitem__(self, kind: str) -> Struct:
+        if (args := self._args(kind)) is not None:
+            return args.struct
+        return self._release.schema.configuration
+
+    def _args(self, kind: str) -> ArgsSpec | None:
+        return self._release.registry.args(kind.removesuffix("Args")) if kind.endswith("Args") else None
 
 
 def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem, str]]:
@@ -75,7 +90,7 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
     kube-scheduler nests it (empty with the others).
     """
     strict: list[tuple[Problem, str]] = []
-    structs = _structs(release)
+    structs = _Structs(release)
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
             if (spec := release.registry.args(config["name"])) is None:
@@ -92,12 +107,12 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
     return strict
 
 
-def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct], scheme: str) -> Decoded:
+def _decode_one(config: Fields, kind: str, where: str, structs: _Structs, scheme: str) -> Decoded:
     raw, plugin = config["args"], config["name"]
     args = f"{where}.args"
     said = f"decoding .{where}: decoding args for plugin {plugin}"
     try:
-        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), set(structs), scheme, default=kind)
+        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), structs, scheme, default=kind)
         decoded = decode(structs[found], {} if raw is None else raw)
     except RefusedError as refused:
         raise refusal(args, f"{said}: {refused.errors[0]}") from refused
@@ -111,7 +126,7 @@ def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct
 
 
 def object_kind(
-    raw: Any, text: str, known: set[str], scheme: str, *, default: str = "", version: str = API_VERSION
+    raw: Any, text: str, known: Container[str], scheme: str, *, default: str = "", version: str = API_VERSION
 ) -> str:
     """Return the kind of an object of ``version``; ``default`` stands in where nothing is said.
 

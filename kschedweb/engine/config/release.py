@@ -9,7 +9,7 @@ from typing import Any
 
 from kschedweb import __version__
 from kschedweb.engine.config.schema import Schema
-from kschedweb.engine.config.specs import PluginRef, PluginSpec, Registry
+from kschedweb.engine.config.specs import Factories, PluginRef, PluginSpec, Registry
 from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
@@ -114,12 +114,12 @@ class Release:
     """One release of kube-scheduler. ``kschedweb.engine.releases`` has those that there are.
 
     ``specs`` are its plugins, ``defaults`` its default set in its order; ``others`` gives plugins that run here beside
-    them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
-    those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
-    ``silent_about_resizes`` are the plugins that are not asked about a running pod whose resize waits for room.
-    ``files`` are the texts of files on its machine by path, as far as arguments of plugins point at them.
-    ``nearest_to`` is the release that was asked for, where there is none and this is the nearest. ``cluster`` is the
-    kind of snapshot that it sees, ``scheduler`` what runs a configuration and ``reads`` what loads it: ``None``
+    them and is called once, when a configuration names one that is none of these. ``gates`` are the feature gates that
+    it knows, ``switched`` those that were turned on or off. ``scheme`` is the place in its source that refuses an
+    unknown kind, as errors say. ``silent_about_resizes`` are the plugins that are not asked about a running pod whose
+    resize waits for room. ``files`` are the texts of files on its machine by path, as far as arguments of plugins point
+    at them. ``nearest_to`` is the release that was asked for, where there is none and this is the nearest. ``cluster``
+    is the kind of snapshot that it sees, ``scheduler`` what runs a configuration and ``reads`` what loads it: ``None``
     for profiles. ``process`` is what a classic one was started with.
     """
 
@@ -222,8 +222,8 @@ class Release:
 
     @cached_property
     def registry(self) -> Registry:
-        """The plugins that a configuration may name. Raises ``PluginError`` where one of ``others`` cannot be used."""
-        return self.own.extended(*map(self._as_here, self.others()))
+        """The plugins that a configuration may name."""
+        return self.own.extended(lambda: map(self._as_here, self.others()))
 
     def _as_here(self, spec: PluginSpec) -> PluginSpec:
         spec = spec.as_in(self)
@@ -231,9 +231,8 @@ class Release:
         return replace(spec, points=spec.points.intersection(self.schema.sets))
 
     @cached_property
-    def factories(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        """Plugin name -> factory taking the plugin's arguments, of every plugin that decides anything."""
-        return {spec.name: spec.factory for spec in self.registry.specs.values() if spec.factory}
+    def factories(self) -> Factories:
+        return Factories(self.registry)
 
     def extended(self, *specs: PluginSpec) -> Release:
         """The same release where ``specs`` run too; the default set stays the same."""

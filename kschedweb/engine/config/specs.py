@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
@@ -134,16 +135,24 @@ class PluginError(Exception):
 
 
 class Registry:
-    """The plugins that a configuration may name, and the default set in its order."""
+    """The plugins that a configuration may name, and the default set in its order.
 
-    def __init__(self, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> None:
-        self.specs: dict[str, PluginSpec] = {}
+    ``more`` gives further plugins. It is called where a plugin is named that is none of ``specs``, or all are wanted.
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[PluginSpec],
+        defaults: tuple[PluginRef, ...],
+        more: Callable[[], Iterable[PluginSpec]] = tuple,
+    ) -> None:
         self.defaults = defaults
-        for spec in specs:
-            if spec.name in self.specs:
-                raise ValueError(f"two plugins are called {spec.name!r}")
-            spec.check()
-            self.specs[spec.name] = spec
+        self._first, self._more = _by_name(specs), more
+
+    @cached_property
+    def specs(self) -> dict[str, PluginSpec]:
+        """All plugins by name. Raises ``PluginError`` where a further one cannot be used."""
+        return _by_name([*self._first.values(), *self._more()])
 
     @classmethod
     def of(cls, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> Registry:
@@ -152,13 +161,43 @@ class Registry:
         return cls([*(known.pop(ref.name) for ref in defaults), *known.values()], defaults)
 
     def get(self, name: str) -> PluginSpec | None:
-        return self.specs.get(name)
+        return self._first.get(name) or self.specs.get(name)
 
     def args(self, name: str) -> ArgsSpec | None:
         """Return the arguments of the plugin ``name``, ``None`` where it takes none or is unknown."""
-        spec = self.specs.get(name)
+        spec = self.get(name)
         return spec.args if spec else None
 
-    def extended(self, *specs: PluginSpec) -> Registry:
-        """Return a registry that knows ``specs`` too; the default set stays the same."""
-        return Registry([*self.specs.values(), *specs], self.defaults)
+    def extended(self, more: Callable[[], Iterable[PluginSpec]]) -> Registry:
+        """Return a registry that knows what ``more`` gives too; the default set stays the same."""
+        return Registry(self._first.values(), self.defaults, lambda: (*self._more(), *more()))
+
+
+def _by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
+    """Raises ValueError where two have one name."""
+    found: dict[str, PluginSpec] = {}
+    for spec in specs:
+        if spec.name in found:
+            raise ValueError(f"two plugins are called {spec.name!r}")
+        spec.check()
+        found[spec.name] = spec
+    return found
+
+
+class Factories(Mapping[str, Callable[[dict[str, Any]], Any]]):
+    """Plugin name -> factory taking the plugin's arguments, of every plugin that decides anything."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> Callable[[dict[str, Any]], Any]:
+        spec = self._registry.get(name)
+        if spec is None or spec.factory is None:
+            raise KeyError(name)
+        return spec.factory
+
+    def __iter__(self) -> Iterator[str]:
+        return (spec.name for spec in self._registry.specs.values() if spec.factory)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

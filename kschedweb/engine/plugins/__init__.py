@@ -5,28 +5,20 @@ Plugins of other packages are found by entry points of the group ``kschedweb.plu
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 
 from kschedweb.engine.config.specs import PluginError, PluginSpec
 
 ENTRY_POINTS = "kschedweb.plugins"
 
-SPECS = tuple(
-    value
-    for module in iter_modules(__path__, f"{__name__}.")
-    for value in vars(import_module(module.name)).values()
-    if isinstance(value, PluginSpec)
-)
-"""The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
 
-
-def kube_scheduler(without: Collection[str] = ()) -> tuple[PluginSpec, ...]:
-    """kube-scheduler's own plugins, but for those of these names."""
-    return tuple(spec for spec in SPECS if not spec.origin and spec.name not in without)
+def kube_scheduler(*names: str) -> tuple[PluginSpec, ...]:
+    """kube-scheduler's own plugins of these names, each from the module of its name."""
+    modules = (import_module(f"{__name__}.{name.lower()}") for name in names)
+    return tuple(module.SPEC for module in modules)
 
 
 @cache
@@ -35,8 +27,11 @@ def others() -> tuple[PluginSpec, ...]:
 
     Raises ``PluginError``, which names the entry point that cannot be used.
     """
-    ours = sorted((spec for spec in SPECS if spec.origin), key=lambda spec: (spec.rank, spec.name))
-    known = {spec.name for spec in SPECS}
+    from importlib.metadata import entry_points
+
+    specs = list(_specs())
+    ours = sorted((spec for spec in specs if spec.origin), key=lambda spec: (spec.rank, spec.name))
+    known = {spec.name for spec in specs}
     found = []
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
@@ -46,6 +41,13 @@ def others() -> tuple[PluginSpec, ...]:
             raise PluginError(f"the plugin {entry.name} ({entry.value}) cannot be used: {error}") from error
         known.add(found[-1].name)
     return (*ours, *found)
+
+
+def _specs() -> Iterator[PluginSpec]:
+    """The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        values = vars(import_module(module.name)).values()
+        yield from (value for value in values if isinstance(value, PluginSpec))
 
 
 def _checked(spec: object, known: set[str]) -> PluginSpec:

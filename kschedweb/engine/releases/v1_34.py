@@ -31,14 +31,9 @@ DEFAULT_PLUGINS = (
 )
 """The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
 
-SINCE_1_37 = ("DeferredPodScheduling",)
-SINCE_1_36 = ("TopologyPlacementGenerator", "PodGroupPodsCount", *SINCE_1_37)
-SINCE_1_35 = ("NodeDeclaredFeatures", "GangScheduling", *SINCE_1_36)
-"""The plugins that came with a later release, and those after it."""
-
 V1_34 = Release(
     version="1.34.4",
-    specs=kube_scheduler(without=SINCE_1_35),
+    specs=kube_scheduler(*(ref.name for ref in DEFAULT_PLUGINS)),
     defaults=DEFAULT_PLUGINS,
     schema=Schema(group_points=()),
     gates=gates("1.34"),

@@ -7,14 +7,14 @@ from dataclasses import replace
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.plugins import kube_scheduler
 from kschedweb.engine.releases.gates import gates
-from kschedweb.engine.releases.v1_34 import SINCE_1_36, V1_34
+from kschedweb.engine.releases.v1_34 import V1_34
 
 WEIGHED = (*V1_34.defaults, PluginRef("NodeDeclaredFeatures"))
 
 V1_35 = replace(
     V1_34,
     version="1.35.4",
-    specs=kube_scheduler(without=SINCE_1_36),
+    specs=(*V1_34.specs, *kube_scheduler("NodeDeclaredFeatures", "GangScheduling")),
     defaults=tuple(replace(ref, weight=2) if ref.name == "DynamicResources" else ref for ref in WEIGHED),
     gates=gates("1.35"),
     scheme="pkg/runtime/scheme.go:111",

@@ -7,13 +7,12 @@ from dataclasses import replace
 from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.plugins import kube_scheduler
 from kschedweb.engine.releases.gates import gates
-from kschedweb.engine.releases.v1_34 import SINCE_1_37
 from kschedweb.engine.releases.v1_35 import V1_35
 
 V1_36 = replace(
     V1_35,
     version="1.36.3",
-    specs=kube_scheduler(without=SINCE_1_37),
+    specs=(*V1_35.specs, *kube_scheduler("PodGroupPodsCount", "TopologyPlacementGenerator")),
     schema=Schema(group_points=("placementGenerate", "placementScore")),
     gates=gates("1.36"),
     behaviour=replace(

@@ -25,7 +25,7 @@ SILENT_ABOUT_RESIZES = frozenset(
 V1_37 = replace(
     V1_36,
     version="1.37.2",
-    specs=kube_scheduler(),
+    specs=(*V1_36.specs, *kube_scheduler("DeferredPodScheduling")),
     defaults=(GATES, SORT, *OF_THE_NODE, RESIZES, *ROOM_AND_FURTHER, *GROUPS),
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
     gates=gates("1.37", SIMULATED | SINCE_1_37),

@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.engine.documents.files import MOST_BYTES
 from kschedweb.engine.documents.marked import kept, placed
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies.document.document import PartError
-from kschedweb.engine.studies.document.limits import MOST_BYTES
 from kschedweb.engine.studies.prepare.history import played
 from kschedweb.engine.studies.traces.text import lines
 from kschedweb.playground.scenarios import selectors, transfer, uploads

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.yaml_text import read
+from kschedweb.engine.documents.files import ReadError, documents
 from kschedweb.engine.documents.marked import DocumentError as TextError
 from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.documents.reading import Bounds, RefusedError, events
@@ -21,7 +22,6 @@ from kschedweb.engine.documents.scalars import resolve
 from kschedweb.engine.documents.values import documents as values
 from kschedweb.engine.documents.writing import written
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.reading import ReadError, documents
 
 LIMITS = Limits(size=1 << 20, depth=50, nodes=50_000)
 PARTS = [

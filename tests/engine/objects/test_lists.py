@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kschedweb.clusters.importing.imports import files_read
-from kschedweb.engine.studies.document.reading import documents
+from kschedweb.engine.documents.files import documents
 from kschedweb.engine.studies.gate.gate import read_objects
 from tests.engine.builders import node, pod
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from pkgutil import iter_modules
@@ -10,12 +11,12 @@ from pkgutil import iter_modules
 import numpy as np
 import pytest
 
-from kschedweb.engine import plugins
+from kschedweb.engine import Scheduler, Snapshot, plugins
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
-from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.engine.releases import CURRENT, RELEASES, load
 from kschedweb.engine.state.columns import Ints, Rows
-from tests.engine.builders import explain, node, pod
+from tests.engine.builders import CONFIGURATION, explain, node, pod
 
 
 class LongName:
@@ -35,7 +36,7 @@ SPEC = PluginSpec("LongName", frozenset({"score"}), "Prefers nodes with long nam
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that offers SPEC is installed."""
     found = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", plugins.ENTRY_POINTS)])
-    monkeypatch.setattr(plugins, "entry_points", lambda group: found)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found)
     monkeypatch.setattr(EntryPoint, "load", lambda entry: SPEC)
     forget()
     yield
@@ -68,3 +69,22 @@ def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> Non
 @pytest.mark.parametrize("module", sorted(module.name for module in iter_modules(plugins.__path__)))
 def test_a_plugin_has_tests_of_its_own(module: str) -> None:
     assert Path(__file__).with_name(f"test_{module}.py").is_file()
+
+
+def test_every_plugin_here_is_of_a_release_or_has_an_origin() -> None:
+    named = {spec.name for release in RELEASES.values() for spec in release.specs}
+    assert named == {spec.name for spec in plugins._specs() if not spec.origin}
+
+
+def test_who_names_kube_schedulers_plugins_alone_does_not_wait_for_others() -> None:
+    def unwanted() -> tuple[PluginSpec, ...]:
+        raise AssertionError
+
+    release = replace(CURRENT, others=unwanted)
+    profile = {"plugins": {"score": {"disabled": [{"name": "ImageLocality"}]}}, "pluginConfig": [{"name": "NodePorts"}]}
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release)
+    assert loaded.errors == []
+    assert loaded.configuration is not None
+    Scheduler(Snapshot(), loaded.configuration)
+    with pytest.raises(AssertionError):
+        load({**CONFIGURATION, "profiles": [{"plugins": {"score": {"enabled": [{"name": "Other"}]}}}]}, release)

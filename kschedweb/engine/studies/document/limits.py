@@ -15,8 +15,6 @@ MOST_FOLLOWERS = 20_000  # workloads that follow recorded use
 MOST_USE = 20_000_000  # workloads times samples of recorded use
 
 # Of one file.
-MOST_BYTES = 1 << 30  # after unpacking
-MOST_VALUES = 50_000_000  # of YAML, keys included
 MOST_LINES = 5_000_000
 MOST_LINE = 1 << 16  # characters, of a CSV file
 MOST_RECORD = 3 << 20  # characters, of a line that holds a whole object

@@ -10,6 +10,7 @@ from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
+from kschedweb.engine.documents.files import ReadError, document, documents
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.pricing import table
@@ -19,7 +20,7 @@ from kschedweb.engine.releases.classic import classic_release, edition_of
 from kschedweb.engine.releases.classic.policy import is_policy_text
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
-from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
+from kschedweb.engine.studies.document.reading import Brought, brought, problem
 from kschedweb.engine.studies.gate import gate, rendering, thresholds
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.documents.files import ReadError, cluster_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json, ObjectError, reference
-from kschedweb.engine.objects.lists import expand_lists
-from kschedweb.engine.objects.versions import upgrade_object
+from kschedweb.engine.objects.access import Json
 from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
@@ -193,27 +192,11 @@ def size(prepared: Prepared) -> tuple[int, int]:
 
 
 def read_objects(documents: Iterable[Any]) -> list[Json]:
-    """Return the objects in ``documents``, with lists expanded, as the versions that are read here.
-
-    Raises DocumentError for what is no object, or of a former version that cannot be read as a later one. What else a
-    simulator's export holds beside its objects is none of the cluster's.
-    """
-    return [_upgraded(raw) for raw in expand_lists(documents, _refuse, _pass_over)]
-
-
-def _refuse(subject: str, reason: str) -> None:
-    raise DocumentError([DocumentProblem("snapshot", f"must hold Kubernetes objects: {subject} {reason}")])
-
-
-def _pass_over(key: str, reason: str) -> None:
-    """The scheduler's configuration in a simulator's export: the policy is given beside it."""
-
-
-def _upgraded(raw: Json) -> Json:
+    """``cluster_objects``; raises DocumentError."""
     try:
-        return upgrade_object(raw)
-    except ObjectError as error:
-        raise DocumentError([DocumentProblem("snapshot", f"{reference(raw)}: {error}")]) from None
+        return cluster_objects(documents)
+    except ReadError as error:
+        raise DocumentError([DocumentProblem("snapshot", str(error))]) from None
 
 
 def newest_time(listed: Iterable[Json]) -> float:

@@ -7,7 +7,8 @@ import itertools
 import zlib
 from collections.abc import Iterable, Iterator
 
-from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_LINE, MOST_LINES
+from kschedweb.engine.documents.files import MOST_BYTES
+from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_LINES
 
 Lines = bytes | Iterable[bytes] | Iterable[str]
 PIECE = 1 << 16

@@ -7,9 +7,10 @@ import json
 
 import pytest
 
-from kschedweb.engine.studies.document import reading
+from kschedweb.engine.documents import files
+from kschedweb.engine.documents.files import ReadError, document, documents, text_of
 from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.document.reading import ReadError, brought, document, documents, text_of
+from kschedweb.engine.studies.document.reading import brought
 
 POD = {"kind": "Pod", "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}
 
@@ -60,7 +61,7 @@ def test_what_cannot_be_read_is_told_with_its_place(data: bytes, said: str) -> N
 
 
 def test_a_file_that_unpacks_to_more_than_it_may_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "MOST_BYTES", 1 << 20)
     with pytest.raises(ReadError, match="is larger than 1 MiB unpacked"):
         text_of(gzip.compress(b" " * (10 << 20)))
 
