@@ -21,6 +21,7 @@ from kschedweb.watermarks.presets import PRESETS
 from kschedweb.web import navigation
 from tests.conftest import ROOT
 from tests.support import screenshots
+from tests.support.apng import read_chunks
 from tests.support.documents import DOCS, links
 
 
@@ -122,6 +123,14 @@ def test_every_picture_is_made_by_a_script_and_shown() -> None:
         for target in re.findall(r"!\[[^]]+\]\(([^)]+\.png)\)", path.read_text(encoding="utf-8"))
     }
     assert shown == pictures
+
+
+def test_animation_shows_each_step_of_the_walk() -> None:
+    chunks = list(read_chunks((DOCS / f"{screenshots.ANIMATION}.png").read_bytes()))
+    kinds = [kind for kind, _ in chunks]
+    assert kinds.count(b"fcTL") == len(screenshots.WALK)
+    numbers = [int.from_bytes(content[:4]) for kind, content in chunks if kind in (b"fcTL", b"fdAT")]
+    assert numbers == list(range(len(numbers)))
 
 
 def test_pictures_show_the_rail_of_today(settings: Settings) -> None:
