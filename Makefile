@@ -3,6 +3,7 @@
 # make bench    print the benchmarks                 make growth  refresh docs/growth.md
 # make schema   refresh docs/openapi.yaml            make format  rewrite sources as the checks want
 # make client   a Python client of the REST API      make screenshots  refresh the pictures of docs
+# make wheel    the package to install with pip
 # make messages bring the catalogues of languages up to date with the sources
 # make settings refresh docs/settings.md and the README's table of settings
 # make lock     refresh requirements*.lock           make deploy   refresh what deploy/ has from code and chart
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 # Many processes are started by tests: each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
+.PHONY: help wheel install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -33,7 +34,7 @@ WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOG
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -9
+	@sed -n 's/^# //p' Makefile | head -10
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -67,6 +68,10 @@ $(WORDS_STAMP): | $(RUN_STAMP)
 	@rm -f kschedweb/locale/.compiled-*
 	$(BIN)/python -m kschedweb.catalogues compile
 	@touch $@
+
+# One wheel: pip install dist/kschedweb-*.whl for the command line, 'dist/kschedweb-….whl[site]' for the site.
+wheel: $(RUN_STAMP) $(STATIC_STAMP) $(WORDS_STAMP)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 install: $(DEV_STAMP) $(FRONTEND_STAMP) $(WORDS_STAMP)
 frontend: $(FRONTEND_STAMP)
@@ -146,4 +151,4 @@ format: $(DEV_STAMP) $(FRONTEND_STAMP)
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent format
 
 clean:
-	rm -rf $(VENV) .cache frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .cache dist frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache

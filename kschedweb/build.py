@@ -15,6 +15,17 @@ COMMIT = re.compile(r"[0-9a-f]{7,64}")
 SHOWN = 12  # digits of a commit
 MOST = 100  # characters of a mark
 CHECKOUT = Path(__file__).parents[1]
+FILES = CHECKOUT if (CHECKOUT / "frontend").is_dir() else Path(__file__).parent / "built"
+"""The folder of frontend/ and staticfiles/: the checkout, or where hatch_build.py lays them in a wheel."""
+
+
+def data_folder(named: str) -> Path:
+    """The folder of the site's data: the one ``named``, else a checkout's own, else one among the user's data."""
+    if named:
+        return Path(named)
+    if FILES == CHECKOUT:
+        return CHECKOUT / ".data"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "kschedweb"
 
 
 def product() -> str:

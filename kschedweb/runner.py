@@ -21,6 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from kschedweb import server
+from kschedweb.build import data_folder
 from kschedweb.web import env, variables
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from kschedweb.live.schedulers.running.host import Host
     from kschedweb.sandbox.running.host import SandboxHost
 
-ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 5  # seconds that running work is given to come to an end
 LOCK = "lock"  # in the data folder: held while a site runs on it
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -49,7 +49,7 @@ def main() -> None:
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
         host, port = server.address()
         listener = server.listen(host, port)
-        folder = Path(variables.DATA_DIR.read() or ROOT / ".data")
+        folder = data_folder(variables.DATA_DIR.read())
         with usable(folder):
             claim_folder(folder)
             make_secrets(folder)

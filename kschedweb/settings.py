@@ -17,10 +17,11 @@ from django.utils.translation import gettext_lazy
 
 from kschedweb import __version__
 from kschedweb.accounts.signin import configuration
+from kschedweb.build import FILES, data_folder
 from kschedweb.web import logs, variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(variables.DATA_DIR.read() or BASE_DIR / ".data").resolve()
+DATA_DIR = data_folder(variables.DATA_DIR.read()).resolve()
 
 DEBUG = variables.DEBUG.read()
 HTTPS = variables.HTTPS.read()
@@ -140,7 +141,7 @@ ASGI_APPLICATION = "kschedweb.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "DIRS": [FILES / "frontend" / "templates"],
         "OPTIONS": {
             "builtins": ["kschedweb.web.templates"],
             "loaders": [
@@ -466,8 +467,8 @@ DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # accounts/addresses.py binds the o
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
+STATIC_ROOT = FILES / "staticfiles"
+STATICFILES_DIRS = [FILES / "frontend" / "dist"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": ("kschedweb.cli.commands.runs", "scenarios played under policies: list, show, start"),
     "approvals": ("kschedweb.cli.commands.approvals", "pods that wait for people: list, approve, deny"),
     "clusters": ("kschedweb.cli.commands.clusters", "the clusters that the site knows"),
+    "serve": ("kschedweb.cli.commands.serve", "the site on this machine, for one person"),
     "mcp": ("kschedweb.cli.mcp", "tools for language models over MCP; they only read"),
 }
 EPILOG = """\

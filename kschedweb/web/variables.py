@@ -33,8 +33,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
         PORT := Integer("KSCHEDWEB_PORT", "Port that the web process listens on.", default=8000, least=1, most=65535),
         DATA_DIR := Text(
             "KSCHEDWEB_DATA_DIR",
-            "Folder of the SQLite database, of the secrets that `make run` makes, and of the sandbox.",
-            unset="`.data`",
+            "Folder of the SQLite database, of the secrets that the site makes, and of the sandbox.",
+            unset="`.data` in a checkout, else `kschedweb` in the user's data folder",
         ),
         DATABASE_URL := Secret(
             "DATABASE_URL",

@@ -22,23 +22,28 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def _install(folder: Path) -> None:
+    """Build the wheel, and install it into two new environments: beside numpy and PyYAML, and beside all packages."""
     options = ["--quiet", "--no-deps", "--disable-pip-version-check"]
     build = [sys.executable, "-m", "pip", "wheel", *options, "--no-build-isolation", "-w", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True, timeout=300)
     (wheel,) = folder.glob("*.whl")
-    # Made where it stays: scripts name their interpreter.
-    place = folder.with_suffix("") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True, timeout=120)
-    (site,) = (folder / "venv").glob("lib/python*/site-packages")
-    ours = Path(importlib.import_module("numpy").__file__ or "").parents[1]
-    for name in NEEDED:
-        if (ours / name).exists():
-            (site / name).symlink_to(ours / name)
-    into = [sys.executable, "-m", "pip", "--python", str(folder / "venv" / "bin" / "python"), "install"]
-    subprocess.run([*into, *options, "--no-index", str(wheel)], check=True, capture_output=True, timeout=120)
-    for script in (folder / "venv" / "bin").iterdir():
-        if not script.is_symlink() and script.name.startswith(("kschedweb", "kubectl")):
-            script.write_text(script.read_text().replace(str(folder / "venv"), str(place)))
+    packages = Path(importlib.import_module("numpy").__file__ or "").parents[1]
+    for name in ("venv", "site"):
+        environment, place = folder / name, folder.with_suffix("") / name
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=120)
+        (site,) = environment.glob("lib/python*/site-packages")
+        if name == "site":
+            (site / "packages.pth").write_text(f"{packages}\n")
+        else:
+            for package in NEEDED:
+                if (packages / package).exists():
+                    (site / package).symlink_to(packages / package)
+        into = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install"]
+        subprocess.run([*into, *options, "--no-index", str(wheel)], check=True, capture_output=True, timeout=120)
+        # They name their interpreter, and the folder is about to get its name.
+        for script in (environment / "bin").iterdir():
+            if not script.is_symlink() and script.name.startswith(("kschedweb", "kubectl")):
+                script.write_text(script.read_text().replace(str(environment), str(place)))
 
 
 @pytest.fixture(scope="session")
@@ -80,10 +85,11 @@ def run(installed: Path, folder: Path) -> Command:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site as `make run` starts it, with its sandbox, and the admin logged in."""
+def site(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site as ``kschedweb serve`` of the wheel starts it, with its sandbox, and the admin logged in."""
     settings = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
-    with made_run(tmp_path_factory.mktemp("cli-site"), **settings) as made:
+    command = [str(installed.parents[1] / "site" / "bin" / "kschedweb"), "serve"]
+    with made_run(tmp_path_factory.mktemp("cli-site"), command, **settings) as made:
         made.site.login("admin", PASSWORD)
         yield made.site
 

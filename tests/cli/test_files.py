@@ -23,13 +23,21 @@ Json = dict[str, Any]
 SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
 
 
-def test_the_wheel_holds_the_engine_and_the_command_line_alone(wheel: Path) -> None:
+def test_the_wheel_needs_numpy_and_yaml_and_for_the_site_what_is_pinned(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
-        names = [name for name in opened.namelist() if ".dist-info/" not in name]
         (metadata,) = (name for name in opened.namelist() if name.endswith("/METADATA"))
-        needed = [line for line in opened.read(metadata).decode().splitlines() if line.startswith("Requires-Dist: ")]
-    assert {name.split("/")[1] for name in names} == {"__init__.py", "build.py", "cli", "engine"}
-    assert sorted(line.split()[1].partition(">")[0].lower() for line in needed) == ["numpy", "pyyaml"]
+        lines = opened.read(metadata).decode().splitlines()
+    needed = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    assert sorted(line.partition(">")[0].lower() for line in needed if ";" not in line) == ["numpy", "pyyaml"]
+    site = {line.partition(";")[0].lower() for line in needed if line.endswith("; extra == 'site'")}
+    pinned = [line.split()[0].lower() for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
+    assert {re.sub(r"\[.*\]", "", line) for line in site} == {re.sub(r"\[.*\]", "", line) for line in pinned}
+
+
+def test_serve_without_the_packages_of_the_site_says_what_to_install(run: Command) -> None:
+    done = run("serve")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "kschedweb: the site needs more packages: pip install 'kschedweb[site]'\n"
 
 
 def test_there_is_no_django(installed: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The installed command line against a whole site, as `make run` starts it, with its sandbox."""
+"""The installed command line against a whole site, as `kschedweb serve` of the wheel starts it, with its sandbox."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ Tokens = Callable[[str], dict[str, str]]
 def read(site: Site) -> None:
     """The sandbox has been read once."""
     wait_until(lambda: site.ask("GET", "clusters/sandbox/")["taken_at"], "the sandbox has a snapshot", step=1)
+
+
+def test_the_wheel_has_built_pages_and_catalogues(site: Site) -> None:
+    address = f"{site.url}/decision/demo/ml/notebook/?policy=default"
+    page = site.session.get(address, headers={"Accept-Language": "ja"}, timeout=120)
+    assert page.status_code == 200
+    assert '<html lang="ja"' in page.text
+    assert re.search(r"<title>[^<]*[\u3040-\u30ff]", page.text)
+    scripts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
+    assert len(scripts) > 1
+    assert {site.session.get(site.url + path, timeout=30).status_code for path in scripts} == {200}
 
 
 def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:

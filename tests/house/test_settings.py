@@ -42,7 +42,7 @@ def test_every_setting_is_read_where_it_is_declared_or_by_the_build() -> None:
     assert sorted(declared) == sorted(each.name for chapter in variables.CHAPTERS.values() for each in chapter)
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "kschedweb").rglob("*.py"))
     read = set(re.findall(r"\bvariables\.([A-Z_]+)\b", source))
-    build = set(re.findall(r'os\.environ\.get\("(\w+)"', (ROOT / "kschedweb" / "build.py").read_text()))
+    build = set(re.findall(r'os\.environ\.get\("(KSCHEDWEB_\w+)"', (ROOT / "kschedweb" / "build.py").read_text()))
     assert {name for name, key in declared.items() if key not in read} == build
 
 

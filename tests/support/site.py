@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -86,7 +86,10 @@ class Site:
 
 
 class MadeRun:
-    """`make run` as a child process; ``output`` is what it has printed so far."""
+    """`make run`, or another ``command`` that starts the site, as a child process; ``output`` is what it printed."""
+
+    command: Sequence[str] = ("make", "--silent", "run")
+    cwd = ROOT
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.port = free_port()
@@ -104,8 +107,8 @@ class MadeRun:
         begun = time.monotonic()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                ["make", "--silent", "run"],
-                cwd=ROOT,
+                self.command,
+                cwd=self.cwd,
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -118,7 +121,7 @@ class MadeRun:
             assert process.poll() is None, self.output
             return "kschedweb is ready" in self.output and self.site.answers("/readyz")
 
-        wait_until(ready, "make run ready", seconds=patience)
+        wait_until(ready, f"{' '.join(self.command)} is ready", seconds=patience)
         return time.monotonic() - begun
 
     def stop(self) -> tuple[int, float]:
@@ -164,9 +167,11 @@ def _prepare(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def made_run(folder: Path, **settings: str) -> Iterator[MadeRun]:
-    """A site started by `make run` on a copy of ``prepared`` under ``folder``."""
+def made_run(folder: Path, command: Sequence[str] = (), **settings: str) -> Iterator[MadeRun]:
+    """A site started by `make run` on a copy of ``prepared`` under ``folder``, or there by ``command``."""
     run = MadeRun(folder, **settings)
+    if command:
+        run.command, run.cwd = command, folder
     shutil.copytree(prepared(), folder / "data")
     try:
         run.start()
