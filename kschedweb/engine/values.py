@@ -36,7 +36,7 @@ def _made(cls: type, *, frozen: bool, slots: bool, eq: bool, order: bool, kw_onl
     own = {name for name in vars(cls) if name != "__hash__" or vars(cls)[name] is not None or "__eq__" not in vars(cls)}
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False, slots=slots, kw_only=kw_only)(cls)
     fields = dataclasses.fields(cls)
-    methods: dict[str, Any] = {"__init__": _init(cls, fields, frozen=frozen), "__repr__": _repr}
+    methods: dict[str, Any] = {"__init__": _init(cls, fields, frozen=frozen, slots=slots), "__repr__": _repr}
     methods["__match_args__"] = tuple(one.name for one in fields if one.init and not one.kw_only)
     if eq:
         compared = [one.name for one in fields if one.compare]
@@ -74,15 +74,18 @@ def _late(cls: type, name: str, arguments: str, answer: str) -> Callable[..., An
     return method
 
 
-def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool) -> Callable[..., Any]:
+def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool, slots: bool) -> Callable[..., Any]:
     names = {"MISSING": dataclasses.MISSING, "set_attribute": object.__setattr__}
-    arguments, body = _initialisation(fields, names, "set_attribute(self, {0!r}, {1})" if frozen else "self.{0} = {1}")
+    assignment = "set_attribute(self, {0!r}, {1})" if frozen else "self.{0} = {1}"
+    arguments, body = _initialisation(fields, names, assignment, slots=slots)
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     return _compile(cls, "__init__", f"def __init__(self{arguments}):\n " + "\n ".join(body or ["pass"]), names)
 
 
-def _initialisation(fields: tuple[Field, ...], names: dict[str, Any], assignment: str) -> tuple[str, list[str]]:
+def _initialisation(
+    fields: tuple[Field, ...], names: dict[str, Any], assignment: str, *, slots: bool
+) -> tuple[str, list[str]]:
     """(the arguments of ``__init__`` after ``self``, its lines); what these name is added to ``names``."""
     positional, named, body = [""], [""], []
     for one in fields:
@@ -91,6 +94,7 @@ def _initialisation(fields: tuple[Field, ...], names: dict[str, Any], assignment
         if one.default is not dataclasses.MISSING:
             names[default] = one.default
             given = f"{one.name}={default}"
+            value = one.name if one.init else default
         elif one.default_factory is not dataclasses.MISSING:
             names[make] = one.default_factory
             given = f"{one.name}=MISSING"
@@ -99,7 +103,7 @@ def _initialisation(fields: tuple[Field, ...], names: dict[str, Any], assignment
             continue
         if one.init:
             (named if one.kw_only else positional).append(given)
-        if one.init or one.default is dataclasses.MISSING:
+        if one.init or slots or one.default is dataclasses.MISSING:  # with slots the class has no default
             body.append(assignment.format(one.name, value))
     return ", ".join([*positional, *(["*", *named[1:]] if named[1:] else [])]), body
 

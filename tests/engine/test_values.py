@@ -26,6 +26,7 @@ def example(make: Make) -> type:
         parts: list[int] = field(default_factory=list, compare=False)
         secret: str = field(default="s", repr=False, kw_only=True)
         made: list[int] = field(init=False, default_factory=list, hash=False)
+        unit: str = field(init=False, default="points")
 
         def __post_init__(self) -> None:
             self.known.append(self.size)
