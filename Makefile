@@ -71,6 +71,9 @@ $(WORDS_STAMP): | $(RUN_STAMP)
 
 # One wheel: pip install dist/kschedweb-*.whl for the command line, 'dist/kschedweb-….whl[site]' for the site.
 wheel: $(RUN_STAMP) $(STATIC_STAMP) $(WORDS_STAMP)
+	rm -rf firstdata
+	data=$$(mktemp -d) && KSCHEDWEB_DATA_DIR=$$data KSCHEDWEB_SECRET_KEY=for-this-command-only DJANGO_SETTINGS_MODULE=kschedweb.settings \
+		$(BIN)/python -c 'from kschedweb import runner; runner.prepare()'; rm -rf "$$data"
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 install: $(DEV_STAMP) $(FRONTEND_STAMP) $(WORDS_STAMP)
@@ -151,4 +154,4 @@ format: $(DEV_STAMP) $(FRONTEND_STAMP)
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent format
 
 clean:
-	rm -rf $(VENV) .cache dist frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .cache dist firstdata frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache

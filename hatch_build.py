@@ -11,7 +11,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PIN = re.compile(r"^[\w.-]+(?:\[[\w,]+\])?==\S+", re.MULTILINE)
 # `make wheel` makes them first; a wheel without them has no pages.
-BUILT = ("frontend/templates", "frontend/dist", "staticfiles")
+BUILT = ("frontend/templates", "frontend/dist", "staticfiles", "firstdata")
 
 
 class SiteRequirements(MetadataHookInterface):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from kschedweb import server
+from kschedweb import __version__, firstdata, server
 from kschedweb.build import data_folder
 from kschedweb.web import env, variables
 
@@ -53,6 +53,7 @@ def main() -> None:
         with usable(folder):
             claim_folder(folder)
             make_secrets(folder)
+        say(f"kschedweb {__version__} is starting.")
         site = f"http://127.0.0.1:{listener.getsockname()[1]}"
         sandbox = make_sandbox(folder, site) if variables.SANDBOX.read() else None
         with usable(folder):
@@ -61,6 +62,12 @@ def main() -> None:
                 start_sandbox(sandbox)
             call_command("ensure_admin")
         serve(host, listener, sandbox)
+
+
+def say(line: str) -> None:
+    """Print a step to who waits, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 @contextlib.contextmanager
@@ -181,11 +188,17 @@ def recorded_use(path: str) -> Recording | None:
 def prepare() -> None:
     """Bring the database up to date, with the demo and the ready scenarios where they are missing."""
     import django
+    from django.db import connection
 
     django.setup()
+    made_here = connection.vendor == "sqlite" and firstdata.lay(Path(connection.settings_dict["NAME"]))
+    if made_here:
+        say("Making the database and the demo; this happens once.")
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_demo")
     call_command("load_scenarios")
+    if made_here:
+        firstdata.keep()
 
 
 def serve(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:
@@ -260,8 +273,7 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
         while not (web.started or web.should_exit):
             threading.Event().wait(0.05)
         if web.started:
-            sys.stdout.write(f"kschedweb is ready: http://{shown}:{port}/ (Ctrl-C stops it)\n")
-            sys.stdout.flush()
+            say(f"kschedweb is ready: http://{shown}:{port}/ (Ctrl-C stops it)")
             processes.prepare()
 
     threading.Thread(target=wait, name="announce", daemon=True).start()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from kschedweb import runner
+from kschedweb import firstdata, runner
 from tests.support.processes import free_port
-from tests.support.site import ROOT, clean_environment
+from tests.support.site import ROOT, clean_environment, prepared
 
 NAMES = ("KSCHEDWEB_SECRET_KEY", "KSCHEDWEB_ENCRYPTION_KEYS", "KSCHEDWEB_SANDBOX_TOKEN")
 
@@ -69,7 +71,7 @@ def start(folder: Path, most: int = 0) -> tuple[int, list[str]]:
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300,
         preexec_fn=limit if most else None,
     )  # fmt: skip
-    return ended.returncode, (ended.stdout + ended.stderr).splitlines()
+    return ended.returncode, ended.stderr.splitlines()
 
 
 def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
@@ -112,3 +114,20 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
     ]
     assert status == 2
     assert not (tmp_path / "new" / "secret_key").exists()  # half a secret is none
+
+
+def test_a_new_folder_begins_with_a_copy_of_what_the_first_start_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared()  # the first start, which keeps a copy
+    database = tmp_path / "kschedweb.sqlite3"
+    assert not firstdata.lay(database)
+    assert database.stat().st_mode & 0o777 == 0o600
+    with contextlib.closing(sqlite3.connect(database)) as opened:
+        assert opened.execute("SELECT name FROM clusters_cluster").fetchall() == [("demo",)]
+        assert opened.execute("SELECT count(*) FROM accounts_user").fetchone() == (0,)
+        assert opened.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
+    monkeypatch.setattr(firstdata, "FOLDER", tmp_path / "none")
+    assert not firstdata.lay(database), "what is there stays"
+    assert firstdata.lay(tmp_path / "other.sqlite3")
+    assert not (tmp_path / "other.sqlite3").exists()
