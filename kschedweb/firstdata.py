@@ -10,10 +10,9 @@ import contextlib
 import hashlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-
-from django.db import connection
 
 from kschedweb.build import FILES
 
@@ -34,12 +33,16 @@ def lay(database: Path) -> bool:
     return False
 
 
-def keep() -> None:
-    """Keep a copy of the site's database, into which nobody has written yet; where that cannot be, nothing happens."""
-    with contextlib.suppress(OSError), connection.cursor() as cursor:
+def keep(database: Path) -> None:
+    """Keep a copy of ``database``, into which nobody has written yet; where that cannot be, nothing happens."""
+    with contextlib.suppress(OSError):
         FOLDER.mkdir(exist_ok=True)
-        with _finished(_copy()) as unfinished:
-            cursor.execute("VACUUM INTO %s", [str(unfinished)])
+        with (
+            _finished(_copy()) as unfinished,
+            contextlib.closing(sqlite3.connect(database)) as source,
+            contextlib.closing(sqlite3.connect(unfinished)) as target,
+        ):
+            source.backup(target)
 
 
 def _copy() -> Path:

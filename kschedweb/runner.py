@@ -191,14 +191,15 @@ def prepare() -> None:
     from django.db import connection
 
     django.setup()
-    made_here = connection.vendor == "sqlite" and firstdata.lay(Path(connection.settings_dict["NAME"]))
+    database = Path(connection.settings_dict["NAME"])
+    made_here = connection.vendor == "sqlite" and firstdata.lay(database)
     if made_here:
         say("Making the database and the demo; this happens once.")
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_demo")
     call_command("load_scenarios")
     if made_here:
-        firstdata.keep()
+        firstdata.keep(database)
 
 
 def serve(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:

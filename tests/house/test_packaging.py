@@ -102,6 +102,7 @@ def image(folder: Path) -> None:
     subprocess.run(command, cwd=folder, env=environment, check=True, timeout=120)
 
 
+@pytest.mark.nightly
 def test_site_runs_from_what_the_image_holds_and_writes_nothing_there(tmp_path: Path) -> None:
     app, data = tmp_path / "app", tmp_path / "data"
     image(app)
