@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,7 @@ def lay(database: Path) -> bool:
     if not (copy := _copy()).exists():
         return True
     with _finished(database) as unfinished:
-        shutil.copyfile(copy, unfinished)
+        unfinished.write_bytes(copy.read_bytes())
     return False
 
 
