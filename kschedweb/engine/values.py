@@ -75,8 +75,11 @@ def _late(cls: type, name: str, arguments: str, answer: str) -> Callable[..., An
 
 
 def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool, slots: bool) -> Callable[..., Any]:
-    names = {"MISSING": dataclasses.MISSING, "set_attribute": object.__setattr__}
+    names: dict[str, Any] = {"MISSING": dataclasses.MISSING, "set_attribute": object.__setattr__}
     assignment = "set_attribute(self, {0!r}, {1})" if frozen else "self.{0} = {1}"
+    if frozen and slots:  # what sets a slot is faster than what sets any attribute
+        names |= {f"set_{one.name}": getattr(cls, one.name).__set__ for one in fields}
+        assignment = "set_{0}(self, {1})"
     arguments, body = _initialisation(fields, names, assignment, slots=slots)
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")

@@ -11,7 +11,7 @@ from kschedweb.engine.cycle.placement import Placement, Unplaced
 from kschedweb.engine.cycle.plan import Plan, Scored, Unplanned
 from kschedweb.engine.cycle.ranking import UNRANKED, Standing, standing
 from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.cycle.search import Filtered, heap_root, highest, lead, positions, search
+from kschedweb.engine.cycle.search import NONE, Filtered, highest, lead, positions, search
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
 from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.framework.handle import CycleHandle
@@ -21,7 +21,6 @@ from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.values import dataclass
 
-NONE = np.zeros(0, dtype=np.intp)
 MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
 
 
@@ -78,7 +77,7 @@ class Attempt:
             return Unplaced(cycle, diagnosis, self.handle, narrowed_by)
         best, told = self._best_of(found.feasible)
         chosen = snapshot.names[int(found.feasible[best])]
-        return Placement(cycle.pod.key, chosen, found.evaluated, len(found.feasible), **told._asdict())
+        return told.placement(cycle.pod.key, chosen, found.evaluated, len(found.feasible))
 
     def _wanted(self, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
@@ -114,15 +113,16 @@ class Attempt:
         watch = self.request.watch
         with watch.failing("Score"):
             scored = self.plan.totals(self.cycle, feasible)
-        best, drawn = self._pick(scored.totals)
+        best, drawn = self._pick(scored)
         watch.lap("Score")
-        return best, self._standing(self.plan, scored, feasible, best)._replace(drawn=drawn)
+        told = self._standing(self.plan, scored, feasible, best)
+        return best, told._replace(drawn=drawn) if drawn else told
 
-    def _pick(self, totals: Ints) -> tuple[int, int]:
+    def _pick(self, scored: Scored) -> tuple[int, int]:
         """The position of the node that is taken, and among how many equally good ones it was drawn (0: it was not)."""
         draw = self.request.draw
-        if draw is None or len(best := highest(totals)) == 1:
-            return heap_root(totals), 0
+        if draw is None or len(best := highest(scored.totals)) == 1:
+            return scored.root(), 0
         return int(best[draw(len(best))]), len(best)
 
     def _standing(
@@ -151,7 +151,7 @@ class Attempt:
             best, told = self._best_passed(passed)
         watch.lap("Score")
         name = cycle.snapshot.names[best]
-        return Placement(cycle.pod.key, name, evaluated, len(passed.rows), **told._asdict())
+        return told.placement(cycle.pod.key, name, evaluated, len(passed.rows))
 
     def _best_passed(self, passed: Passed) -> tuple[int, Standing]:
         """The best of the nodes that extenders let pass, and where it stands among them."""
@@ -165,7 +165,7 @@ class Attempt:
         added, spoken = self.extenders.prioritize(self.cycle, passed)
         ranks = np.unique(found.totals[places] + added, return_inverse=True)[1]
         # Of equal nodes, those that an extender scored come first; kube-scheduler takes any of these.
-        best, drawn = self._pick(2 * ranks.astype(np.int64) + spoken)
+        best, drawn = self._pick(Scored(2 * ranks.astype(np.int64) + spoken, []))
         by_row = np.zeros(len(rows), dtype=np.int64)
         by_row[places] = added
         told = self._standing(plan, found, rows, int(places[best]), by_row)

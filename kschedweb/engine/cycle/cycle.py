@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -285,8 +285,9 @@ class Scheduler:
     def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
         request.watch.start()
-        measured = request.watch.by_plugin and pod.scheduler_name in self._frameworks
-        with self.framework(pod).measured_by(request.watch) if measured else nullcontext():
+        if not request.watch.by_plugin or pod.scheduler_name not in self._frameworks:
+            return self._found(pod, request)
+        with self.framework(pod).measured_by(request.watch):
             return self._found(pod, request)
 
     def _found(self, pod: Pod, request: SearchRequest) -> Placement:
@@ -322,6 +323,10 @@ class Scheduler:
 
     def _settle(self, pod: Pod, placement: Placement, watch: Stopwatch) -> Placement:
         """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
+        framework = self.framework(pod)
+        if not (framework.points.permit or framework.concerns(pod) or self.extenders) and watch is UNTIMED:
+            self.snapshot.place_pod(pod, placement.node)  # most pods: nothing else happens to them
+            return placement
         binding = self.binding(pod, placement.node, placement.decision(pod, self.snapshot.now), watch)
         refusal = binding.begin()
         while refusal is None and binding.waits:

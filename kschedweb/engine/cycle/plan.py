@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cycle.search import NOWHERE, Filtered, earlier
+from kschedweb.engine.cycle.search import NOWHERE, Filtered, earlier, heap_root, walk_order
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import Cycle, FilterPlugin, Plugin, PreFilterResult, Scope, ScorePlugin
 from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores
@@ -89,10 +89,20 @@ class Unplanned:
 
 
 class Scored(NamedTuple):
-    """The totals of some nodes, and the scores that were asked for that."""
+    """The totals of some nodes, and the scores that were asked for that; both may change with the next cycle.
+
+    ``walked`` are the totals in the order of ``walk_order``, where they are kept so.
+    """
 
     totals: Ints
     columns: list[ScoreColumn]
+    walked: Ints | None = None
+
+    def root(self) -> int:
+        """The place of the node that kube-scheduler's heap brings to the root."""
+        if self.walked is None:
+            return heap_root(self.totals)
+        return int(walk_order(len(self.totals)).places[self.walked.argmax()])
 
 
 class NodeAnswer(NamedTuple):
@@ -159,7 +169,7 @@ class Plan:
         """Total scores of the feasible nodes ``rows``, without what is the same for all of them. Raises CycleError."""
         where = _slice(rows, len(self._snapshot))
         skipped = self.framework.pre_score(cycle, where, self._known_pre_scores)
-        total, columns = self._score[where] + 0, []
+        total, columns = self._score[where], []
         for preference in self._preferences:
             if preference.plugin.name not in skipped:
                 raw = preference.raw[where]
@@ -167,8 +177,10 @@ class Plan:
         for plugin in self._far_scores:
             if plugin.name not in skipped:
                 columns.append(self.framework.ask_score(plugin, cycle, where))
+        if not columns and where is ALL:
+            return Scored(total, columns, self._walked)
         for column in columns:
-            total += column.weighted
+            total = total + column.weighted
         return Scored(total, columns)
 
     def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
@@ -257,6 +269,8 @@ class Plan:
             if status is None or status[0].code is not Code.SKIP:
                 self._build_score(plugin, cycle, parts)
         self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))
+        walk = walk_order(len(self._snapshot))
+        self._walked, self._turns = self._score[walk.places], walk.turns
 
     def _build_score(self, plugin: ScorePlugin, cycle: Cycle, parts: list[Ints]) -> None:
         scope, weight = self._scopes[plugin.name], self.framework.weights[plugin.name]
@@ -331,7 +345,7 @@ class Plan:
         if (first == NOWHERE) != (self._first[node] == NOWHERE):
             self._feasible = None
         self._first[node] = first
-        self._score[node] = self._fixed_score[node] + answer.score
+        self._score[node] = self._walked[self._turns[node]] = self._fixed_score[node] + answer.score
         self._parts[:, node] = answer.parts
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.plan import Plan, Scored, Unplanned
 from kschedweb.engine.framework.decision import Ranked
 from kschedweb.engine.framework.diagnosis import EXTENDER
@@ -22,6 +23,10 @@ class Standing(NamedTuple):
     top: tuple[Ranked, ...] = ()
     margin: int | None = None
     drawn: int = 0
+
+    def placement(self, pod: str, node: str, evaluated: int, feasible: int) -> Placement:
+        """The placement of the pod of that key on the chosen ``node``."""
+        return Placement(pod, node, evaluated, feasible, margin=self.margin, drawn=self.drawn, top=self.top)
 
 
 UNRANKED = Standing()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from kschedweb.engine.values import dataclass
 
 NOTHING_MORE: Mapping[str, Status] = {}
 NOWHERE: int = np.iinfo(np.int32).max
+NONE = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,15 @@ class Filtered:
 
     def errors(self) -> NDArray[np.intp]:
         """The nodes where a filter fails, rather than rejecting them: to visit one ends the cycle."""
-        failing = [np.zeros(0, dtype=np.intp)]
+        failing = []
         for position, column in enumerate(self.columns):
             if len(column.verdicts) == 1:
                 continue
             if codes := [code for code, status in enumerate(column.verdicts) if status.code is Code.ERROR]:
                 failing.append(np.flatnonzero((self.first == position) & np.isin(column.codes, codes)))
-        nodes = np.sort(np.concatenate(failing)) if len(failing) > 1 else failing[0]
+        if not failing:
+            return NONE
+        nodes = np.sort(np.concatenate(failing))
         return nodes if self.named is None else nodes[np.isin(nodes, self.named)]
 
     def diagnosis(
@@ -176,6 +180,20 @@ def lead(totals: Ints) -> int:
     """By how much the best of at least two totals is above the next best; 0 where several are best."""
     next_best, best = np.partition(totals, -2)[-2:]
     return int(best - next_best)
+
+
+class Walk(NamedTuple):
+    """The places of a heap in the order in which its tree is walked, and when the walk comes to each place."""
+
+    places: NDArray[np.intp]
+    turns: list[int]
+
+
+@lru_cache(maxsize=8)
+def walk_order(size: int) -> Walk:
+    """Of a heap of ``size``: of several best, that which is first in this order comes to the root."""
+    places = np.argsort(_walk_of_tree(size.bit_length())[:size])
+    return Walk(places, np.argsort(places).tolist())
 
 
 @cache

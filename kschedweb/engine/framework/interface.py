@@ -19,7 +19,7 @@ from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
-from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
@@ -94,6 +94,9 @@ class PreFilterResult:
 
     status: Status = SUCCESS
     nodes: frozenset[str] | None = None
+
+
+PASSED, SKIPPED = PreFilterResult(), PreFilterResult(SKIP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,14 @@ class Framework:
         self._watch = UNTIMED
         self.weighs_margin = any(isinstance(one, WeighingMargin) and one.weighs_margin for one in asking)
 
+    @cached_property
+    def _no_pre_filters(self) -> KnownPreFilters:
+        return KnownPreFilters(self.points.pre_filter, {})
+
+    @cached_property
+    def _no_pre_scores(self) -> KnownPreScores:
+        return KnownPreScores(self.points.pre_score, {})
+
     @contextmanager
     def measured_by(self, watch: Stopwatch) -> Iterator[None]:
         """Meanwhile each call of a plugin is measured by ``watch``."""
@@ -100,10 +108,9 @@ class Framework:
         finally:
             self._watch = UNTIMED
 
-    def _ask(self, plugin: Plugin, point: str, call: Callable[[], Answer]) -> Answer:
-        checkpoint()
+    def _ask(self, plugin: Plugin, point: str, method: Callable[..., Answer], *given: Any) -> Answer:
         watch = self._watch
-        return watch.measured(plugin.name, point, call) if watch.by_plugin else call()
+        return watch.measured(plugin.name, point, partial(method, *given)) if watch.by_plugin else method(*given)
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
         if name not in self._instances and name in registry:
@@ -138,9 +145,8 @@ class Framework:
 
     def pre_filter(self, cycle: Cycle, known: KnownPreFilters | None = None) -> PreFilterOutcome:
         """Run PreFilter; a plugin that fails ends it with an error status. Plugins that are ``known`` are not asked."""
-        if known is None:
-            known = KnownPreFilters(self.points.pre_filter, {})
-        outcome = PreFilterOutcome()
+        checkpoint()
+        known, outcome = known or self._no_pre_filters, PreFilterOutcome()
         for plugin, result in known.answered(cycle, outcome.skipped, lambda one: self.ask_pre_filter(one, cycle)):
             status = result.status
             if status.code is Code.SKIP:
@@ -163,7 +169,7 @@ class Framework:
 
     def ask_pre_filter(self, plugin: PreFilterPlugin, cycle: Cycle) -> PreFilterResult:
         """What one PreFilter says."""
-        return self._ask(plugin, "PreFilter", lambda: plugin.pre_filter(cycle))
+        return self._ask(plugin, "PreFilter", plugin.pre_filter, cycle)
 
     def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
         """Ask every filter about every node of ``rows``."""
@@ -176,7 +182,8 @@ class Framework:
 
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         """What one filter says about ``rows``."""
-        verdicts = self._ask(plugin, "Filter", lambda: plugin.filter(cycle, rows))
+        checkpoint()
+        verdicts = self._ask(plugin, "Filter", plugin.filter, cycle, rows)
         statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
         return FilterColumn(plugin.name, False, verdicts.codes, statuses)
 
@@ -260,7 +267,7 @@ class Framework:
         last = PostFilterResult(SUCCESS)
         reasons: list[str] = []
         for plugin in self.points.post_filter:
-            result = self._ask(plugin, "PostFilter", partial(plugin.post_filter, cycle, diagnosis, handle))
+            result = self._ask(plugin, "PostFilter", plugin.post_filter, cycle, diagnosis, handle)
             status = result.status.by(plugin.name)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(result, status=status, frees=last.frees + result.frees)
@@ -278,9 +285,8 @@ class Framework:
 
     def pre_score(self, cycle: Cycle, rows: Rows, known: KnownPreScores | None = None) -> set[str]:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
-        if known is None:
-            known = KnownPreScores(self.points.pre_score, {})
-        skipped: set[str] = set()
+        checkpoint()
+        known, skipped = known or self._no_pre_scores, set[str]()
         for plugin, status in known.answered(cycle, skipped, lambda one: self.ask_pre_score(one, cycle, rows)):
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
@@ -290,7 +296,7 @@ class Framework:
 
     def ask_pre_score(self, plugin: PreScorePlugin, cycle: Cycle, rows: Rows) -> Status:
         """What one PreScore says."""
-        return self._ask(plugin, "PreScore", lambda: plugin.pre_score(cycle, rows))
+        return self._ask(plugin, "PreScore", plugin.pre_score, cycle, rows)
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
         """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
@@ -302,14 +308,14 @@ class Framework:
 
     def raw_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> Ints:
         """The scores that one plugin gives to ``rows``, not normalised. Raises CycleError."""
-        return self._ask(plugin, "Score", lambda: plugin.score(cycle, rows))
+        checkpoint()
+        return self._ask(plugin, "Score", plugin.score, cycle, rows)
 
     def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The raw scores with what they are after normalising. Raises CycleError."""
         scores = raw
         if (normalizing := self.points.normalizing.get(plugin.name)) is not None:
-            call = partial(normalizing.normalize_score, cycle, rows, raw)
-            scores = self._ask(plugin, "ScoreExtensionNormalize", call)
+            scores = self._ask(plugin, "ScoreExtensionNormalize", normalizing.normalize_score, cycle, rows, raw)
         if out_of_range(scores):
             first = scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0]
             raise CycleError(
@@ -325,7 +331,7 @@ class Framework:
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
         for plugin in self.points.reserve:
-            status = self._ask(plugin, "Reserve", partial(plugin.reserve, cycle, node))
+            status = self._ask(plugin, "Reserve", plugin.reserve, cycle, node)
             if not status.ok:
                 return _rejection("Reserve", plugin.name, status)
         return SUCCESS
@@ -339,7 +345,7 @@ class Framework:
         """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
         waits: dict[str, float] = {}
         for plugin in self.points.permit:
-            status, timeout = self._ask(plugin, "Permit", partial(plugin.permit, cycle, node))
+            status, timeout = self._ask(plugin, "Permit", plugin.permit, cycle, node)
             if status.code is Code.WAIT:
                 # People may take days to answer: such a wait is kept outside, too.
                 waits[plugin.name] = timeout if plugin.name in self.points.asking else min(timeout, MAX_PERMIT_WAIT)

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, unresolvable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
@@ -33,7 +33,7 @@ class DeferredPodScheduling:
         return Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        return PreFilterResult() if cycle.pod.resize_deferred else PreFilterResult(SKIP)
+        return PASSED if cycle.pod.resize_deferred else SKIPPED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         pod, snapshot = cycle.pod, cycle.snapshot

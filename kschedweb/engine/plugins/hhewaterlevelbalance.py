@@ -16,7 +16,7 @@ import numpy as np
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
@@ -71,7 +71,7 @@ class HheWaterLevelBalance:
         self.idle = args.get("missingMetrics") == IDLE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        return PreFilterResult()
+        return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Every node passes: the level is a preference."""

@@ -17,7 +17,7 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, INT32, Field
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
@@ -122,15 +122,15 @@ class InterPodAffinity:
         if own.error:
             return PreFilterResult(unresolvable(f"parsing pod: {own.error}"))
         if not snapshot.pods.guarded and not own.required and not own.anti_required:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         anti, affinity, matches_itself = cycle.keep(self.name, lambda: self._required(cycle))
         existing = anti.placed.sums()
         if not existing.number and not own.required and not own.anti_required:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         cycle.state[self.name] = Required(
             existing, affinity.own_sums(snapshot), anti.own_sums(snapshot), matches_itself
         )
-        return PreFilterResult()
+        return PASSED
 
     def _required(self, cycle: Cycle) -> tuple[Watch, Watch, bool]:
         """(anti-affinity, affinity, whether the pod matches all its required affinity terms itself)"""

@@ -13,7 +13,7 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, text
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects import affinity
@@ -54,14 +54,14 @@ class NodeAffinity:
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         required = cycle.pod.node_affinity.required
         if required is None and self.added.required is None and cycle.pod.node_selector is None:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         if not required:
-            return PreFilterResult()
+            return PASSED
         names: frozenset[str] = frozenset()
         for term in required:
             named = term.names()
             if named is None:
-                return PreFilterResult()
+                return PASSED
             names |= named
         return PreFilterResult(nodes=names) if names else PreFilterResult(CONFLICT)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, unresolvable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
@@ -38,7 +38,7 @@ class NodeDeclaredFeatures:
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = needed = self._needed(cycle.pod)
-        return PreFilterResult() if needed else PreFilterResult(SKIP)
+        return PASSED if needed else SKIPPED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         needed = cycle.state.get(self.name) or self._needed(cycle.pod)

@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, error, unschedulable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import error, unschedulable
 from kschedweb.engine.objects.pod import Pod, Port, conflicting, same_address
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
@@ -34,7 +34,7 @@ class NodePorts:
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.host_ports
-        return PreFilterResult() if cycle.pod.host_ports else PreFilterResult(SKIP)
+        return PASSED if cycle.pod.host_ports else SKIPPED
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.host_ports)

@@ -25,7 +25,7 @@ from kschedweb.engine.framework.events import (
     has_place,
 )
 from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, rounded, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.objects.access import mapping
@@ -98,7 +98,7 @@ class NodeResourcesFit:
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.requests
-        return PreFilterResult()
+        return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if self.name not in cycle.state:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
@@ -33,7 +33,7 @@ class NodeUnschedulable:
         return Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        return PreFilterResult()
+        return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.snapshot.unschedulable.any() or tolerated(CORDONED, cycle.pod.tolerations):

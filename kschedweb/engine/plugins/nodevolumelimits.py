@@ -19,8 +19,8 @@ from kschedweb.engine.framework.events import (
     ObjectChange,
     has_place,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import SUCCESS, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
@@ -52,7 +52,7 @@ class NodeVolumeLimits:
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)
-        return PreFilterResult() if counted else PreFilterResult(SKIP)
+        return PASSED if counted else SKIPPED
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.volumes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -38,7 +38,7 @@ class TaintToleration:
         return Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        return PreFilterResult()
+        return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod, self._comparing)[rows], REJECTED)

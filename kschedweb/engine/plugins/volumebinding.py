@@ -27,7 +27,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
     ObjectChange,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
 from kschedweb.engine.framework.scoring import broken_line
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
@@ -106,12 +106,12 @@ class VolumeBinding:
             return PreFilterResult(unresolvable(str(problem)))
         cycle.state[self.name] = State()
         if not claims:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         try:
             cycle.state[self.name] = state = _sorted(storage, claims)
         except VolumeError as problem:
             return PreFilterResult(error(str(problem)))
-        return PreFilterResult(IMMEDIATE) if state.immediate else PreFilterResult()
+        return PreFilterResult(IMMEDIATE) if state.immediate else PASSED
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
 from kschedweb.engine.state.columns import Mask, Rows
@@ -59,9 +59,9 @@ class VolumeRestrictions:
         exclusive = frozenset(claim.name for claim in used if READ_WRITE_ONCE_POD in claim.access_modes)
         conflicts = sum(snapshot.volume_use.claimed(pod.namespace, name) for name in exclusive)
         if not conflicts and not any(volume.disk for volume in pod.volumes):
-            return PreFilterResult(SKIP)
+            return SKIPPED
         cycle.state[self.name] = State(exclusive, conflicts)
-        return PreFilterResult()
+        return PASSED
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._count(cycle, pod, 1)

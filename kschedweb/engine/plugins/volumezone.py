@@ -17,8 +17,8 @@ from kschedweb.engine.framework.events import (
     EventHint,
     ObjectChange,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.status import SKIP, Status, unresolvable
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.status import Status, unresolvable
 from kschedweb.engine.objects.migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod
@@ -62,9 +62,9 @@ class VolumeZone:
         except Unresolved as problem:
             return PreFilterResult(problem.status)
         if not topologies:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         cycle.state[self.name] = topologies
-        return PreFilterResult()
+        return PASSED
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False

@@ -19,10 +19,18 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
-from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import (
+    SKIPPED,
+    Cycle,
+    Handle,
+    PostFilterResult,
+    PreFilterResult,
+    Scope,
+    Verdicts,
+)
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import default_normalize
-from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
@@ -83,7 +91,7 @@ class DynamicResources:
         except ClaimError as problem:
             return PreFilterResult(unresolvable(str(problem)))
         if found.empty:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         refusal = _refusal(cycle.snapshot, found, self.features)
         if refusal.ok:
             cycle.state[self.name] = found

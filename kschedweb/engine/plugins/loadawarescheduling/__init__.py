@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.access import mapping
@@ -109,7 +109,7 @@ class LoadAwareScheduling:
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = self.expected(cycle.pod)
-        return PreFilterResult()
+        return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a threshold or with expired figures; nodes without figures pass."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.labels import NOTHING, Selector
@@ -134,11 +134,11 @@ class PodTopologySpread:
                 error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
             )
         if not constraints:
-            return PreFilterResult(SKIP)
+            return SKIPPED
         for constraint in constraints:
             constraint.counts = constraint.tally.counts()
         cycle.state[self.name] = constraints
-        return PreFilterResult()
+        return PASSED
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._move(cycle, pod, node, 1)

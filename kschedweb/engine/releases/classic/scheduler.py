@@ -81,11 +81,12 @@ class ClassicScheduler(Scheduler):
         self.turn = 0  # number of choices among several nodes so far
 
     def _made(self, registry: Mapping[str, Factory]) -> dict[str, Framework]:
-        return {self.algorithm.profiles[0].scheduler_name: ClassicFramework(self.algorithm)}
+        self._framework = ClassicFramework(self.algorithm)
+        return {self.algorithm.profiles[0].scheduler_name: self._framework}
 
     def framework(self, pod: Pod) -> Framework:
         """The one that there is: a Policy does not say whose pods it is for."""
-        return next(iter(self._frameworks.values()))
+        return self._framework
 
     def follow(self, other: Scheduler) -> None:
         super().follow(other)
@@ -172,6 +173,9 @@ class ClassicScheduler(Scheduler):
             for one in framework.points.score
         ]
 
+    def schedule_one(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
+        return super().schedule_one(as_of_then(pod), request)
+
     def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         return super().find(as_of_then(pod), request)
 
@@ -208,7 +212,7 @@ class ClassicScheduler(Scheduler):
             said = self._fit_error(filtered, walk.visited, refusals, every=self.algorithm.always_check_all)
             return self._unplaced(cycle, handle, filtered, refusals, said, evaluated)
         best, told = (int(rows[0]), UNRANKED) if len(rows) == 1 else self._best(plan, cycle, rows, request)
-        return Placement(pod.key, self.snapshot.names[best], evaluated, len(rows), **told._asdict())
+        return told.placement(pod.key, self.snapshot.names[best], evaluated, len(rows))
 
     def _filtered(self, plan: Plan | Unplanned, cycle: Cycle, **how: bool) -> tuple[CycleHandle, Filtered]:
         """What the predicates say of each node, with and without the pods nominated to it, and how to ask them."""
@@ -264,11 +268,11 @@ class ClassicScheduler(Scheduler):
         self, plan: Plan | Unplanned, cycle: Cycle, rows: NDArray[np.intp], request: SearchRequest
     ) -> tuple[int, Standing]:
         """The node that is taken of several, and where it stands among them."""
-        ascending, places = rows, np.arange(len(rows))
+        ascending, places = rows, None
         if self.extenders or self._wanted(len(self.snapshot)) < len(self.snapshot) or self.start:
             ascending, places = np.unique(rows, return_inverse=True)
         scored = plan.totals(cycle, ascending)
-        totals = scored.totals[places]
+        totals = scored.totals if places is None else scored.totals[places]
         added: Ints | None = None
         if self.extenders:
             added = self.extenders.prioritize(cycle, Passed(rows))[0]
