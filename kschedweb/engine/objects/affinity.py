@@ -73,6 +73,11 @@ class PodAffinity:
     present: bool = False  # podAffinity or podAntiAffinity is written down, even if empty
     error: str = ""
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether some selector cannot be parsed."""
+        return bool(self.error)
+
     @cached_property
     def wishes(self) -> tuple[tuple[PodTerm, int], ...]:
         """The preferred terms with their weights: those of anti-affinity are negative."""

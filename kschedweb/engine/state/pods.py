@@ -46,6 +46,7 @@ class PodTable:
         self.slots: dict[str, int] = {}
         self.groups = Groups()
         self.term_sets: list[Terms] = []
+        self.unreadable: list[int] = []  # codes of term sets with a selector that cannot be parsed
         self._term_codes: dict[Terms, int] = {}
         self._templates: dict[int, int] = {}  # template -> code of its terms
         self._guards, self._wishes = _Index(), _Index()
@@ -84,6 +85,7 @@ class PodTable:
         other = PodTable(self._nodes)
         other.pods, other.slots = list(self.pods), dict(self.slots)
         other.groups, other.term_sets = self.groups, list(self.term_sets)
+        other.unreadable = list(self.unreadable)
         other._term_codes = dict(self._term_codes)
         other._templates = dict(self._templates)
         other._guards, other._wishes = self._guards.copy(), self._wishes.copy()
@@ -165,6 +167,8 @@ class PodTable:
         if code is None:
             code = self._term_codes[terms] = len(self.term_sets)
             self.term_sets.append(terms)
+            if terms.affinity.is_unreadable:
+                self.unreadable.append(code)
             for term in terms.affinity.anti_required:
                 self._guards.add(code, term.selector)
             for term in (*terms.affinity.required, *(term for term, _ in terms.affinity.wishes)):

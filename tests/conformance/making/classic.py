@@ -8,6 +8,7 @@ change nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -35,7 +36,15 @@ DRIVER_LIMITS = [
     "attachable-volumes-csi-csi.example.com",
     "attachable-volumes-csi-a-driver.with-a-name-sod7260ed102412822",
 ]
+BROKEN = {"matchExpressions": [{"key": "app", "operator": "In", "values": []}]}  # no parser takes it
 DISKS = ["awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "cinder", "iscsi", "rbd"]
+
+
+def terms_of(affinity: dict) -> Iterator[dict]:
+    """The terms of pod affinity, without their weights."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        for key, terms in affinity.get(kind, {}).items():
+            yield from (term["podAffinityTerm"] if key.startswith("preferred") else term for term in terms)
 
 
 class ClassicMaker(Pods):
@@ -48,11 +57,13 @@ class ClassicMaker(Pods):
         self.claims: list[dict] = []
         self.sizes: list[int] = []
         # What sets one scenario apart from another: how often pods have volumes, and care for one another.
-        self.mounting, self.caring = 0.35, 0.2
+        self.mounting, self.caring, self.broken, self.breaking = 0.35, 0.2, 0.0, random
 
     def scenario(self, name: str) -> dict:
         policy = self.policy() if self.maybe(0.8) else None
         self.mounting, self.caring = self.pick([0.05, 0.35, 0.9]), self.pick([0.05, 0.2, 0.6])
+        self.breaking = Random(name)  # of its own, so that all else stays as it was
+        self.broken = self.breaking.choice([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.4])
         written = json.dumps(policy)
         self.settled, self.lonely = "serviceAffinity" in written, "serviceAntiAffinity" in written
         self.names = [f"n{number:04}" for number in range(self.random.randint(1, 9))]
@@ -170,7 +181,11 @@ class ClassicMaker(Pods):
         return found
 
     def affinity(self, chance: float | None = None) -> dict:
-        return super().affinity(self.caring if chance is None else chance)
+        found = super().affinity(self.caring if chance is None else chance)
+        for term in terms_of(found):
+            if self.breaking.random() < self.broken:
+                term["labelSelector"] = BROKEN
+        return found
 
     def source(self, namespace: str, name: str) -> dict:
         if self.maybe(0.5):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, mapping, objects
-from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
+from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED, PodAffinity, PodTerm, read_pod_affinity
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod, Port, host_ports
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, EPHEMERAL, MEMORY, Amounts, Container, is_scalar
+from kschedweb.engine.releases.classic.parsing import find_selector_fault
+from kschedweb.engine.state.pods import PodTable
 from kschedweb.engine.values import dataclass
 
 MANY = 1 << 16  # templates kept at most
@@ -26,6 +31,32 @@ ATTACHED = {
 }
 LABELS_OF_THEN = {ZONE: BETA_ZONE, REGION: BETA_REGION}
 Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim" and the claim's
+
+
+class Faults(NamedTuple):
+    """What 1.13 says of the first selector that it cannot parse in each list of a pod's pod affinity, "" of the others.
+
+    Such a list is empty: 1.13 ends a cycle, or rejects nodes, where it would have compared the list with a pod.
+    """
+
+    required: str = ""
+    anti_required: str = ""
+    preferred: str = ""
+    anti_preferred: str = ""
+
+
+NO_FAULTS = Faults()
+
+
+@dataclass(frozen=True)
+class AffinityOfThen(PodAffinity):
+    """Pod affinity as 1.13 read it; it has ``faults`` in place of an error."""
+
+    faults: Faults = NO_FAULTS
+
+    @property
+    def is_unreadable(self) -> bool:
+        return any(self.faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +124,22 @@ def sources(pod: Pod) -> tuple[Source, ...]:
     return found
 
 
+def faults_of(affinity: PodAffinity) -> Faults:
+    """The faults of pod affinity, which is that of a pod that comes from ``as_of_then``."""
+    assert isinstance(affinity, AffinityOfThen)
+    return affinity.faults
+
+
+def find_placed_fault(pods: PodTable, *lists: str) -> str:
+    """The first fault in these lists (fields of Faults) of pods on nodes; "" where there is none."""
+    for code in pods.unreadable:
+        faults = faults_of(pods.term_sets[code].affinity)
+        fault = next(filter(None, (getattr(faults, name) for name in lists)), "")
+        if fault and np.any(pods.terms == code):
+            return fault
+    return ""
+
+
 def owner_uid(pod: Pod) -> str:
     """The uid of the controller of ``pod``, which comes from ``as_of_then``; "" if it has none."""
     found: str = pod.__dict__["owner"]
@@ -145,9 +192,12 @@ def _nonzero(containers: tuple[Container, ...]) -> tuple[int, int]:
     return cpu, memory
 
 
-def _affinity(pod: Pod) -> PodAffinity:
+def _affinity(pod: Pod) -> AffinityOfThen:
     """The pod's pod affinity; namespaces only by name, because 1.13 had no namespace selector."""
-    own = pod.pod_affinity
+    own, faults = pod.pod_affinity, NO_FAULTS
+    if own.error:
+        raw = _without_namespace_selectors(mapping(mapping(pod.raw, "spec"), "affinity"))
+        own, faults = read_pod_affinity(raw, pod.namespace), Faults(*map(_list_fault, _term_lists(raw)))
 
     def named(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
         return tuple(
@@ -155,13 +205,34 @@ def _affinity(pod: Pod) -> PodAffinity:
             for term in terms
         )
 
-    return replace(
-        own,
+    return AffinityOfThen(
         required=named(own.required),
         anti_required=named(own.anti_required),
         preferred=named(own.preferred),
         anti_preferred=named(own.anti_preferred),
+        present=own.present,
+        faults=faults,
     )
+
+
+def _term_lists(affinity: Json) -> Iterator[list[Json]]:
+    """The lists of terms in the order of ``Faults``, each term without its weight."""
+    for key in (REQUIRED, PREFERRED):
+        for kind in ("podAffinity", "podAntiAffinity"):
+            terms = objects(mapping(affinity, kind), key)
+            yield [mapping(term, "podAffinityTerm") for term in terms] if key == PREFERRED else list(terms)
+
+
+def _list_fault(terms: Iterable[Json]) -> str:
+    selectors = (mapping(term, "labelSelector") for term in terms)
+    return next(filter(None, map(find_selector_fault, selectors)), "")
+
+
+def _without_namespace_selectors(affinity: Json) -> Json:
+    affinity = deepcopy(affinity)
+    for term in (term for terms in _term_lists(affinity) for term in terms):
+        term.pop("namespaceSelector", None)
+    return affinity
 
 
 def _sources(spec: Json) -> Iterable[Source]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.access import Json, objects, string_map, text, texts
 from kschedweb.engine.validation.affinity import LABEL_OPERATORS, count_complaint
 from kschedweb.engine.validation.golang import parse_int, quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
+SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 WORDS = (
     ("a lowercase RFC 1123 subdomain must", "a DNS-1123 subdomain must"),
     ("a valid label key must", "a qualified name must"),
@@ -24,6 +25,20 @@ def find_expressions_fault(expressions: Iterable[Json]) -> str:
         if operator not in LABEL_OPERATORS:
             return f"{quote(operator)} is not a valid node selector operator"
         if fault := _find_fault(str(expression.get("key") or ""), operator, expression.get("values") or ()):
+            return fault
+    return ""
+
+
+def find_selector_fault(selector: Json) -> str:
+    """Return what ``LabelSelectorAsSelector`` of 1.13 says of a selector that it cannot parse, "" where it can."""
+    for key, value in sorted(string_map(selector, "matchLabels").items()):
+        if fault := _find_fault(key, "In", (value,)):
+            return fault
+    for expression in objects(selector, "matchExpressions"):
+        operator = text(expression, "operator")
+        if operator not in SELECTOR_OPERATORS:
+            return f"{quote(operator)} is not a valid pod selector operator"
+        if fault := _find_fault(text(expression, "key"), operator, texts(expression, "values")):
             return fault
     return ""
 

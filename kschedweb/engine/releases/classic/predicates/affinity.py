@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
-from kschedweb.engine.framework.status import SUCCESS, unschedulable
+from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, Required
 from kschedweb.engine.releases.classic import words
-from kschedweb.engine.releases.classic.objects import as_of_then
+from kschedweb.engine.releases.classic.objects import as_of_then, faults_of, find_placed_fault
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.groups import Selection
 from kschedweb.engine.state.topology import Tally, TopologySums
 
+FAULTY = "MatchInterPodAffinity.faulty"  # some selector cannot be parsed
 TERMS = "MatchInterPodAffinity.terms"
 BACK = "MatchInterPodAffinity.back"  # the keys of the pods that were let back in
 
@@ -30,14 +31,29 @@ class MatchInterPodAffinity(InterPodAffinity):
 
     Anti-affinity of placed pods is checked first, then the pod's affinity, then its anti-affinity. Unlike today, the
     first pod of a group with affinity to itself may also go to nodes without the topology label.
+
+    Where a selector cannot be parsed, it fails as 1.13 does without the metadata that it computes at first: it compares
+    the pod with each placed one, and so reads the pod's own terms only where there is one.
     """
+
+    reads_terms_alone = False  # the pod's own terms, whether or not there are placed pods
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__({})
         self.name = name
 
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        found = super().pre_filter(cycle)
+        own = faults_of(cycle.pod.pod_affinity)
+        if not (own.required or own.anti_required or cycle.snapshot.pods.unreadable):
+            return found
+        cycle.state[FAULTY] = True
+        return PreFilterResult()
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: Required | None = cycle.state.get(self.name)
+        if FAULTY in cycle.state and (found := self._fail(cycle, rows, state)) is not None:
+            return found
         if state is None:
             return Verdicts.uniform(cycle.size(rows))
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
@@ -49,6 +65,33 @@ class MatchInterPodAffinity(InterPodAffinity):
         if state.existing.number:
             codes[state.existing.positive_at_nodes()] = 1
         return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
+
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
+        """Whether ``pod`` matters; where a selector cannot be parsed, every pod that terms are compared with does."""
+        return FAULTY in cycle.state or super().depends_on(cycle, pod)
+
+    def _fail(self, cycle: Cycle, rows: Rows, state: Required | None) -> Verdicts | None:
+        """What becomes of the nodes because a selector cannot be parsed; ``None`` where 1.13 does not read it."""
+        snapshot, pod = cycle.snapshot, cycle.pod
+        if fault := find_placed_fault(snapshot.pods, "anti_required"):
+            said = f"Failed to get all terms that pod {pod.key} matches, err: {fault}"
+            return Verdicts.uniform(cycle.size(rows), error(said))
+        own, compared = faults_of(pod.pod_affinity), self.reads_terms_alone or bool(snapshot.pods.slots)
+        statuses = [SUCCESS, EXISTING]
+        codes = np.full(len(snapshot), len(statuses), dtype=np.int32)
+        if own.required and compared:
+            words = f"Cannot schedule pod {pod.key} onto node {{}}, because of PodAffinity, err: {own.required}"
+            codes += np.arange(len(snapshot), dtype=np.int32)
+            statuses += [error(words.format(name)) for name in snapshot.names]
+        elif own.required:
+            statuses.append(AFFINITY)
+        elif own.anti_required and compared:
+            statuses.append(ANTI_AFFINITY)
+        else:
+            return None
+        if state is not None and state.existing.number:
+            codes[state.existing.positive_at_nodes()] = 1
+        return Verdicts(codes[rows], tuple(statuses))
 
     def _count(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
         """As 1.13 keeps count during preemption, which is not how it counts at first.
@@ -101,6 +144,8 @@ class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
 
     A term without matching pods holds on all nodes if it matches the pod itself, else on none.
     """
+
+    reads_terms_alone = True
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         found = super().pre_filter(cycle)

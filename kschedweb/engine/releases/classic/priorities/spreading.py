@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import SCORE, InterPodAffinity
+from kschedweb.engine.releases.classic.objects import faults_of, find_placed_fault
 from kschedweb.engine.releases.classic.owners import selectors, services
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
@@ -149,6 +151,15 @@ class InterPodAffinityPriority(InterPodAffinity):
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__({"hardPodAffinityWeight": argument.get("hardPodAffinityWeight", 1)})
         self.name = name
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        """Raises CycleError for a term that cannot be parsed, which 1.13 reads where there is a placed pod."""
+        pods, own = cycle.snapshot.pods, faults_of(cycle.pod.pod_affinity)
+        fault = (own.preferred or own.anti_preferred) if pods.slots else ""
+        fault = fault or find_placed_fault(pods, "required", "preferred", "anti_preferred")
+        if fault:
+            raise CycleError(fault)
+        return super().pre_score(cycle, rows)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         if SCORE not in cycle.state:

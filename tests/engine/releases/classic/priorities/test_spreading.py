@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from kschedweb.engine import Pod
+from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases.classic import Edition
 from tests.engine.builders import node, pod
-from tests.engine.releases.classic.support import REGION, ZONE, explained, scores
+from tests.engine.releases.classic.support import REGION, ZONE, explained, scheduler, scores
 
 WEB = {"app": "web"}
 NODES = [node("a", labels={ZONE: "x"}), node("b", labels={ZONE: "x"}), node("c", labels={ZONE: "y"}), node("d")]
@@ -116,3 +118,25 @@ def test_in_1_9_pods_elsewhere_and_ending_ones_are_to_be_kept_apart_too() -> Non
         for version in ("1.13", "1.9")
     }
     assert found == {"1.13": {"a": 0, "b": 0}, "1.9": {"a": 3, "b": 3}}
+
+
+BROKEN = {"topologyKey": ZONE, "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Like"}]}}
+
+
+@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
+@pytest.mark.parametrize("of_placed", [False, True])
+def test_a_preference_that_cannot_be_parsed_fails_where_there_are_pods(kind: str, of_placed: bool) -> None:
+    """All as the real 1.13 answers; it does not score an only node."""
+    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 0, "podAffinityTerm": BROKEN}]}
+    wanting, plain = {"affinity": {kind: wish}}, pod("p")
+    raw, placed = (plain, pod("b", on="a", **wanting)) if of_placed else (pod("p", **wanting), pod("b", on="a"))
+    with pytest.raises(CycleError, match=r'^"Like" is not a valid pod selector operator$'):
+        scheduler(*NODES, placed).explain(Pod.read(raw))
+    assert scheduler(*NODES).explain(Pod.read(raw)).node
+    assert scheduler(NODES[0], placed).explain(Pod.read(raw)).node == "a"
+
+
+def test_what_placed_pods_require_is_parsed_too() -> None:
+    placed = pod("b", on="a", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [BROKEN]}})
+    with pytest.raises(CycleError, match=r'^"Like" is not a valid pod selector operator$'):
+        scheduler(*NODES, placed).explain(Pod.read(pod("p")))
