@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.services import demo_load
@@ -63,6 +64,25 @@ def test_rows_are_selected_and_explained_together(page_as: PageAs) -> None:
     page.go_back()
     page.locator("[data-select-all]").check()
     assert page.locator("input[form=selection]:checked").count() == boxes.count()
+
+
+def test_filters_after_back_are_those_that_are_applied(page_as: PageAs) -> None:
+    """A browser that goes back puts in what was chosen last, or shows the page as it kept it in memory."""
+    page = page_as("viewer")
+    page.goto("/pods/?cluster=demo&pending=false")
+    node, pending, namespace = (page.locator(name) for name in ("#f-node", "#f-pending", ".bar select[name=namespace]"))
+    node.fill("nowhere")
+    pending.select_option("true")
+    page.wait_for_url("**node=nowhere**")
+    namespace.select_option("ml")
+    page.wait_for_url("**namespace=ml**")
+    for applied in (("nowhere", "true"), ("", "false")):
+        page.go_back()
+        for field, value in zip((node, pending, namespace), (*applied, ""), strict=True):
+            expect(field).to_have_value(value)
+    pending.evaluate("field => { field.value = 'true'; }")
+    page.evaluate("() => { window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })); }")
+    expect(pending).to_have_value("false")
 
 
 def test_columns_and_views_are_kept(page_as: PageAs, axe: Any) -> None:
