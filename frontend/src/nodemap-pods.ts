@@ -120,7 +120,7 @@ export class Pods {
   private table(stays: Stays, there: number[], shares: number[], what: string): HTMLElement {
     const box = element("div", "table-box tall");
     box.tabIndex = 0;
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group");
     box.setAttribute("aria-label", t("Pods of %(node)s", { node: stays.node }));
     const table = element("table", "table dense");
     const head = table.createTHead().insertRow();

@@ -34,7 +34,7 @@ def test_a_newer_revision_is_reviewed_and_rolled_out(
     page.goto(f"/live/{live.pk}/")
     expect(page.get_by_text("Revision 2 of spread is newer")).to_be_visible()
     page.get_by_role("link", name="review and roll out").click()
-    changes = page.get_by_role("region", name="Differences")
+    changes = page.get_by_role("group", name="Differences")
     expect(changes).to_contain_text("MostAllocated")
     told = page.locator("#effect")
     expect(told).to_contain_text("of 10 pods of default-scheduler would go elsewhere", timeout=60_000)
