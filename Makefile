@@ -13,6 +13,10 @@ SHELL := /bin/bash
 # Many processes are started by tests: each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
+# A first start has two things to fetch that do not need one another: packages of Python and of Node.
+ifeq ($(MAKECMDGOALS),run)
+MAKEFLAGS += --jobs=2
+endif
 .PHONY: help wheel install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
