@@ -42,14 +42,17 @@ help:
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making an environment for Python in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+	@echo "Installing the packages of the site"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 $(DEV_STAMP): | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.lock
+	@echo "Installing the packages of the site and its tests"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@ $(RUN_STAMP)
 
 # Where the machine has no Node 20 or newer, a package from PyPI carries one.
@@ -59,18 +62,21 @@ $(FRONTEND_STAMP): | $(BIN)/python
 		test -x .cache/node/bin/npm || { $(BIN)/python -m venv .cache/node && .cache/node/bin/python -m pip install --quiet --disable-pip-version-check $(NODE_WHEEL); } || exit 1; \
 		PATH="$(CURDIR)/.cache/node/bin:$$PATH"; \
 	fi; \
-	cd frontend && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+	echo "Installing packages of Node and building the pages"; \
+	cd frontend && npm ci --no-audit --no-fund --loglevel=error >/dev/null && npm run --silent build
 	@rm -f frontend/dist/.built-* && touch $@
 
 $(STATIC_STAMP): $(FRONTEND_STAMP) | $(RUN_STAMP)
 	@rm -f staticfiles/.collected-*
-	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py collectstatic --noinput --clear --verbosity 0
+	@echo "Collecting the files of the pages"
+	@KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py collectstatic --noinput --clear --verbosity 0
 	@touch $@
 
 # What Django reads of the catalogues of languages.
 $(WORDS_STAMP): | $(RUN_STAMP)
 	@rm -f kschedweb/locale/.compiled-*
-	$(BIN)/python -m kschedweb.catalogues compile
+	@echo "Compiling the catalogues of languages"
+	@$(BIN)/python -m kschedweb.catalogues compile
 	@touch $@
 
 # One wheel: pip install dist/kschedweb-*.whl for the command line, 'dist/kschedweb-….whl[site]' for the site.
