@@ -33,7 +33,7 @@ pytest_plugins = [
 
 # How long an example takes says nothing about the code on a busy machine.
 hypothesis_settings.register_profile(
-    "kschedweb", deadline=None, max_examples=tiers.count(40, 100), derandomize=not tiers.NIGHTLY
+    "kschedweb", deadline=None, max_examples=tiers.count(15, 100), derandomize=not tiers.NIGHTLY
 )
 hypothesis_settings.load_profile("kschedweb")
 

@@ -46,6 +46,7 @@ def test_the_day_before_runs_first_and_is_not_measured(day: str, capsys: pytest.
     assert "missing.csv: No such file" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_moves_are_made_by_the_policies_but_not_by_those_they_are_compared_with(
     day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

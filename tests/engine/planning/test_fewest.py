@@ -62,7 +62,7 @@ def compared(drawn: tuple[list[Json], dict[str, float]], at_most: float) -> tupl
     return plan(cluster, WATER_LEVEL, Skew(at_most)), fewest(cluster, at_most, DEEPEST)
 
 
-@settings(max_examples=count(40, 600))
+@settings(max_examples=count(12, 600))
 @given(clusters(plain=True), st.sampled_from([10.0, 20.0, 40.0]))
 def test_no_plan_takes_fewer_moves_than_its_bound_says(
     drawn: tuple[list[Json], dict[str, float]], at_most: float
@@ -79,7 +79,7 @@ def test_no_plan_takes_fewer_moves_than_its_bound_says(
         assert best is None or len(found.moves) >= best
 
 
-@settings(max_examples=count(25, 300))
+@settings(max_examples=count(15, 300))
 @given(clusters(plain=True))
 def test_as_many_nodes_go_as_any_order_frees(drawn: tuple[list[Json], dict[str, float]]) -> None:
     """Each set of nodes is tried: no larger one than the plan's can be emptied."""

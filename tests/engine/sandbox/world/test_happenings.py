@@ -15,6 +15,7 @@ from kschedweb.engine.sandbox.world.happenings import MOST_PODS
 from kschedweb.engine.sandbox.world.pods import active, condition, ready
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET, DEPLOYMENT, JOB, STATEFUL_SET
 from tests.engine.sandbox.living import Living
+from tests.support.tiers import one_of
 
 ALL = ("default-scheduler", "guarded", "extended")
 
@@ -83,7 +84,7 @@ def test_the_catalogue_comes_to_rest_as_it_says() -> None:
     }
 
 
-@pytest.mark.parametrize(("seed", "speed"), [(20, 60), (7, 30)])
+@pytest.mark.parametrize(("seed", "speed"), one_of((20, 60), (7, 30)))
 def test_much_happens_within_bounds_and_then_all_is_as_wanted(seed: int, speed: int) -> None:
     living = Watched(seed)
     living.merge(CLOCK, NAME, {"spec": {"speed": speed}})
