@@ -13,7 +13,7 @@ from kschedweb.engine.cycle.ranking import UNRANKED, Standing, standing
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.cycle.search import NONE, Filtered, highest, lead, positions, search
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
-from kschedweb.engine.framework.diagnosis import EXTENDER
+from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import PreFilterOutcome
@@ -56,7 +56,6 @@ class Attempt:
         if outcome.nodes is not None:
             named = positions(snapshot, outcome.nodes)
             filtered = filtered.within(named if within is None else named[np.isin(named, within)])
-        absent = outcome.absent(*(status.plugin for status in tried.statuses.values()))
         start = self.start
         found = search(filtered, start, self._wanted(filtered.looked_at), nominated if tried.statuses else -1)
         self.request.watch.lap("Filter", Code.SUCCESS if found.failure is None else Code.ERROR)
@@ -65,19 +64,24 @@ class Attempt:
         if found.failure is not None:
             raise found.failure.failure
         if self.request.told is not None:
-            self.request.told(cycle, filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses))
+            self.request.told(cycle, self._diagnosis(filtered, tried, start, found.visited))
         if self.extenders:
-            known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
+            known = self._diagnosis(filtered, tried, start, found.visited)
             known.number = None if within is None else offered
             self.start = (start + len(found.feasible) + known.explicit) % offered
             return self._extend(found.feasible, Unplaced(cycle, known, self.handle, narrowed_by))
         if not found.feasible.size:
-            diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)
+            diagnosis = self._diagnosis(filtered, tried)
             diagnosis.number = None if within is None else offered
             return Unplaced(cycle, diagnosis, self.handle, narrowed_by)
         best, told = self._best_of(found.feasible)
         chosen = snapshot.names[int(found.feasible[best])]
         return told.placement(cycle.pod.key, chosen, found.evaluated, len(found.feasible))
+
+    def _diagnosis(self, filtered: Filtered, tried: Passed, start: int = 0, visited: int | None = None) -> Diagnosis:
+        """What a walk from ``start`` on knows of the nodes that it ``visited``, and of the nominated one."""
+        absent = self.outcome.absent(*(status.plugin for status in tried.statuses.values()))
+        return filtered.diagnosis(self.cycle.snapshot, absent, start, visited, tried.statuses)
 
     def _wanted(self, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""

@@ -8,7 +8,7 @@ room share the answer. All other plugins ("far") are asked in each cycle.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -91,18 +91,18 @@ class Unplanned:
 class Scored(NamedTuple):
     """The totals of some nodes, and the scores that were asked for that; both may change with the next cycle.
 
-    ``walked`` are the totals in the order of ``walk_order``, where they are kept so.
+    ``walked`` gives the totals in the order of ``walk_order``, where they are kept so.
     """
 
     totals: Ints
     columns: list[ScoreColumn]
-    walked: Ints | None = None
+    walked: Callable[[], Ints] | None = None
 
     def root(self) -> int:
         """The place of the node that kube-scheduler's heap brings to the root."""
         if self.walked is None:
             return heap_root(self.totals)
-        return int(walk_order(len(self.totals)).places[self.walked.argmax()])
+        return int(walk_order(len(self.totals)).places[self.walked().argmax()])
 
 
 class NodeAnswer(NamedTuple):
@@ -139,6 +139,8 @@ class Plan:
         self._columns: list[FilterColumn] = []
         self._feasible: NDArray[np.intp] | None = None
         self._by_room: dict[Hashable, NodeAnswer] = {}
+        self._walked: Ints | None = None  # the scores in the order of the walk, once they are asked for so
+        self._turns: list[int] = []
 
     def _near(self, plugin: Plugin) -> bool:
         return self._scopes[plugin.name] < Scope.CLUSTER
@@ -178,10 +180,16 @@ class Plan:
             if plugin.name not in skipped:
                 columns.append(self.framework.ask_score(plugin, cycle, where))
         if not columns and where is ALL:
-            return Scored(total, columns, self._walked)
+            return Scored(total, columns, self._walk)
         for column in columns:
             total = total + column.weighted
         return Scored(total, columns)
+
+    def _walk(self) -> Ints:
+        if self._walked is None:
+            walk = walk_order(len(self._snapshot))
+            self._walked, self._turns = self._score[walk.places], walk.turns
+        return self._walked
 
     def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
         """What each plugin adds to the totals of the nodes at ``places`` of ``rows``, with what all nodes get."""
@@ -269,8 +277,7 @@ class Plan:
             if status is None or status[0].code is not Code.SKIP:
                 self._build_score(plugin, cycle, parts)
         self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))
-        walk = walk_order(len(self._snapshot))
-        self._walked, self._turns = self._score[walk.places], walk.turns
+        self._walked = None
 
     def _build_score(self, plugin: ScorePlugin, cycle: Cycle, parts: list[Ints]) -> None:
         scope, weight = self._scopes[plugin.name], self.framework.weights[plugin.name]
@@ -345,7 +352,9 @@ class Plan:
         if (first == NOWHERE) != (self._first[node] == NOWHERE):
             self._feasible = None
         self._first[node] = first
-        self._score[node] = self._walked[self._turns[node]] = self._fixed_score[node] + answer.score
+        self._score[node] = score = self._fixed_score[node] + answer.score
+        if self._walked is not None:
+            self._walked[self._turns[node]] = score
         self._parts[:, node] = answer.parts
 
 

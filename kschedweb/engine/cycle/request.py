@@ -40,3 +40,4 @@ class SearchRequest:
 
 NODE_ONLY = SearchRequest()
 WITH_POST_FILTER = SearchRequest(post_filter=True)
+WITH_PREEMPTION = SearchRequest(preempt=True)

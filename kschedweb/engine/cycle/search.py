@@ -193,7 +193,9 @@ class Walk(NamedTuple):
 def walk_order(size: int) -> Walk:
     """Of a heap of ``size``: of several best, that which is first in this order comes to the root."""
     places = np.argsort(_walk_of_tree(size.bit_length())[:size])
-    return Walk(places, np.argsort(places).tolist())
+    turns = np.empty_like(places)
+    turns[places] = np.arange(size)
+    return Walk(places, turns.tolist())
 
 
 @cache

@@ -50,6 +50,8 @@ class CycleHandle:
 
     def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:
         """What the filters say of nodes when the pods nominated there count; ``None`` where none has to."""
+        if not len(self.nominator):
+            return None
         statuses: list[Status] = [SUCCESS]
         codes: Codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         looked = False

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
 
-from kschedweb.engine.framework.interface import Cycle, Plugin, PreFilterPlugin, PreFilterResult, PreScorePlugin
-from kschedweb.engine.framework.status import Code, Status
+from kschedweb.engine.framework.decision import Stopwatch
+from kschedweb.engine.framework.interface import (
+    PASSED,
+    SKIPPED,
+    Cycle,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+)
+from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status
 from kschedweb.engine.values import dataclass
 
 Asked = TypeVar("Asked", bound=Plugin)
@@ -22,20 +32,41 @@ class Passed:
     state: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Told(Generic[Asked, Answer]):
+    """A plugin that says more, and what it writes."""
+
+    plugin: Asked
+    answer: Answer
+    state: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Generic[Asked, Answer]):
+    """A plugin that has to be asked, and how."""
+
+    plugin: Asked
+    ask: Callable[..., Answer]
+
+
 class Known(Generic[Asked, Answer]):
     """``answers`` of some of ``plugins`` by name, each with what the plugin writes into the cycle's state.
 
     ``steps`` are the plugins in their order, where those in a row that are known to pass or skip are one step.
     """
 
+    point: ClassVar[str]
+    method: ClassVar[str]
+
     def __init__(self, plugins: Sequence[Asked], answers: Mapping[str, tuple[Answer, dict[str, Any]]]) -> None:
-        self.answers: Mapping[str, tuple[Answer, dict[str, Any]]] = answers
-        self.steps: list[Asked | Passed] = []
+        self.steps: list[Passed | Told[Asked, Answer] | Unknown[Asked, Answer]] = []
         for plugin in plugins:
-            answer, state = answers.get(plugin.name, (None, {}))
-            code = None if answer is None else _plain(answer)
-            if code is None:
-                self.steps.append(plugin)
+            if plugin.name not in answers:
+                self.steps.append(Unknown(plugin, getattr(plugin, self.method)))
+                continue
+            answer, state = answers[plugin.name]
+            if (code := _plain(answer)) is None:
+                self.steps.append(Told(plugin, answer, state))
                 continue
             if not self.steps or not isinstance(last := self.steps[-1], Passed):
                 self.steps.append(last := Passed())
@@ -43,23 +74,36 @@ class Known(Generic[Asked, Answer]):
             if code is Code.SKIP:
                 last.skipped.add(plugin.name)
 
-    def answered(
-        self, cycle: Cycle, skipped: set[str], ask: Callable[[Asked], Answer]
-    ) -> Iterator[tuple[Asked, Answer]]:
+    def answered(self, cycle: Cycle, skipped: set[str], watch: Stopwatch, *more: Any) -> Iterator[tuple[Asked, Answer]]:
         """The plugins that may say more than that they pass or skip, one after the other, each with its answer.
 
-        ``ask`` gets the answers that are not known. Names of those that are known to skip are added to ``skipped``.
+        Those that are not known are asked about ``cycle`` and ``more``, measured by ``watch``. Names of those that skip
+        are added to ``skipped``.
         """
         for step in self.steps:
-            if isinstance(step, Passed):
+            if isinstance(step, Unknown):
+                if watch.by_plugin:
+                    answer = watch.measured(step.plugin.name, self.point, partial(step.ask, cycle, *more))
+                else:
+                    answer = step.ask(cycle, *more)
+                if answer is SKIPPED or answer is SKIP:
+                    skipped.add(step.plugin.name)
+                elif answer is not PASSED and answer is not SUCCESS:
+                    yield step.plugin, answer
+            elif isinstance(step, Passed):
                 skipped |= step.skipped
                 cycle.state.update(step.state)
-            elif step.name in self.answers:
-                answer, state = self.answers[step.name]
-                cycle.state.update(state)
-                yield step, answer
             else:
-                yield step, ask(step)
+                cycle.state.update(step.state)
+                yield step.plugin, step.answer
+
+
+class KnownPreFilters(Known[PreFilterPlugin, PreFilterResult]):
+    point, method = "PreFilter", "pre_filter"
+
+
+class KnownPreScores(Known[PreScorePlugin, Status]):
+    point, method = "PreScore", "pre_score"
 
 
 def _plain(answer: PreFilterResult | Status) -> Code | None:
@@ -67,7 +111,3 @@ def _plain(answer: PreFilterResult | Status) -> Code | None:
     if isinstance(answer, Status):
         return answer.code if answer.code in (Code.SUCCESS, Code.SKIP) else None
     return None if answer.nodes is not None else _plain(answer.status)
-
-
-KnownPreFilters = Known[PreFilterPlugin, PreFilterResult]
-KnownPreScores = Known[PreScorePlugin, Status]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import TypeVar, cast
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from kschedweb.engine.framework.groups import (
     FreeingPlugin,
@@ -46,13 +47,21 @@ Protocol = TypeVar("Protocol")
 _FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)
 
 
+@cache
+def _members(protocol: Any) -> frozenset[str]:
+    """The names that ``protocol`` asks for; ``isinstance`` looks for them anew for each object."""
+    bases = [base for base in protocol.__mro__ if base.__module__ not in ("typing", "builtins")]
+    names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ()))}
+    return frozenset(name for name in names if not name.startswith("_"))
+
+
 def _following(protocol: type[Protocol], plugins: Iterable[object]) -> list[Protocol]:
     """Those of ``plugins`` that follow ``protocol``; of each class one is asked."""
     found: list[Protocol] = []
     for one in plugins:
         asked = (type(one), protocol)
         if asked not in _FOLLOWS:
-            _FOLLOWS[asked] = isinstance(one, protocol)
+            _FOLLOWS[asked] = all(hasattr(one, name) for name in _members(cast(Any, protocol)))
         if _FOLLOWS[asked]:
             found.append(cast(Protocol, one))
     return found

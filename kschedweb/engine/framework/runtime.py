@@ -147,7 +147,7 @@ class Framework:
         """Run PreFilter; a plugin that fails ends it with an error status. Plugins that are ``known`` are not asked."""
         checkpoint()
         known, outcome = known or self._no_pre_filters, PreFilterOutcome()
-        for plugin, result in known.answered(cycle, outcome.skipped, lambda one: self.ask_pre_filter(one, cycle)):
+        for plugin, result in known.answered(cycle, outcome.skipped, self._watch):
             status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
@@ -287,7 +287,7 @@ class Framework:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
         checkpoint()
         known, skipped = known or self._no_pre_scores, set[str]()
-        for plugin, status in known.answered(cycle, skipped, lambda one: self.ask_pre_score(one, cycle, rows)):
+        for plugin, status in known.answered(cycle, skipped, self._watch, rows):
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif not status.ok:

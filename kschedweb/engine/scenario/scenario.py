@@ -10,7 +10,7 @@ from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, classed
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.request import NODE_ONLY, WITH_PREEMPTION, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
@@ -84,6 +84,10 @@ class Scenario:
         """The version of kschedweb, and the kube-scheduler whose answer it gives."""
         return self.configuration.release.engine
 
+    @property
+    def _request(self) -> SearchRequest:
+        return WITH_PREEMPTION if self.preempt else NODE_ONLY
+
     def scheduler(self, post: Post | None) -> Scheduler:
         """The scheduler of this cluster, with extenders that ``post`` reaches."""
         extenders = Extenders(self.configuration.extenders, post)
@@ -123,7 +127,7 @@ class Scenario:
         Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound. A group is
         tried when the first of its pods would be.
         """
-        scheduler, request = self.scheduler(post), SearchRequest(preempt=self.preempt)
+        scheduler, request = self.scheduler(post), self._request
         placements: dict[str, Json] = {}
         groups = []
         for group, pods in self._turns():
@@ -190,7 +194,7 @@ class Scenario:
             raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
 
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
-        placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
+        placement = scheduler.find(pod, self._request)
         if placement.node and pod.key in self.snapshot.pods.slots:
             return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         if placement.node:

@@ -102,7 +102,8 @@ class PodTable:
         group, terms = self.groups.code(pod), self._terms(pod)
         self.pods.append(pod)
         self.slots[pod.key] = slot
-        self._columns[:, slot] = node, group, terms
+        columns = self._columns
+        columns[0, slot], columns[1, slot], columns[2, slot] = node, group, terms
         self._remember(PodDelta(group, terms, node, 1))
 
     def refresh(self, pod: Pod) -> None:
