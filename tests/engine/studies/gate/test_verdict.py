@@ -375,5 +375,6 @@ def test_a_snapshot_is_measured_alike_whether_its_use_is_known_or_not() -> None:
         for marks in (None, known)
     )
     assert plain == {name: used[name] for name in plain}
-    assert (plain["node_hours"], plain["node_hours_used"] > 0.3) == (pytest.approx(4 / 6, rel=1e-3), True)
+    assert plain["node_hours"] == pytest.approx(4 / 6, rel=1e-3)
+    assert (plain["node_hours_used"] or 0.0) > 0.3
     assert used.keys() - plain.keys() == {"use_skew_cpu", "use_spread_cpu", "use_hottest_cpu"}

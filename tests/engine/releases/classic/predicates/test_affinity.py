@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kschedweb.engine import Pod
@@ -125,7 +127,7 @@ def test_anti_affinity_of_a_placed_pod_that_cannot_be_parsed_fails_for_every_pod
 
 def test_a_namespace_selector_that_cannot_be_parsed_was_no_field_then() -> None:
     web = pod("b", on="a", labels={"app": "web"})
-    term = {"namespaceSelector": {"matchExpressions": [{"key": "a b", "operator": "Exists"}]}}
+    term: Any = {"namespaceSelector": {"matchExpressions": [{"key": "a b", "operator": "Exists"}]}}
     assert list(ask(pod("p", **wanting("podAffinity", **term)), web)) == ["b", "c"]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kschedweb.engine import Pod
@@ -128,7 +130,8 @@ BROKEN = {"topologyKey": ZONE, "labelSelector": {"matchExpressions": [{"key": "a
 def test_a_preference_that_cannot_be_parsed_fails_where_there_are_pods(kind: str, of_placed: bool) -> None:
     """All as the real 1.13 answers; it does not score an only node."""
     wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 0, "podAffinityTerm": BROKEN}]}
-    wanting, plain = {"affinity": {kind: wish}}, pod("p")
+    wanting: Any = {"affinity": {kind: wish}}
+    plain = pod("p")
     raw, placed = (plain, pod("b", on="a", **wanting)) if of_placed else (pod("p", **wanting), pod("b", on="a"))
     with pytest.raises(CycleError, match=r'^"Like" is not a valid pod selector operator$'):
         scheduler(*NODES, placed).explain(Pod.read(raw))
