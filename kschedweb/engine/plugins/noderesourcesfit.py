@@ -42,6 +42,7 @@ from kschedweb.engine.values import dataclass
 
 TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+_BITS = 31  # failures, of two bits each, that a number of 64 holds
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
@@ -203,19 +204,29 @@ def _used(snapshot: Snapshot, name: str) -> Ints:
 
 def combined(failures: list[Failure]) -> Verdicts:
     """One status for each combination of failures that occurs; unresolvable if the node can never have room."""
+    kinds, codes = _combinations(failures[:_BITS])
+    for begin in range(_BITS, len(failures), _BITS):
+        more, places = _combinations(failures[begin : begin + _BITS])
+        pairs, codes = distinct(codes * len(more) + places)
+        kinds = [kinds[pair // len(more)] | more[pair % len(more)] << 2 * begin for pair in pairs.tolist()]
+    statuses = [SUCCESS]
+    table = np.zeros(len(kinds), dtype=np.int32)
+    for position, kind in enumerate(kinds):
+        if kind:
+            table[position] = len(statuses)
+            statuses.append(_status(failures, kind))
+    return Verdicts(table[codes], statuses)
+
+
+def _combinations(failures: list[Failure]) -> tuple[list[int], Ints]:
+    """Return the combinations that occur, two bits a failure, and the place of each node's among them."""
     bits = np.zeros(len(failures[0].short), dtype=np.int64)
     for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)
         if never is not None:
             bits |= (short & never).astype(np.int64) << (2 * position + 1)
     kinds, codes = distinct(bits)
-    statuses = [SUCCESS]
-    table = np.zeros(len(kinds), dtype=np.int32)
-    for position, kind in enumerate(kinds.tolist()):
-        if kind:
-            table[position] = len(statuses)
-            statuses.append(_status(failures, kind))
-    return Verdicts(table[codes], statuses)
+    return kinds.tolist(), codes
 
 
 def _status(failures: list[Failure], kind: int) -> Status:

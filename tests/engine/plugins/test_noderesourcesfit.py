@@ -63,6 +63,20 @@ def test_every_shortage_is_a_reason_of_the_same_status() -> None:
     )
 
 
+def test_any_number_of_resources_can_be_short() -> None:
+    """They are bits of a number of 64: beyond 31 the first were an error, and the rest room that was not there."""
+    wanted = {f"vendor.example/r{number}": "1" for number in range(70)}
+    has = {"cpu": "1", "memory": "1Gi", "pods": "9", **wanted}
+    for missing in (30, 31, 32, 33, 64, 69):
+        without = {name: amount for name, amount in has.items() if name != f"vendor.example/r{missing}"}
+        bare = {name: amount for name, amount in has.items() if name not in wanted}
+        nodes = [node("without", allocatable=without), node("bare", allocatable=bare), node("has", allocatable=has)]
+        answer = explain(pod("p", requests=wanted), *nodes)
+        assert answer["rejected"].keys() == {"without", "bare"}, missing
+        assert answer["rejected"]["without"]["reasons"] == [f"Insufficient vendor.example/r{missing}"]
+        assert len(answer["rejected"]["bare"]["reasons"]) == 70
+
+
 def test_a_shortage_that_evictions_could_mend_is_only_unschedulable() -> None:
     answer = explain(pod("p", requests={"cpu": "3"}), node("n"), pod("q", on="n", requests={"cpu": "2"}))
     assert refused(answer, NAME) == {"n": (NOT_NOW, "Insufficient cpu")}
