@@ -2,7 +2,8 @@
 
 The thread returns its database connection before the first byte of the answer is sent. So a stream, a slow reader or a
 client that left holds neither a thread nor a connection. There are at most as many requests in progress as threads; the
-others wait in order. Pages that compute much have two threads of their own (heavy.py).
+others wait in order, and one person has at most half of them (fairness.py). Pages that compute much have two threads of
+their own (heavy.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from django.urls import get_resolver, set_script_prefix
 
 from kschedweb.engine.patience import Patience, limited
 from kschedweb.web import health, problems
-from kschedweb.web.heavy import FairThreads, is_heavy, person_of
+from kschedweb.web.fairness import Callers, FairThreads
+from kschedweb.web.heavy import is_heavy, person_of
 from kschedweb.web.outages import DatabaseAway
 
 if TYPE_CHECKING:
@@ -52,7 +54,9 @@ class Handler(ASGIHandler):
         self.load_middleware()
         _ = get_resolver().url_patterns  # import all pages now instead of during the first request
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
-        self._heavy = FairThreads["HttpResponseBase"](settings.HEAVY_THREADS, "heavy")
+        self._light = FairThreads[Any](self._threads, settings.REQUEST_THREADS // 2)
+        self._heavy = FairThreads["HttpResponseBase"](ThreadPoolExecutor(settings.HEAVY_THREADS, "heavy"), 1)
+        self._callers = Callers()
         self._probes = ThreadPoolExecutor(2, "probe")
         if pool := getattr(connection, "pool", None):
             pool.timeout = POOL_PATIENCE
@@ -140,11 +144,13 @@ class Handler(ASGIHandler):
         context = contextvars.copy_context()
         if request.path == "/readyz":
             return self._probes.submit(context.run, self._in_thread, request)
-        if not is_heavy(request.path_info):
-            return self._threads.submit(context.run, self._in_thread, request)
         future: Future[HttpResponseBase] = Future()
+        caller = self._callers.caller(request)
+        if not is_heavy(request.path_info):
+            self._light.submit(caller, future, partial(context.run, self._in_thread, request))
+            return future
         work = partial(context.run, self._in_heavy_thread, request, waits)
-        self._threads.submit(self._line_up, request, future, work)
+        self._light.submit(caller, Future(), partial(self._line_up, request, future, work))
         return future
 
     def _line_up(
@@ -170,6 +176,7 @@ class Handler(ASGIHandler):
         try:
             signals.request_started.send(sender=type(self), scope=request.scope)
             response = self.get_response(request)
+            self._callers.remember(request)
             response._handler_class = type(self)  # type: ignore[attr-defined]  # the sender of request_finished
             try:
                 return self._detached(response)

@@ -7,11 +7,8 @@ HEAVY_SECONDS at most: what takes longer becomes a job, or is refused.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.urls import Resolver404, resolve
 
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 View = TypeVar("View", bound=Callable[..., Any])
-Result = TypeVar("Result")
 
 
 def heavy(view: View) -> View:
@@ -43,34 +39,3 @@ PEOPLE: list[Callable[[HttpRequest], str]] = []
 def person_of(request: HttpRequest) -> str:
     """Who asks, however they prove it; of those who prove nothing, where they ask from. It reads the database."""
     return next(filter(None, (person(request) for person in PEOPLE)), str(request.META.get("REMOTE_ADDR")))
-
-
-class FairThreads(Generic[Result]):
-    """``count`` threads of which a person has one at a time. Whoever comes after their own waits without a thread."""
-
-    def __init__(self, count: int, name: str) -> None:
-        self._threads = ThreadPoolExecutor(count, name)
-        self._lines: dict[str, deque[tuple[Future[Result], Callable[[], Result]]]] = {}  # of those who have a turn
-        self._lock = Lock()
-
-    def submit(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
-        """Have ``work`` done in the turn of ``person``; ``future`` gets what comes of it."""
-        with self._lock:
-            if person in self._lines:
-                self._lines[person].append((future, work))
-                return
-            self._lines[person] = deque()
-        self._threads.submit(self._do, person, future, work)
-
-    def _do(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(work())
-            except BaseException as error:
-                future.set_exception(error)
-        with self._lock:
-            if not self._lines[person]:
-                del self._lines[person]
-                return
-            following = self._lines[person].popleft()
-        self._threads.submit(self._do, person, *following)

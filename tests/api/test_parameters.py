@@ -63,3 +63,8 @@ def test_a_value_that_a_parameter_cannot_have_is_refused(api_as, seed: Seed, rea
                     if problem_at(client, address, parameter["name"], value) is None:
                         silent.append(f"{address}?{parameter['name']}={value}")
     assert not silent, "\n".join(silent)
+
+
+def test_an_address_that_is_not_read_says_so_whatever_it_is_asked(api_as):
+    for address in ("policies/validate/", "runs/start/", "clusters/demo/refresh/"):
+        assert api_as("admin").get(f"/api/v1/{address}", {"bananas": "1"}).status_code == 405

@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, resolve
 
 from kschedweb import server
+from kschedweb.accounts.models import User
 from kschedweb.engine.patience import checkpoint
 from kschedweb.server import Server
 from kschedweb.web import heavy as module
@@ -69,6 +70,16 @@ def plain(request: HttpRequest) -> HttpResponse:
     return HttpResponse("plain")
 
 
+def slow(request: HttpRequest, number: int) -> HttpResponse:
+    door.wait(number)
+    return HttpResponse("slow")
+
+
+def logged_in(request: HttpRequest) -> HttpResponse:
+    request.user = User(pk=7)
+    return HttpResponse("logged in")
+
+
 def table(request: HttpRequest) -> StreamingHttpResponse:
     rows = ([number, threading.current_thread().name] for number in range(ROWS))
     return csv_response("table.csv", ["number", "thread"], rows)
@@ -82,6 +93,8 @@ urlpatterns = [
     path("computed/<int:number>/", computed),
     path("endless/", endless),
     path("plain/", plain),
+    path("slow/<int:number>/", slow),
+    path("logged-in/", logged_in),
     path("table/", table),
     path("broken/", broken),
 ]
@@ -169,6 +182,22 @@ def test_one_person_s_heavy_pages_leave_a_thread_to_the_others(site: Site) -> No
     assert len(door.came) == 11
 
 
+@pytest.mark.parametrize("sessions", [1, 3])
+def test_one_person_s_pages_leave_threads_to_the_others(site: Site, sessions: int) -> None:
+    """Twenty pages of a policy of 340 kB, 7 s of a processor each, were two minutes without any page for all others."""
+    mine = [f"session-{number}" for number in range(sessions)]
+    for session in mine:
+        assert site.get("logged-in/", person=session) == "logged in"
+    with ThreadPoolExecutor(20) as crowd:
+        coming = [crowd.submit(site.get, f"slow/{number}/", person=mine[number % sessions]) for number in range(12)]
+        wait_until(lambda: site.connections == 12, "all have asked", seconds=PATIENCE)
+        assert site.get("plain/", person="other") == "plain"
+        assert len(door.came) == settings.REQUEST_THREADS // 2
+        door.open()
+        assert {one.result() for one in coming} == {"slow"}
+    assert sorted(door.came) == list(range(12))
+
+
 def test_a_heavy_page_has_a_deadline(site: Site, settings: DjangoSettings) -> None:
     settings.HEAVY_SECONDS = 0.2
     assert "This takes longer than a page may compute." in site.get("endless/")
@@ -199,6 +228,8 @@ def test_a_table_that_breaks_off_is_told_from_a_whole_one(site: Site) -> None:
         "/api/v1/clusters/one/pods/a/b/decision/",
         "/load-aware/",
         "/policies/one/edit/effect/",
+        "/sweeps/new/",
+        "/api/v1/sweeps/start/",
     ],
 )
 def test_pages_that_compute_much_are_marked(address: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
+from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics
 from rest_framework.response import Response
@@ -23,6 +24,7 @@ from kschedweb.playground.sweeps.serializers import (
     SweepStartSerializer,
     TrialSerializer,
 )
+from kschedweb.web.heavy import heavy
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class SweepList(generics.ListAPIView[Sweep]):
         return selectors.sweep_list(self.request.user)  # type: ignore[arg-type]
 
 
+@method_decorator(heavy, name="dispatch")
 class SweepStart(IdempotencyMixin, APIView):
     action_required = Action.EDIT
 

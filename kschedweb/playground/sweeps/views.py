@@ -26,6 +26,7 @@ from kschedweb.policies.selectors import runs
 from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.heavy import heavy
 from kschedweb.web.news import announced, numbered_page
 from kschedweb.web.pages import done
 
@@ -54,6 +55,7 @@ def sweeps(request: PageRequest) -> HttpResponse:
     return render(request, "playground/sweeps/list.html", {"page": page})
 
 
+@heavy
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
     """A new sweep: first scenario and policy (?scenario=&policy=), then dimensions and objectives."""

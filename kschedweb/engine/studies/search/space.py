@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import DocumentError, DocumentProblem
 from kschedweb.engine.studies.search import fields
@@ -288,6 +289,7 @@ def _tried(space: Space, place: int) -> Iterator[DocumentProblem]:
         yield DocumentProblem(f"space[{place}].path", f"{one.path} is not one value: name a field within it")
         return
     for value in one.choices or (one.low, one.high):
+        checkpoint()
         point = (*start[:place], value, *start[place + 1 :])
         try:
             errors = load(space.document(point), space.configuration.release).errors

@@ -1,0 +1,97 @@
+"""Shares the threads that answer requests out among people: nobody has all of them.
+
+A page that computes for seconds slows down whoever asks at the same time. With all threads at it, nobody else would get
+even the page that takes no time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from cachetools import LRUCache
+from django.conf import settings
+from django.utils.functional import SimpleLazyObject
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+Result = TypeVar("Result")
+REMEMBERED = 10_000  # cookies and keys of tokens
+
+
+@dataclass(slots=True)
+class Line(Generic[Result]):
+    """The work of one person: how much of it is in the threads' hands, and what waits for it to end."""
+
+    running: int = 0
+    waiting: deque[tuple[Future[Result], Callable[[], Result]]] = field(default_factory=deque)
+
+
+class FairThreads(Generic[Result]):
+    """``threads`` of which a person has ``most`` at a time. Whoever comes after their own waits without a thread."""
+
+    def __init__(self, threads: Executor, most: int) -> None:
+        self._threads, self._most = threads, most
+        self._lines: dict[str, Line[Result]] = {}  # of those who have work in the threads' hands
+        self._lock = Lock()
+
+    def submit(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
+        """Have ``work`` done in the turn of ``person``; ``future`` gets what comes of it."""
+        with self._lock:
+            line = self._lines.setdefault(person, Line())
+            if line.running == self._most:
+                line.waiting.append((future, work))
+                return
+            line.running += 1
+        self._threads.submit(self._do, person, future, work)
+
+    def _do(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+        with self._lock:
+            line = self._lines[person]
+            if not line.waiting:
+                line.running -= 1
+                if not line.running:
+                    del self._lines[person]
+                return
+            following = line.waiting.popleft()
+        self._threads.submit(self._do, person, *following)
+
+
+class Callers:
+    """Who asks, as far as that can be told without reading the database: by the cookie or the token's key.
+
+    Of one that was answered before it is known whose it is, so that all sessions and tokens of a person are one caller.
+    """
+
+    def __init__(self) -> None:
+        self._people: LRUCache[str, str] = LRUCache(REMEMBERED)
+        self._lock = Lock()
+
+    def caller(self, request: HttpRequest) -> str:
+        """A text that is equal for all requests of a caller; each one of a stranger has its own."""
+        proof = _proof(request) or f"stranger {id(request)}"
+        with self._lock:
+            return self._people.get(proof, proof)
+
+    def remember(self, request: HttpRequest) -> None:
+        """Remember whose proof an answered ``request`` brought."""
+        proof, user = _proof(request), request.__dict__.get("user")
+        if isinstance(user, SimpleLazyObject):
+            user = request.__dict__.get("_cached_user")  # None where nothing has asked for the user
+        if proof and user is not None and user.is_authenticated:
+            with self._lock:
+                self._people[proof] = f"user {user.pk}"
+
+
+def _proof(request: HttpRequest) -> str:
+    return request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
