@@ -138,7 +138,8 @@ def test_an_index_finds_the_rows_of_each_filter(
         (lambda live: LiveDecision.objects.filter(scheduler=live, has_columns=True), "decision_with_columns"),
         (lambda live: Job.objects.filter(state__in=UNFINISHED).order_by(), "jobs_job_state"),
         (lambda live: ApprovalRequest.objects.filter(decided_at__gt=NOW).order_by("decided_at"), "request_decided"),
-        (lambda live: ApprovalRequest.objects.filter(scheduler=live, uid="u").order_by("uid"), "request_by_uid"),
+        # A range, since any index on the scheduler is as cheap for one pod where there are no rows.
+        (lambda live: ApprovalRequest.objects.filter(scheduler=live, uid__gte="u").order_by("uid"), "request_by_uid"),
     ],
 )
 def test_an_index_finds_what_else_pages_and_schedulers_look_for(
