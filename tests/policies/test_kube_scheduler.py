@@ -21,10 +21,29 @@ EXTENDER = {
     "extenders.0.weight": "3",
     "extenders.0.managedResources.0.name": "example.com/gpu",
 }
+SHARED = """\
+# Ours.
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- &first
+  schedulerName: default-scheduler
+  pluginConfig: &arguments
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: LeastAllocated
+        resources: &resources [{name: cpu, weight: 1}, {name: memory, weight: 1}]
+  - name: NodeResourcesBalancedAllocation
+    args:
+      resources: *resources
+- schedulerName: other
+  pluginConfig: *arguments
+"""
 RATIO = f"{FIT}.requestedToCapacityRatio.shape"
 
 
-@pytest.mark.parametrize("text", [PLAIN, DETAILED])
+@pytest.mark.parametrize("text", [PLAIN, DETAILED, SHARED])
 @pytest.mark.parametrize(
     "changes",
     [

@@ -44,6 +44,16 @@ def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said
     assert said in problem.message
 
 
+def test_an_error_in_what_an_alias_brings_is_put_at_the_anchors_text() -> None:
+    shared = AFFINITY.replace("- pluginConfig:", "- schedulerName: a\n  pluginConfig: &arguments")
+    checked = check(f"{HEADER}{shared}- {{schedulerName: b, pluginConfig: *arguments}}\n")
+    weight = "pluginConfig[0].args.hardPodAffinityWeight"
+    assert [(problem.path, problem.line, problem.column) for problem in checked.errors] == [
+        (f"profiles[0].{weight}", 8, 30),
+        (f"profiles[1].{weight}", 8, 30),
+    ]
+
+
 def test_several_errors_of_one_plugin_are_told_apart() -> None:
     shape = "            type: RequestedToCapacityRatio\n            requestedToCapacityRatio:\n              shape:\n"
     points = "              - {utilization: 0, score: 11}\n              - {utilization: 101, score: 1}\n"

@@ -40,7 +40,7 @@ def _first_document(text: str) -> list[Event]:
     """The events of the first document, all of it parsed: syntax errors come before any other."""
     found: list[Event] = []
     anchors: set[str] = set()
-    for event in events(text, Bounds(MAX_DEPTH, MAX_VALUES, aliases=True)):
+    for event in events(text, Bounds(MAX_DEPTH, MAX_VALUES)):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.DocumentEndEvent):
             break

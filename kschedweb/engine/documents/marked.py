@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events, nodes, refused, value_of
+from kschedweb.engine.documents.nodes import Pair, fields, followed, nodes, value_of
+from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events, refused
 from kschedweb.engine.documents.writing import written
 from kschedweb.engine.values import dataclass
 
@@ -18,7 +19,7 @@ _STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 BOUNDS = Bounds(depth=50, values=50_000)
 
 Path = tuple[str | int, ...]
-Labels = dict[str | int, tuple[yaml.Node, yaml.Node]]
+Labels = dict[str, Pair]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,10 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed text: ``root`` holds PyYAML's nodes with their marks, ``data`` the plain values."""
+    """A parsed text: ``root`` holds PyYAML's nodes with their marks, ``data`` the plain values.
+
+    What an alias or a merge key brings is where the anchor's text stands.
+    """
 
     text: str
     root: yaml.Node | None
@@ -88,10 +92,11 @@ class Document:
         if isinstance(node, yaml.MappingNode):
             labels = self._labels.get(id(node))
             if labels is None:
-                labels = self._labels[id(node)] = {label.value: (label, value) for label, value in node.value}
-            return labels.get(key)
+                labels = self._labels[id(node)] = fields(node)
+            pair = labels.get(key) if isinstance(key, str) else None
+            return None if pair is None else (pair[0], followed(pair[1]))
         if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
-            return None, node.value[key]
+            return None, followed(node.value[key])
         return None
 
 
@@ -111,7 +116,7 @@ def parse(text: str) -> Document:
     if len(text.encode("utf-8", "surrogatepass")) > SIZE_LIMIT:
         raise DocumentError(MarkedProblem("The document is larger than 1 MiB, which is the most that is taken."))
     try:
-        root = next(iter(nodes(_events(text))), None)
+        root = next(iter(nodes(_events(text), BOUNDS)), None)
     except RefusedError as error:
         said = f"{error.message[:1].upper()}{error.message[1:]}."
         if error.reason is Reason.SYNTAX:
@@ -121,14 +126,12 @@ def parse(text: str) -> Document:
 
 
 def _events(text: str) -> Iterator[Event]:
-    """One document whose keys are text, without anchors: they would not outlive an edit of what they stand at."""
+    """The events of one document."""
     documents = 0
     for event in events(text, BOUNDS):
         documents += isinstance(event, yaml.DocumentStartEvent)
         if documents > 1:
             raise refused(event, Reason.VALUE, "a second document begins here: it must be one")
-        if getattr(event, "anchor", None):
-            raise refused(event, Reason.ALIAS, f"anchors (&{event.anchor}) are not taken: write the value out")
         yield event
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
 from typing import Any
 
 import yaml
 
+from kschedweb.engine.documents.anchors import MERGE_TAKES, Anchors, Extent
 from kschedweb.engine.documents.reading import Bounds, Event, Reason, events, refused
 from kschedweb.engine.documents.scalars import beyond, resolve
-from kschedweb.engine.values import dataclass
 
 CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
-MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 
 
@@ -26,15 +24,6 @@ def documents(text: str, bounds: Bounds, *, repeated_keys: bool = False) -> list
     Where ``repeated_keys`` are taken the last one counts, as in JSON.
     """
     return _Reader(bounds, repeated_keys).read(text)
-
-
-@dataclass(slots=True)
-class _Extent:
-    """How many values something holds, itself among them, how much text, and how deep it is nested."""
-
-    values: int = 1
-    text: int = 0
-    depth: int = 0
 
 
 class _Merge:
@@ -49,7 +38,7 @@ class _Open:
     def __init__(self, collection: Any, anchor: str | None) -> None:
         self.collection = collection
         self.anchor = anchor
-        self.extent = _Extent(depth=1)
+        self.extent = Extent(depth=1)
         self.key: str | _Merge | None = None
         self.merges = False
 
@@ -66,11 +55,6 @@ class _Open:
             if self.key in self.collection and not repeated_keys:
                 raise _error(event, f"the key {self.key[:80]!r} stands twice in one mapping")
 
-    def count(self, part: _Extent) -> None:
-        self.extent.values += part.values
-        self.extent.text += part.text
-        self.extent.depth = max(self.extent.depth, part.depth + 1)
-
     def close(self, event: Event) -> None:
         """Put what merge keys bring in their place; as go-yaml does, what stands later in the mapping wins."""
         if not self.merges:
@@ -83,7 +67,7 @@ class _Open:
                 continue
             for source in reversed(value if isinstance(value, list) else [value]):
                 if not isinstance(source, dict):
-                    raise _error(event, "a merge key (<<) takes a mapping, or a list of mappings")
+                    raise _error(event, MERGE_TAKES)
                 self.collection.update(source)
 
 
@@ -95,43 +79,38 @@ class _Reader:
         self.repeated_keys = repeated_keys
         self.found: list[Any] = []
         self.waiting: list[_Open] = []
-        self.anchors: dict[str, tuple[Any, _Extent]] = {}
-        self.values = self.aliased_text = 0
+        self.anchors: Anchors[Any] = Anchors(bounds)
 
     def read(self, text: str) -> list[Any]:
-        for event in events(text, replace(self.bounds, aliases=True)):
+        for event in events(text, self.bounds):
             if isinstance(event, yaml.DocumentStartEvent):
-                self.anchors.clear()
+                self.anchors.begin_document()
             elif isinstance(event, yaml.CollectionEndEvent):
                 self._close(event)
             elif isinstance(event, yaml.AliasEvent):
-                self._add(*self._follow(event), event)
+                value, extent = self.anchors.follow(event, len(self.waiting))
+                self._add(_copy(value), extent, event)
             elif isinstance(event, yaml.NodeEvent):
                 self._begin(event)
         return [document for document in self.found if document is not None]
 
     def _begin(self, event: Event) -> None:
-        self.anchors.pop(event.anchor, None)
-        self.values += 1
+        self.anchors.begin_value(event)
         value = _value(event)
         if isinstance(event, yaml.CollectionStartEvent):
             self._put(value, event)
             self.waiting.append(_Open(value, event.anchor))
         else:
-            extent = _Extent(text=len(event.value))
-            self._keep(event.anchor, value, extent)
+            extent = Extent(text=len(event.value))
+            self.anchors.keep(event.anchor, value, extent)
             self._add(value, extent, event)
 
     def _close(self, event: Event) -> None:
         done = self.waiting.pop()
         done.close(event)
-        self._keep(done.anchor, done.collection, done.extent)
+        self.anchors.keep(done.anchor, done.collection, done.extent)
         if self.waiting:
-            self.waiting[-1].count(done.extent)
-
-    def _keep(self, anchor: str | None, value: Any, extent: _Extent) -> None:
-        if anchor:
-            self.anchors[anchor] = value, extent
+            self.waiting[-1].extent.count(done.extent)
 
     def _put(self, value: Any, event: Event) -> None:
         if self.waiting:
@@ -139,25 +118,10 @@ class _Reader:
         else:
             self.found.append(value)
 
-    def _add(self, value: Any, extent: _Extent, event: Event) -> None:
+    def _add(self, value: Any, extent: Extent, event: Event) -> None:
         self._put(value, event)
         if self.waiting:
-            self.waiting[-1].count(extent)
-
-    def _follow(self, event: Event) -> tuple[Any, _Extent]:
-        """Return a copy of what an alias stands for, within the bounds."""
-        if event.anchor not in self.anchors:
-            raise refused(event, Reason.ALIAS, f"the alias *{event.anchor[:80]} stands for no complete value before it")
-        value, extent = self.anchors[event.anchor]
-        self.values += extent.values
-        self.aliased_text += extent.text
-        if self.values > self.bounds.values:
-            raise refused(event, Reason.VALUES, f"there are more than {self.bounds.values:,} values")
-        if self.aliased_text > MOST_ALIASED_TEXT:
-            raise refused(event, Reason.ALIAS, f"aliases repeat more than {MOST_ALIASED_TEXT:,} characters of text")
-        if len(self.waiting) + extent.depth > self.bounds.depth:
-            raise refused(event, Reason.DEPTH, f"values are nested deeper than {self.bounds.depth} levels")
-        return _copy(value), extent
+            self.waiting[-1].extent.count(extent)
 
 
 def _copy(value: Any) -> Any:

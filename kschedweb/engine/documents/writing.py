@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.documents.reading import STRING
+from kschedweb.engine.documents.nodes import STRING
 from kschedweb.engine.documents.scalars import resolve
 
 

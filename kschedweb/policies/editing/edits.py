@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from kschedweb.engine.documents.marked import DocumentError, parse
-from kschedweb.engine.documents.reading import value_of
+from kschedweb.engine.documents.marked import Document, DocumentError, parse
+from kschedweb.engine.documents.nodes import AliasNode, fields, is_merge, merged_fields, value_of
 from kschedweb.engine.documents.writing import Dumper, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _EDIT_LIMIT = 5_000
 # Fields that identify an item of a list when its other fields change.
@@ -36,15 +37,24 @@ def rewrite(text: str, target: dict[str, Any]) -> str:
     for _ in range(_EDIT_LIMIT):
         if _same(document.data, target):
             return text
-        edit = next(_Editor(text, document.root).edits(target), None)
-        if edit is None:
+        editor = _Editor(text, document.root)
+        # Where an edit takes an anchor away, all aliases are written out first.
+        edited = _edited(text, islice(editor.edits(target), 1)) or _edited(text, editor.aliases())
+        if edited is None:
             break
-        text = text[: edit.start] + edit.text + text[edit.end :]
-        try:
-            document = parse(text)
-        except DocumentError:
-            break
+        text, document = edited.text, edited
     return _anew(target)
+
+
+def _edited(text: str, edits: Iterable[_Edit]) -> Document | None:
+    """The document after ``edits`` of different places; ``None`` without any, and where it is no document any more."""
+    ordered = sorted(edits, reverse=True)
+    for edit in ordered:
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    try:
+        return parse(text) if ordered else None
+    except DocumentError:
+        return None
 
 
 def _anew(target: dict[str, Any]) -> str:
@@ -78,19 +88,36 @@ class _Editor:
         else:
             yield from self._mapping(root, target)
 
+    def aliases(self) -> Iterator[_Edit]:
+        """Edits that write aliases and merge keys out."""
+        waiting: list[tuple[yaml.Node | None, yaml.Node | None, bool]] = [(self.root, None, False)]
+        while waiting:
+            node, label, flow = waiting.pop()
+            if isinstance(node, AliasNode):
+                yield self._replace(node, value_of(node), label, flow)
+            elif isinstance(node, yaml.SequenceNode):
+                waiting += [(item, None, bool(node.flow_style)) for item in node.value]
+            elif isinstance(node, yaml.MappingNode):
+                yield from (self._write_merge_out(node, index, brought) for index, brought in _merged(node).items())
+                waiting += [(value, key, bool(node.flow_style)) for key, value in node.value if not is_merge(key)]
+
     # --- comparing
 
     def _mapping(self, node: yaml.MappingNode, target: dict[str, Any]) -> Iterator[_Edit]:
-        last = {label.value: index for index, (label, _) in enumerate(node.value)}
+        for index, brought in _merged(node).items():
+            if any(name not in target or not _same(value, target[name]) for name, value in brought.items()):
+                yield self._write_merge_out(node, index, brought)
+        present = fields(node)
+        last = {label.value: index for index, (label, _) in enumerate(node.value) if not is_merge(label)}
         for name, index in last.items():
             if name in target:
                 label, value = node.value[index]
                 yield from self._value(value, target[name], label, bool(node.flow_style))
         for name, value in target.items():
-            if name not in last:
+            if name not in present:
                 yield self._insert_key(node, name, value)
         for index, (label, _) in enumerate(node.value):
-            if label.value not in target or last[label.value] != index:
+            if not is_merge(label) and (label.value not in target or last[label.value] != index):
                 yield self._delete_key(node, index)
 
     def _sequence(self, node: yaml.SequenceNode, target: list[Any]) -> Iterator[_Edit]:
@@ -182,6 +209,17 @@ class _Editor:
         column += self.offset if isinstance(value, list) else 2
         return _indent(_dump(value, self.offset), column)
 
+    def _write_merge_out(self, node: yaml.MappingNode, index: int, brought: dict[str, Any]) -> _Edit:
+        """Put what a merge key brings in its place; where that is nothing, it merges nothing."""
+        label, value = node.value[index]
+        if not brought:
+            return _Edit(value.start_mark.index, self._end(value), "{}")
+        if node.flow_style:
+            text = _inline(brought, quoted=True)[1:-1]
+        else:
+            text = _indent(_dump(brought, self.offset), label.start_mark.column).lstrip(" ")
+        return _Edit(label.start_mark.index, self._end(value), text)
+
     def _insert_key(self, node: yaml.MappingNode, name: str, value: Any) -> _Edit:
         label = node.value[-1][0]
         end = self._end(node)
@@ -236,6 +274,21 @@ class _Editor:
             return _Edit(self._line_start(start), min(end + 1, len(self.text)), "")
         # The first key after a dash: the dash stays and belongs to the next line.
         return _Edit(start, end, "")
+
+
+def _merged(node: yaml.MappingNode) -> dict[int, dict[str, Any]]:
+    """By the place of each merge key: the values that it brings, and that nothing later in the mapping overrides."""
+    found: dict[int, dict[str, Any]] = {}
+    overridden: set[str] = set()
+    for index in reversed(range(len(node.value))):
+        label, value = node.value[index]
+        if not is_merge(label):
+            overridden.add(label.value)
+            continue
+        brought = {name: item for name, (_, item) in merged_fields(value).items() if name not in overridden}
+        found[index] = {name: value_of(item) for name, item in brought.items()}
+        overridden |= brought.keys()
+    return found
 
 
 def _without(spans: list[tuple[int, int]], index: int) -> _Edit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
     labels = {"a": "1", "b": "2"}
     data = {**labels, "x": "first", "c": "third", "z": "last", "w": ["last", labels]}
     found = documents_read(MERGED, LIMITS)[0]
-    assert found == documents(MERGED.encode())[0] == read(MERGED).value
+    assert found == documents(MERGED.encode())[0] == read(MERGED).value == parse(MERGED).data
     assert found == {"labels": labels, "annotations": {"a": "late", "b": "2"}, "data": data}
     found["labels"]["a"] = "changed"
     assert found["data"]["w"][1] == labels  # a copy of its own
@@ -141,6 +142,48 @@ def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
 def test_what_aliases_bring_is_within_the_bounds(text: str, said: str) -> None:
     with pytest.raises(RefusedError, match=said):
         values(text, Bounds(4, 12))
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("labels", "b"), (1, 24, 27)),
+        (("annotations", "b"), (1, 24, 27)),
+        (("annotations", "a"), (2, 36, 40)),
+        (("data", "a"), (1, 16, 19)),
+        (("data", "c"), (4, 22, 27)),
+        (("data", "w", 0), (5, 6, 13)),
+        (("data", "w", 1, "a"), (1, 16, 19)),
+    ],
+)
+def test_what_an_alias_brings_has_the_place_of_the_anchors_text(
+    path: tuple[str | int, ...], place: tuple[int, int, int]
+) -> None:
+    assert parse(MERGED).place(path) == place
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "line"),
+    [
+        (LAUGHS, "There are more than 50,000 values.", 5),
+        (LAUGHS.replace("[", "{<<: [").replace("]", "]}").replace("x, ", ""), "A merge key (<<) takes a mapping", 1),
+        (f"a: &a {'x' * 400_000}\nb: [*a, *a, *a]", "Aliases repeat more than 1,048,576 characters of text.", 2),
+        ("a: &a\n- [" + "[" * 30 + "]" * 30 + "]\nb: [" + "[" * 20 + "*a" + "]" * 21, "Values are nested deeper", 3),
+        ("a: &a [*a]", "The alias *a stands for no complete value before it.", 1),
+        ("*a : 1", "The alias *a stands for no complete value before it.", 1),
+        ("a: &a [1]\n*a : 1", "A key must be plain text.", 2),
+    ],
+)
+def test_the_editor_refuses_what_aliases_bring_too_much_of(text: str, said: str, line: int) -> None:
+    with pytest.raises(TextError) as caught:
+        parse(text)
+    assert caught.value.problem.message.startswith(said)
+    assert caught.value.problem.line == line
 
 
 def test_paths_below_a_long_key_are_not_kept() -> None:
