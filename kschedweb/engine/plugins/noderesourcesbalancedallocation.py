@@ -16,6 +16,7 @@ from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child, duplicate, invalid
 
 
@@ -57,19 +58,30 @@ class NodeResourcesBalancedAllocation:
         counted = np.empty((len(self.resources), cycle.size(rows)), dtype=np.bool_)
         for position, name in enumerate(self.resources):
             wanted = cycle.pod.occupied.get(name, 0)
-            allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
+            counts, sizes = _sizes(snapshot, name)
             if wanted == 0 and is_scalar(name):
-                allocatable = np.zeros_like(allocatable)
+                counts, sizes = np.zeros_like(counts), np.ones_like(sizes)
+            counted[position], size = counts[rows], sizes[rows]
             used = snapshot.amounts(snapshot.requested, name)[rows]
-            np.not_equal(allocatable, 0, out=counted[position])
-            size = np.maximum(allocatable, 1).astype(np.float64)
-            # kube-scheduler converts to float64 before it divides.
             np.divide(used, size, out=fractions[0, position])
             np.divide(used + wanted, size, out=fractions[1, position])
         return np.minimum(fractions, 1.0, out=fractions), counted
 
     def _wanted(self, pod: Pod) -> bool:
         return any(pod.occupied.get(name, 0) for name in self.resources)
+
+
+def _sizes(snapshot: Snapshot, name: str) -> tuple[Mask, Floats]:
+    """(which nodes have any of the resource, how much they have).
+
+    kube-scheduler converts to float64 before it divides.
+    """
+
+    def compute() -> tuple[Mask, Floats]:
+        allocatable = snapshot.amounts(snapshot.allocatable, name)
+        return allocatable != 0, np.maximum(allocatable, 1).astype(np.float64)
+
+    return snapshot.memo(("balanced", name), compute)
 
 
 def balance(fractions: Floats, counted: Mask) -> Ints:
@@ -79,7 +91,10 @@ def balance(fractions: Floats, counted: Mask) -> Ints:
     """
     if len(counted) == 2 and counted.all():
         # With two resources the scheduler takes half the difference, which rounds differently.
-        return _points(np.abs((fractions[:, 0] - fractions[:, 1]) / 2))
+        half = fractions[:, 0] - fractions[:, 1]
+        np.abs(half, out=half)
+        half *= 0.5
+        return _points(half)
     return np.array([_points(_deviation(part, counted)) for part in fractions])
 
 
@@ -103,7 +118,9 @@ def _deviation(fractions: Floats, counted: Mask) -> Floats:
 
 
 def _points(deviation: Floats) -> Ints:
-    points: Ints = ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+    share = 1 - deviation
+    share *= float(MAX_NODE_SCORE)
+    points: Ints = share.astype(np.int64)
     return points
 
 

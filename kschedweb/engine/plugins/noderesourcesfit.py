@@ -105,19 +105,21 @@ class NodeResourcesFit:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot = cycle.snapshot
-        failures = [Failure(TOO_MANY_PODS, snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
+        full = snapshot.pod_count[rows] >= snapshot.pod_limit[rows]
+        failures = [Failure(TOO_MANY_PODS, full, about=PODS)] if full.any() else []
         held = self._held(cycle)
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             missing = wanted if held is None else held.missing(name, wanted)[rows]
             short = missing > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
-            never = (wanted if name in BASIC else missing) > allocatable
             if name not in BASIC:
                 short &= missing != 0
             if self.delegates and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
+            if not short.any():
+                continue
+            never = (wanted if name in BASIC else missing) > allocatable
             failures.append(Failure(f"Insufficient {name}", short, never, name))
-        failures = [failure for failure in failures if failure.short.any()]
         return combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
 
     def _held(self, cycle: Cycle) -> Held | None:
