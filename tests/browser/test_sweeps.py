@@ -46,6 +46,6 @@ def test_weights_are_swept_and_the_best_trial_becomes_a_policy(
     best = page.locator("#save-trial").input_value()
     page.get_by_label("As policy").fill("tuned-here")
     page.get_by_role("button", name="Save as policy").click()
-    page.get_by_text(f"Trial {best} is revision 1 of tuned-here now.").wait_for()
+    page.get_by_text(f"Trial {best} saved as revision 1 of tuned-here.").wait_for()
     revision = Policy.objects.get(name="tuned-here").revisions.get()
     assert revision.comment.startswith(f"Trial {best} of the sweep “{Sweep.objects.get().title}”")
