@@ -128,6 +128,57 @@ def test_three_large_imports_at_once_fail_nowhere_and_hold_little(run: MadeRun) 
     assert memory(run) - before < MOST_MEMORY
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("run", ["sqlite"], indirect=True, scope="module")
+def test_documents_that_explode_are_refused_or_answered_while_others_go_on(run: MadeRun) -> None:
+    """Each was minutes of a processor, an answer of 100 MB, a 500, or a site without pages for all others."""
+    editor, looking = session(run, "editor"), session(run, "viewer")
+    decision = Meanwhile(lambda: looking.session.get(f"{looking.url}/decision/demo/shop/web-preview/", timeout=120))
+    before = memory(run)
+    with decision:
+        for path, body, statuses in exploding():
+            answer = editor.rest("POST", path, body)
+            assert answer.status_code in statuses, (path, answer.text[:500])
+            assert len(answer.content) < 16 * MIB, path
+            if answer.status_code == 202:
+                editor.rest("POST", f"jobs/{answer.json()['job']}/cancel/")
+        sessions = [session(run, "editor") for _ in range(12)]
+        with ThreadPoolExecutor(12) as crowd:
+            pages = crowd.map(lambda one: one.session.get(f"{one.url}/policies/long/", timeout=600), sessions)
+            assert {page.status_code for page in pages} == {200}
+        answer = editor.session.get(f"{editor.url}/sweeps/new/?policy=long", timeout=120)
+        assert answer.status_code == 422
+    assert set(decision.statuses) == {200}
+    assert len(decision.statuses) > 3
+    assert memory(run) - before < MOST_MEMORY
+
+
+def exploding() -> Iterator[tuple[str, dict[str, Any], set[int]]]:
+    """(path, body, statuses that may come of it) of questions with documents that are far larger than they look."""
+    scheduler = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    amounts = {f"r{number}.example/x": "1" for number in range(20_000)}
+    weighed = [{"name": name, "weight": 1} for name in list(amounts)[:9_000]]
+    strategy = {"scoringStrategy": {"type": "LeastAllocated", "resources": weighed}}
+    fit = [{"pluginConfig": [{"name": "NodeResourcesFit", "args": strategy}]}]
+    yield "policies/", {"name": "long", "document": json.dumps({**scheduler, "profiles": fit})}, {201}
+    profiles = [{"schedulerName": f"s{number}"} for number in range(16_000)]
+    yield "policies/validate/", {"document": json.dumps({**scheduler, "profiles": profiles})}, {200}
+    evictor = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
+    profiles = [{"name": f"p{number}"} for number in range(10_000)]
+    yield "descheduling/", {"cluster": "demo", "document": json.dumps({**evictor, "profiles": profiles})}, {400}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}}
+    offering = {"zone": "a", "capacityType": "on-demand", "price": 1}
+    vast = {"name": "t", "capacity": {"cpu": "9" * 3_000, "memory": "9Ei"}, "offerings": [offering]}
+    karpenter = {"apiVersion": "kschedweb/v1", "kind": "Karpenter", "instanceTypes": [vast], "nodePools": [pool]}
+    yield "policies/", {"name": "vast", "document": json.dumps(karpenter)}, {201}
+    yield "autoscaling/", {"cluster": "demo", "policy": "vast"}, {200, 202}
+    yield "capacity/fit/", {"cluster": "demo", "pod": {"requests": amounts}}, {200, 202}
+    changes = [{"addNodes": {"name": "n", "count": 10**9, "allocatable": {"cpu": "1"}}}]
+    yield "scenarios/", {"document": json.dumps({"name": "x", "changes": changes})}, {422}
+    objects = [node("n"), *(pod(f"p{number}") for number in range(10_000))]
+    yield "gate/", {"policy": {"name": "default"}, "snapshot": {"objects": objects}}, {200, 202}
+
+
 def large(size: int) -> bytes:
     """A list of pods as kubectl writes it, of at least so many bytes, half of which no decision needs."""
     dropped = [{"manager": "kubectl", "fieldsV1": {f"f:field-{number}": {} for number in range(30)}}]
