@@ -65,6 +65,7 @@ def test_from_the_skew_to_saved_weights(
     expect(page.locator("#policy-effect")).to_contain_text("pending pods would change node")
     page.fill("#comment", "Fill the lowest nodes first")
     page.get_by_role("button", name="Save as a revision").click()
+    page.get_by_role("button", name="Save with these warnings").click()
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
     revision = selectors.revision_get(selectors.policy_get("default"))
     assert (revision.number, revision.comment) == (2, "Fill the lowest nodes first")
