@@ -41,7 +41,8 @@ from tests.support import (
     seed_sweeps,
     seed_trying,
 )
-from tests.support.routes import Choose
+from tests.support.addresses import Places
+from tests.support.routes import Choose, leading_to
 from tests.support.sandbox import TOKEN, told
 from tests.support.seed import priced, sized
 from tests.support.seed_flight import flown
@@ -66,6 +67,7 @@ class Seed:
     job: Job
     experiment: Experiment
     scenario: str
+    ready: str
     run: str
     comparison: str
     sweep: str
@@ -86,6 +88,20 @@ class Seed:
     view: SavedView
     grant: object
     mark: str = ""  # what the names of cluster, nodes and pods begin with
+
+    @property
+    def places(self) -> Places:
+        return Places(
+            cluster=self.cluster.name, fitting=f"default/{self.mark}fits", stuck=f"default/{self.mark}pending",
+            job=str(self.job.pk), experiment=str(self.experiment.pk), scenario=self.scenario,
+            ready=self.ready, groups=self.cluster.name, run=self.run, comparison=self.comparison,
+            gate=self.gate, moves=self.moves, tried=self.tried, fleet=self.fleet, capacity=self.capacity,
+            evicting=self.evicting, planned=self.planned, autoscaling=self.autoscaling, decided=self.decided[0],
+            effect=self.decided[1], sweep=self.sweep, recording=self.recording, repository="seed",
+            node=f"{self.mark}a", snapshot=str(self.snapshot.pk), token=str(self.token.pk),
+            live=str(self.decision.scheduler_id), live_decision=str(self.decision.pk), approval=str(self.approval.pk),
+            webhook=str(self.webhook.pk), grant=str(self.grant), view=str(self.view.pk), sandbox="default/seed",
+        )  # fmt: skip
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -173,6 +189,7 @@ def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         job,
         experiment,
         scenario,
+        scenarios.explained(),
         run,
         comparison,
         sweep,
@@ -198,60 +215,4 @@ def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
 
 @pytest.fixture
 def choose(seed: Seed) -> Choose:
-    """Parameters that lead to what exists: by the part of the address before them, else by their name."""
-    below: dict[str, object] = {
-        "approvals": seed.approval.pk,
-        "answers": seed.capacity,
-        "autoscaling": seed.autoscaling,
-        "classic": "GeneralPredicates",
-        "command": "pause",
-        "comparisons": seed.comparison,
-        "decisions": seed.decision.pk,
-        "dry-runs": seed.evicting,
-        "experiments": seed.experiment.pk,
-        "files": "nodes.csv",
-        "gate": seed.gate,
-        "grants": seed.grant,
-        "jobs": seed.job.pk,
-        "lists": "pods",
-        "live": seed.decision.scheduler_id,
-        "migration": seed.moves,
-        "moves": seed.moves,
-        "objects": "Pod",
-        "passkeys": 7,
-        "people": "admin",
-        "plans": seed.planned,
-        "policies": "default",
-        "preview": "default",
-        "questions": seed.decided[0],
-        "recordings": seed.recording,
-        "revisions": 1,
-        "runs": seed.run,
-        "scenarios": seed.scenario,
-        "snapshots": seed.snapshot.pk,
-        "sweeps": seed.sweep,
-        "tokens": seed.token.pk,
-        "trials": seed.fleet,
-        "trying": seed.tried,
-        "users": "admin",
-        "views": seed.view.pk,
-        "webhooks": seed.webhook.pk,
-    }
-    named: dict[str, object] = {
-        "name": seed.cluster.name,
-        "cluster": seed.cluster.name,
-        "namespace": "default",
-        "pod": f"{seed.mark}pending",
-        "node": f"{seed.mark}a",
-        "group": "gang",
-    }
-
-    def real(address: str, kind: str, name: str) -> object:
-        parts = address.partition("<")[0].strip("/").split("/")
-        if "runs" in parts and name == "pod":
-            return "web-00"
-        if address.endswith("/explained/"):
-            return scenarios.explained()
-        return below.get(parts[-1], named.get(name))
-
-    return real
+    return leading_to(seed.places, group="gang")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
@@ -13,6 +13,9 @@ from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from kschedweb.web import moved
+
+if TYPE_CHECKING:
+    from tests.support.addresses import Places
 
 METHODS = ("get", "post", "put", "patch", "delete")
 # drf-spectacular brings the schema, and settings give it RolePermission; its page is for people.
@@ -63,6 +66,61 @@ def _asked(address: str) -> HttpRequest:
 def nothing(address: str, kind: str, name: str) -> object:
     """Leads nowhere: enough to ask a route about itself."""
     return {"uuid": "00000000-0000-0000-0000-000000000007", "int": 7}.get(kind, "nothing")
+
+
+def leading_to(at: Places, **named: object) -> Choose:
+    """Parameters that lead to what exists: by the part of the address before them, else by their name."""
+    namespace, pod = at.stuck.split("/")
+    below: dict[str, object] = {
+        "answers": at.capacity,
+        "approvals": at.approval,
+        "autoscaling": at.autoscaling,
+        "classic": "GeneralPredicates",
+        "command": "pause",
+        "comparisons": at.comparison,
+        "decisions": at.live_decision,
+        "dry-runs": at.evicting,
+        "experiments": at.experiment,
+        "files": "nodes.csv",
+        "gate": at.gate,
+        "grants": at.grant,
+        "jobs": at.job,
+        "lists": "pods",
+        "live": at.live,
+        "migration": at.moves,
+        "moves": at.moves,
+        "objects": "Pod",
+        "passkeys": 7,
+        "people": at.user,
+        "plans": at.planned,
+        "policies": at.policy,
+        "preview": at.policy,
+        "questions": at.decided,
+        "recordings": at.recording,
+        "repositories": at.repository,
+        "revisions": 1,
+        "runs": at.run,
+        "scenarios": at.scenario,
+        "snapshots": at.snapshot,
+        "sweeps": at.sweep,
+        "tokens": at.token,
+        "trials": at.fleet,
+        "trying": at.tried,
+        "users": at.user,
+        "views": at.view,
+        "webhooks": at.webhook,
+    }
+    by_name = {"name": at.cluster, "cluster": at.cluster, "namespace": namespace, "pod": pod, "node": at.node} | named
+
+    def real(address: str, kind: str, name: str) -> object:
+        parts = address.partition("<")[0].strip("/").split("/")
+        if "runs" in parts and name == "pod":
+            return at.run_pod.partition("/")[2]
+        if address.endswith("/explained/"):
+            return at.ready
+        return below.get(parts[-1], by_name.get(name))
+
+    return real
 
 
 def routes(choose: Choose = nothing) -> list[Route]:
