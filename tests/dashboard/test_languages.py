@@ -1,4 +1,4 @@
-"""Pages in the language of whoever asks, and the words of pages that nobody marked for it."""
+"""Pages in the language of whoever asks; tests/walk/words.py looks for words of pages that nobody marked for it."""
 
 from __future__ import annotations
 
@@ -10,85 +10,14 @@ from django.conf import settings
 from django.test import Client
 from django.utils import translation
 
-from kschedweb import catalogues
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.dashboard.templatetags import ui
 from kschedweb.policies.editing.helping import helped
 from kschedweb.web.readings import reading
-from tests.support import addresses, seed
 from tests.support.html import elements
-from tests.support.pseudo import BEGINS, ENDS, pseudo_language
-from tests.support.unmarked import outside
 
 pytestmark = pytest.mark.django_db
-# Pages whose every word is marked, or data, or kube-scheduler's own.
-WHOLE = (
-    "overview", "pods", "nodes", "policies", "policy-delete", "policy-revisions", "policy-new", "policy",
-    "policy:classic", "policy:crane", "policy:karpenter", "policy-effective",
-    "policy-diff", "decision:classic", "decision-answer",
-    "pod-group", "pod-groups", "usage-source", "usage-annotations", "webhook", "approval",
-    "approvals", "approvals-history", "webhooks",
-    "webhook-new", "usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-workloads", "decision",
-    "decision:stuck", "decisions-together", "settings", "views", "password", "login",
-    "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
-    "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
-    "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
-    "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
-    "experiment", "experiment-new",
-    "costs", "costs-prices", "autoscaling-change", "autoscaling-groups",
-    "capacity-answer", "capacity-gangs", "capacity-nodes", "capacity-drain", "capacity-buffer", "capacity-fit",
-    "cluster-flight", "decision-answer:effect", "decision:classic-stuck", "fleet-search", "fleet-search:empty",
-    "fleet-trials", "gate:filtered", "grants", "mfa_index", "nodes:none", "nodes:state", "password-forgotten",
-    "password-mailed", "pod-group:off", "pod-history", "pods:reason", "policy-diff:classic",
-    "policy-effective:classic", "policy-effective:crane", "policy-effective:karpenter", "policy:points",
-    "repositories", "repository-delete", "run-decision", "run:begin", "run:node", "tried:moved", "webhook-delete",
-)  # fmt: skip
-# What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
-OWN = re.compile(
-    r"""
-      ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
-      | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
-      | ^(Pending|Question)\b | ^Plan\ of\ moves:
-      | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
-      | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
-      | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
-      | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
-      | ^pod\ group\ is\ unschedulable, | ^\s*\{labels?:
-      | ^no\ nodes\ available\ to | \(\d+\)\ cannot\ be\ satisfied: | ^pool=gpu$
-      | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
-    """,
-    re.VERBOSE,
-)
-
-# Pages in English yet, whose durations are in the language of the reader.
-TIMED = ("live", "live-decision", "live-scheduler", "live-shadow")
-DURATION = re.compile(r"(?<![\w.:])\d[\d.,]* (ms|s|min|h|d|days?)\b")
-CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
-# Names that the seed gives, names and values of fields, and how names of plugins begin.
-DATA = frozenset(
-    {
-        *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush", "gang"),
-        *("disruption", "extenders", "version", "File", "Node", "Prometheus", "System", "List", "All"),
-        *(
-            "all",
-            "arrivals",
-            "at",
-            "count",
-            "cycle",
-            "description",
-            "effect",
-            "false",
-            "file",
-            "from",
-            "history",
-            "key",
-            "labels",
-        ),
-        *("name", "namespace", "nodes", "none", "pending", "place", "true", "value", "weight", "zone", "zones"),
-        *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
-    }
-)
 
 
 @pytest.fixture(autouse=True)
@@ -178,28 +107,6 @@ def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, said
 def test_each_remark_that_ends_a_help_text_is_translated(said: str, in_chinese: str) -> None:
     with translation.override("zh-hans"):
         assert helped(said).endswith(in_chinese)
-
-
-def words_of_catalogues() -> frozenset[str]:
-    return frozenset(one.lower() for one in catalogues.marked("django") if isinstance(one, str) and " " not in one)
-
-
-@pytest.mark.usefixtures("no_cluster")
-def test_no_page_has_words_that_nobody_marked(client_as: Callable[[str], Client]) -> None:
-    admin = client_as("admin")
-    at = seed.everything(2, User.objects.get(username="admin"))
-    pages, known, found = addresses.pages(at), words_of_catalogues(), []
-    with pseudo_language() as code:
-        for name in WHOLE + TIMED:
-            client = Client() if name == "login" else admin
-            for text in outside(in_language(client, pages[name], code), BEGINS, ENDS):
-                text = text.removesuffix("· kschedweb").strip(" ·,.:;()→")
-                text = CAMEL.sub("", text)
-                is_sentence = len(re.findall(r"(?<![\w./-])[A-Za-z]{2,}(?![\w/-])", text)) > 1
-                is_word = is_sentence or (text.lower() in known and text not in DATA)
-                if (DURATION.search(text) or (name in WHOLE and is_word)) and not OWN.search(text):
-                    found.append(f"{name}: {text}")
-    assert not found, "\n".join(sorted(set(found)))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Links that stay: what a page says it shows, the link that pins it, and that the session never changes either."""
+"""Links that stay: what a page says it shows and the link that pins it; tests/walk/links.py says of what session."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.services import snapshot_store
 from kschedweb.policies.selectors import policy_get
-from kschedweb.policies.services import policy_create, revision_save
-from tests.support import addresses, seed
+from kschedweb.policies.services import revision_save
+from tests.support import seed
 from tests.support.html import elements, html_of
 
 PINNED = [
@@ -121,58 +120,3 @@ def test_search_and_palette_look_in_the_cluster_of_the_page(viewer: Client) -> N
     page = viewer.get("/jobs/")
     assert not elements(page, ".search-form input[name=cluster]")
     assert elements(page, "#palette input[hx-get=/search/]")
-
-
-@pytest.mark.usefixtures("no_cluster")
-def test_what_the_session_chose_shows_on_no_page_of_another_cluster_or_policy(
-    client_as: Callable[[str], Client],
-) -> None:
-    """Every page whose address names a cluster is about that one alone; likewise for a policy."""
-    admin = client_as("admin")
-    at = seed.everything(2, User.objects.get(username="admin"), "default/seed")
-    chosen = [seed.node("chosen-node"), seed.pod("chosen-pod", bound_to="chosen-node"), seed.pod("chosen-waiting")]
-    seed.imported("aaa-chosen", chosen, User.objects.get(username="admin"))
-    policy_create(name="chosen-policy", document=seed.POLICY.format(7), author=None)
-    addresses_of = addresses.pages(at)
-    of_cluster, of_policy = set(), set()
-    for name, address in addresses_of.items():
-        clusters, chosen_policies = named_in(address, "cluster"), named_in(address, "policy")
-        if not clusters and not chosen_policies:
-            continue
-        session = admin.session
-        session.update({"cluster": "aaa-chosen", "policy": "chosen-policy"})
-        session.save()
-        page = admin.get(address)
-        assert page.status_code in (200, 302), (name, page.status_code)
-        if page.status_code == 302:
-            continue
-        if clusters:
-            of_cluster.add(name)
-            assert "chosen-node" not in html_of(page), name
-            assert "chosen-pod" not in html_of(page), name
-            assert page.context["scope"].cluster.name in clusters, name
-            assert not led(page, "cluster", "aaa-chosen"), name
-        if chosen_policies:
-            of_policy.add(name)
-            scope = page.context["scope"]
-            assert scope.policy is None or scope.policy.name in chosen_policies, name
-            assert not led(page, "policy", "chosen-policy"), name
-    assert {"overview", "decision", "capacity-fit", "load-aware", "cluster", "pod-group"} <= of_cluster
-    assert {"decision", "policy", "policy-revisions", "load-aware"} <= of_policy
-
-
-def named_in(address: str, choice: str) -> set[str]:
-    """The clusters, or policies, that an address names in its path or as the parameter ``choice``."""
-    parts = urlsplit(address)
-    found = {value.partition("@")[0] for value in parse_qs(parts.query).get(choice, [])}
-    path = parts.path.strip("/").split("/")
-    folders = {"cluster": ("clusters", "decision"), "policy": ("policies",)}[choice]
-    if len(path) > 1 and path[0] in folders and path[1] not in ("new", "connect", "import", "repositories"):
-        found.add(path[1])
-    return found
-
-
-def led(page: Any, choice: str, name: str) -> list[str]:
-    """Links, forms and requests of a page to the cluster or policy ``name``."""
-    sent = [one[kind] for kind in ("href", "action", "hx-get", "hx-post") for one in elements(page, f"[{kind}]")]
-    return [address for address in sent if name in named_in(address, choice)]

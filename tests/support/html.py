@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -114,12 +115,18 @@ class _Elements(HTMLParser):
             one.pieces.append(data)
 
 
+@lru_cache(maxsize=2)  # a test asks a page for several things
+def _read(html: str) -> list[Element]:
+    parser = _Elements()
+    parser.feed(html)
+    return parser.found
+
+
 def elements(answer: Any, selector: str) -> list[Element]:
     """The elements of an answer, or of HTML, that ``selector`` names: ``#rows tr.chosen a[href=/pods/]``."""
-    parser = _Elements()
-    parser.feed(answer if isinstance(answer, str) else answer.content.decode())
     *outer, last = re.split(r"\s+(?![^[]*])", selector)
-    return [one for one in parser.found if one.fits(last) and _lies_in(one.within, outer)]
+    found = _read(answer if isinstance(answer, str) else answer.content.decode())
+    return [one for one in found if one.fits(last) and _lies_in(one.within, outer)]
 
 
 def _lies_in(within: list[Element], outer: list[str]) -> bool:

@@ -52,7 +52,7 @@ class Matrix(Columns):
             note = (
                 gettext("total %(top)s") % {"top": f"{top:,}"}
                 if best == 1
-                else gettext("%(best)s nodes share total %(top)s") % {"best": best, "top": f"{top:,}"}
+                else gettext("%(best)s nodes share total %(top)s") % {"best": f"{best:,}", "top": f"{top:,}"}
             )
             stages.append(Stage("best", gettext("Best score"), best, left - best, total, note, kind="chosen"))
         return stages

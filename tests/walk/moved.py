@@ -1,0 +1,39 @@
+"""No address of a page is lost: what moved redirects for good, with what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support import former
+
+if TYPE_CHECKING:
+    from tests.walk.visits import Visit, Walk
+
+
+class Moved:
+    """At the end of the walk, opens the addresses that pages once had: they lead to what was visited."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+
+    def judge(self, visit: Visit) -> list[str]:
+        return []
+
+    def end(self) -> list[str]:
+        return [wrong for address in former.addresses(self.walk.places) if (wrong := self.lost(address))]
+
+    def lost(self, address: str) -> str:
+        if self.status(address) == 200:
+            return ""
+        answer, _ = self.walk.get(self.walk.admin, address)
+        location = answer.get("Location", "")
+        path, _, query = location.partition("?")
+        former_path, _, asked = address.partition("?")
+        kept = set(filter(None, asked.split("&"))) <= set(query.split("&"))
+        moved = answer.status_code == 308 and path != former_path and kept and self.status(location) == 200
+        return "" if moved else f"{address} leads to {answer.status_code} {location}"
+
+    def status(self, address: str) -> int:
+        if address not in self.walk.visited:
+            self.walk.get(self.walk.admin, address)
+        return self.walk.visited[address]

@@ -1,0 +1,54 @@
+"""How many SQL queries each page and each REST resource may cost, whatever the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.walk.visits import Visit
+
+REST, PAGE = 8, 14
+# What draws on more, each with room for one query more than it asks today.
+LARGER = {
+    "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST decisions-together": 12,
+    "REST cost": 11, "REST pod-history": 14, "REST live-shadow-drift": 10, "REST podgroup": 13,
+    "REST watermark-distribution": 16, "REST watermark-history": 16, "REST watermark-nodes": 10,
+    "REST watermark-skew": 16, "REST watermark-source": 11,
+    "page approval": 16, "page approvals": 16, "page comparison": 18, "page decision": 22, "page decision:stuck": 22,
+    "page pod-group": 18, "page pod-group:off": 18,
+    "page costs": 18, "page costs:workload": 18,
+    "page decision:classic": 25, "page decision:classic-stuck": 20, "page live-shadow": 17, "page nodes": 20,
+    "page nodes:state": 20, "page nodes:none": 20, "page pods:reason": 21, "page overview": 31,
+    "page right-sizing-apply": 16,
+    "page pods": 18, "page pod-history": 21, "page decisions-together": 18,
+    "page sweep-new:rows": 16, "page usage": 20, "page usage-distribution": 20, "page usage-heatmap": 20,
+    "page usage-nodes": 21, "page usage-source": 20, "page usage-workloads": 19,
+    "REST decision": 13,
+    "REST devices": 12,
+    "REST load-aware": 10,
+    "page gate": 19,
+    "page gate:filtered": 17,
+    "page load-aware": 16,
+    "page pod-groups": 16,
+}  # fmt: skip
+
+
+def bound(name: str) -> int:
+    return LARGER.get(name, REST if name.startswith("REST ") else PAGE)
+
+
+class Queries:
+    """Counts; what exceeds its bound is visited again, since what is kept in memory is there now."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def judge(self, visit: Visit) -> Iterator[str]:
+        self.seen.add(str(visit))
+        most = bound(str(visit))
+        if visit.kind != "part" and visit.queries > most and (queries := visit.queries_again()) > most:
+            yield f"{queries} queries, and {most} at most"
+
+    def end(self) -> list[str]:
+        return [f"{name} is no address" for name in LARGER if name not in self.seen]
