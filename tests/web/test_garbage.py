@@ -22,20 +22,17 @@ class Circle:
 @pytest.fixture
 def walks() -> Iterator[list[int]]:
     """The generation of each walk of the collector under the limits of a process that serves."""
-    found, before, was_on = list[int](), gc.get_threshold(), gc.isenabled()
+    found, before = list[int](), gc.get_threshold()
 
     def walked(phase: str, info: dict[str, Any]) -> None:
         if phase == "start":
             found.append(info["generation"])
 
-    gc.enable()  # the engine's command line, called in this process before, does without it
     garbage.look_seldom()
     gc.callbacks.append(walked)
     yield found
     gc.callbacks.remove(walked)
     gc.set_threshold(*before)
-    if not was_on:
-        gc.disable()
 
 
 def test_what_a_cluster_adds_is_not_walked_as_a_whole(walks: list[int]) -> None:

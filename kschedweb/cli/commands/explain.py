@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import gc
 from collections import Counter
 from typing import Any
 
 from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place, until
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.engine.garbage import paused_collector
 
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
@@ -40,13 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, around: Surroundings) -> int:
     namespace, name = around.pod(options.pod, options)
     if options.snapshot:
-        # Nothing of a cluster refers to itself in a circle: to look for such garbage takes time and finds none.
-        gc.disable()
         # Of the engine only this case has need.
         from kschedweb.cli.onfiles import explained
 
         policy = content(options.policy) if options.policy else None
-        answer = explained(options, f"{namespace}/{name}", policy)
+        with paused_collector():
+            answer = explained(options, f"{namespace}/{name}", policy)
     else:
         answer = asked(around, around.cluster(options), namespace, name, options)
     output.write(options.output, answer, _table(answer, max(options.nodes, 0)))

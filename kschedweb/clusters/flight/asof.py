@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from django.db.models import ProtectedError
@@ -14,6 +12,7 @@ from django.utils import timezone
 from kschedweb.clusters.flight import selectors
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.snapshots import Prepared
+from kschedweb.engine.garbage import paused_collector
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.moments import read
 from kschedweb.web.stacks import on_own_stack
@@ -38,20 +37,8 @@ def snapshot_at(cluster: Cluster, at: datetime) -> Snapshot:
     """
     if at > timezone.now():
         selectors.stretch_at(cluster, at)
-    with _one_at_a_time, _uncollected():
+    with _one_at_a_time, paused_collector():
         return _stored(cluster, at) or _rebuilt(cluster, at)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the garbage collector, which would walk all objects again and again while they are read."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 def _stored(cluster: Cluster, at: datetime) -> Snapshot | None:
