@@ -7,12 +7,12 @@ import sys
 from django.conf import settings
 from django.core.management import execute_from_command_line
 
-from kschedweb.build import product
+from kschedweb.build import describe_product
 from kschedweb.web import env
 
 if __name__ == "__main__":
     if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own.
-        sys.stdout.write(product() + "\n")
+        sys.stdout.write(describe_product() + "\n")
         sys.exit()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     with env.one_line_errors():

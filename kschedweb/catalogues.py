@@ -34,7 +34,7 @@ READY: Final = PACKAGE / "playground" / "scenarios" / "ready"
 MEASURES: Final = PACKAGE / "web" / "told" / "measures.py"  # marks what the engine's registry has
 LANGUAGES: Final = ("zh_Hans", "ja")
 DOMAINS: Final = ("django", "djangojs")
-BEGAN: Final = datetime(2026, 11, 24, tzinfo=UTC)
+CREATION_DATE: Final = datetime(2026, 11, 24, tzinfo=UTC)
 SINGULAR: Final = frozenset({"gettext", "gettext_lazy", "gettext_noop", "_"})
 PLURAL: Final = frozenset({"ngettext", "ngettext_lazy", "ngettext_noop"})
 # What Django makes of a template, and what scripts call.
@@ -46,21 +46,21 @@ _LITERAL: Final = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(,?)
 Message = str | tuple[str, str]  # with its plural, where it has one
 
 
-def marked(domain: str) -> dict[Message, list[str]]:
+def collect_messages(domain: str) -> dict[Message, list[str]]:
     """Every message that the sources of ``domain`` mark, with the files that have it."""
-    found: dict[Message, list[str]] = {}
+    places_by_message: dict[Message, list[str]] = {}
     for path, messages in _in_files(domain):
         for message in messages:
-            places = found.setdefault(message, [])
+            places = places_by_message.setdefault(message, [])
             if path not in places:
                 places.append(path)
-    return found
+    return places_by_message
 
 
 def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
     if domain == "djangojs":
         for path in sorted(SCRIPTS.rglob("*.ts")):
-            yield str(path.relative_to(ROOT)), _called(path.read_text(), _IN_SCRIPTS, _LITERAL, plural="n")
+            yield str(path.relative_to(ROOT)), _called_texts(path.read_text(), _IN_SCRIPTS, _LITERAL, plural="n")
         return
     for path in sorted(TEMPLATES.rglob("*.html")):
         yield str(path.relative_to(ROOT)), in_template(path.read_text())
@@ -73,7 +73,7 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
 
 def in_template(source: str) -> Iterator[Message]:
     """What a template marks, by Django's own reading of it."""
-    yield from _called(templatize(source), _IN_TEMPLATES, _STRING, plural="ngettext")
+    yield from _called_texts(templatize(source), _IN_TEMPLATES, _STRING, plural="ngettext")
 
 
 def in_module(source: str) -> Iterator[Message]:
@@ -84,7 +84,11 @@ def in_module(source: str) -> Iterator[Message]:
         if not isinstance(node, ast.Call):
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        texts = [
+            argument.value
+            for argument in node.args
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        ]
         if name in SINGULAR and texts:
             yield texts[0]
         elif name in PLURAL and len(texts) > 1:
@@ -93,17 +97,17 @@ def in_module(source: str) -> Iterator[Message]:
 
 def in_ready(source: str) -> Iterator[Message]:
     """What the page of a ready scenario shows of it."""
-    about, scenario = yaml.safe_load_all(source)
-    yield from (scenario["name"], scenario["description"], about["source"], about["sentence"])
-    yield from (*about["story"], *about.get("tries", ()))
+    introduction, scenario = yaml.safe_load_all(source)
+    yield from (scenario["name"], scenario["description"], introduction["source"], introduction["sentence"])
+    yield from (*introduction["story"], *introduction.get("tries", ()))
 
 
-def _called(source: str, call: re.Pattern[str], string: re.Pattern[str], *, plural: str) -> Iterator[Message]:
-    for found in call.finditer(source):
-        first = string.match(source, found.end())
+def _called_texts(source: str, call: re.Pattern[str], string: re.Pattern[str], *, plural: str) -> Iterator[Message]:
+    for match in call.finditer(source):
+        first = string.match(source, match.end())
         assert first is not None
         text = ast.literal_eval(first[1])
-        if found[0] == f"{plural}(" and first[2]:
+        if match[0] == f"{plural}(" and first[2]:
             second = string.match(source, first.end())
             assert second is not None
             yield text, ast.literal_eval(second[1])
@@ -115,7 +119,7 @@ def path_of(language: str, domain: str) -> Path:
     return LOCALE / language / "LC_MESSAGES" / f"{domain}.po"
 
 
-def read(language: str, domain: str) -> Catalog:
+def read_catalogue(language: str, domain: str) -> Catalog:
     """A catalogue as it is, empty where there is none yet."""
     path = path_of(language, domain)
     if not path.exists():
@@ -124,19 +128,19 @@ def read(language: str, domain: str) -> Catalog:
         return read_po(file, locale=language)
 
 
-def refresh() -> None:
+def refresh_all() -> None:
     """Write every catalogue anew: the messages of the sources, with the translations that it has."""
     for domain in DOMAINS:
-        messages = marked(domain)
+        messages = collect_messages(domain)
         for language in LANGUAGES:
-            old = read(language, domain)
+            old = read_catalogue(language, domain)
             # No time of its own: a catalogue differs only where its messages do.
-            new = Catalog(locale=language, fuzzy=False, creation_date=BEGAN, revision_date=BEGAN)
+            new = Catalog(locale=language, fuzzy=False, creation_date=CREATION_DATE, revision_date=CREATION_DATE)
             new.header_comment = f"# The words of kschedweb ({domain}): see docs/languages.md."
-            for message, places in sorted(messages.items(), key=lambda one: (one[1][0], str(one[0]))):
+            for message, places in sorted(messages.items(), key=lambda entry: (entry[1][0], str(entry[0]))):
                 key = message if isinstance(message, str) else message[0]
-                known = old.get(key)
-                new.add(message, known.string if known else None, locations=[(place, 0) for place in places])
+                previous = old.get(key)
+                new.add(message, previous.string if previous else None, locations=[(place, 0) for place in places])
             with path_of(language, domain).open("wb") as file:
                 write_po(file, new, width=118, omit_header=False)
 
@@ -146,15 +150,15 @@ def compile_all() -> None:
     for language in LANGUAGES:
         for domain in DOMAINS:
             source = path_of(language, domain)
-            made = source.with_suffix(".mo")
-            if made.exists() and made.stat().st_mtime >= source.stat().st_mtime:
+            target = source.with_suffix(".mo")
+            if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
                 continue
             # Another process may read it, or write it, at the same time.
-            begun = made.with_suffix(f".{id(source):x}.part")
+            begun = target.with_suffix(f".{id(source):x}.part")
             with begun.open("wb") as file:
-                write_mo(file, read(language, domain))
-            begun.replace(made)
+                write_mo(file, read_catalogue(language, domain))
+            begun.replace(target)
 
 
 if __name__ == "__main__":
-    {"refresh": refresh, "compile": compile_all}[sys.argv[1]]()
+    {"refresh": refresh_all, "compile": compile_all}[sys.argv[1]]()

@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 AWAY = "The message broker cannot be reached."
 # Seconds. Who sends a message waits for the answer to a request; a worker that waits for messages has other limits.
 QUICK = {"socket_connect_timeout": 1.0, "socket_timeout": 1.0}
-REST = 5.0
+RETRY_SECONDS = 5.0
 
 Relay = Callable[[str, Any, Any, dict[str, Any]], None]
 
@@ -50,7 +50,7 @@ class Application(Celery):  # type: ignore[misc]
         try:
             return super().send_task(name, args, kwargs, **options)
         except (OperationalError, OSError) as error:
-            self._away_until = time.monotonic() + REST
+            self._away_until = time.monotonic() + RETRY_SECONDS
             raise Unavailable(AWAY) from error
 
 
@@ -73,5 +73,5 @@ app.steps["worker"].add(DjangoStructLogInitStep)
 # Workers of the queue `scheduler` host live schedulers and flight recorders. (Named, not imported: their models need
 # Django to be ready.)
 app.steps["worker"].add("kschedweb.live.schedulers.running.host:HostStep")
-app.steps["worker"].add("kschedweb.clusters.flight.hosting:FlightStep")
-app.steps["consumer"].add("kschedweb.jobs.mending:MendStep")
+app.steps["worker"].add("kschedweb.clusters.flight.host:FlightStep")
+app.steps["consumer"].add("kschedweb.jobs.reconciling:MendStep")

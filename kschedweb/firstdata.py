@@ -21,30 +21,30 @@ SOURCES = ("**/migrations/*.py", "clusters/demo.py", "watermarks/demo.py", "play
 """The files of the package that a copy is made from; their checksum is its name."""
 
 
-def lay(database: Path) -> bool:
+def copy_first_data(database: Path) -> bool:
     """Copy the kept one where there is no ``database`` yet. True if there is none, so that it has to be made."""
     if database.exists():
         return False
-    if not (copy := _copy()).exists():
+    if not (copy := _copy_path()).exists():
         return True
-    with _finished(database) as unfinished:
+    with _finish_file(database) as unfinished:
         unfinished.write_bytes(copy.read_bytes())
     return False
 
 
-def keep(database: Path) -> None:
+def keep_copy(database: Path) -> None:
     """Keep a copy of ``database``, into which nobody has written yet; where that cannot be, nothing happens."""
     with contextlib.suppress(OSError):
         FOLDER.mkdir(exist_ok=True)
         with (
-            _finished(_copy()) as unfinished,
+            _finish_file(_copy_path()) as unfinished,
             contextlib.closing(sqlite3.connect(database)) as source,
             contextlib.closing(sqlite3.connect(unfinished)) as target,
         ):
             source.backup(target)
 
 
-def _copy() -> Path:
+def _copy_path() -> Path:
     digest = hashlib.sha256()
     for path in sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern)):
         digest.update(path.read_bytes())
@@ -52,7 +52,7 @@ def _copy() -> Path:
 
 
 @contextlib.contextmanager
-def _finished(path: Path) -> Iterator[Path]:
+def _finish_file(path: Path) -> Iterator[Path]:
     """A file beside ``path`` that gets its name once it is whole."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from kschedweb.clusters.flight.hosting import FlightHost
-    from kschedweb.engine.simulation.recording import Recording
+    from kschedweb.clusters.flight.host import FlightHost
+    from kschedweb.engine.simulation.recording import UseRecording
     from kschedweb.live.schedulers.running.host import Host
     from kschedweb.sandbox.running.host import SandboxHost
 
@@ -47,31 +47,31 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault(variables.LOG_LEVEL.name, "WARNING")
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
-        host, port = server.address()
-        listener = server.listen(host, port)
+        host, port = server.listen_address()
+        listener = server.open_listener(host, port)
         folder = data_folder(variables.DATA_DIR.read())
-        with usable(folder):
+        with explain_failures(folder):
             claim_folder(folder)
             make_secrets(folder)
-        say(f"kschedweb {__version__} is starting.")
+        print_step(f"kschedweb {__version__} is starting.")
         site = f"http://127.0.0.1:{listener.getsockname()[1]}"
         sandbox = make_sandbox(folder, site) if variables.SANDBOX.read() else None
-        with usable(folder):
-            prepare()
+        with explain_failures(folder):
+            prepare_database()
             if sandbox is not None:
                 start_sandbox(sandbox)
             call_command("ensure_admin")
-        serve(host, listener, sandbox)
+        serve_site(host, listener, sandbox)
 
 
-def say(line: str) -> None:
+def print_step(line: str) -> None:
     """Print a step to who waits, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 @contextlib.contextmanager
-def usable(folder: Path) -> Iterator[None]:
+def explain_failures(folder: Path) -> Iterator[None]:
     """A start that fails because of its files ends with one line: what is wrong, which file, and what to do."""
     from django.db import DatabaseError
     from django.db.migrations.exceptions import NodeNotFoundError
@@ -84,9 +84,9 @@ def usable(folder: Path) -> Iterator[None]:
             "another one with KSCHEDWEB_DATA_DIR."
         ) from None
     except OSError as error:
-        named = f": {Path(error.filename).name}" if error.filename else ""
+        file_part = f": {Path(error.filename).name}" if error.filename else ""
         raise ImproperlyConfigured(
-            f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror or error}{named}. {_advice(error)}"
+            f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror or error}{file_part}. {_suggest_fix(error)}"
         ) from None
     except DatabaseError as error:
         from django.db import connection
@@ -94,12 +94,12 @@ def usable(folder: Path) -> Iterator[None]:
         if connection.vendor != "sqlite":
             raise ImproperlyConfigured(f"the database cannot be used: {str(error).partition(chr(10))[0]}.") from None
         file = Path(connection.settings_dict["NAME"]).name
-        raise ImproperlyConfigured(f"the database {file} cannot be used: {error}. {_advice(error)}") from None
+        raise ImproperlyConfigured(f"the database {file} cannot be used: {error}. {_suggest_fix(error)}") from None
     except CommandError as error:
         raise ImproperlyConfigured(str(error)) from None
 
 
-def _advice(error: Exception) -> str:
+def _suggest_fix(error: Exception) -> str:
     """What helps against an error of a file."""
     text = str(error)
     if getattr(error, "errno", None) in FULL or "disk is full" in text or "disk I/O" in text:
@@ -153,10 +153,10 @@ def make_sandbox(folder: Path, site: str) -> SandboxHost:
     from kschedweb.sandbox.running import host
 
     token, recorded = variables.SANDBOX_TOKEN.read(), recorded_use(variables.SANDBOX_USE.read())
-    made = host.SandboxHost(folder, lambda port: server.listen("127.0.0.1", port), token, site, recorded)
-    os.environ[variables.SANDBOX_SERVER.name] = made.address
-    host.install(made)
-    return made
+    sandbox = host.SandboxHost(folder, lambda port: server.open_listener("127.0.0.1", port), token, site, recorded)
+    os.environ[variables.SANDBOX_SERVER.name] = sandbox.address
+    host.install_host(sandbox)
+    return sandbox
 
 
 def start_sandbox(sandbox: SandboxHost) -> None:
@@ -172,47 +172,47 @@ def start_sandbox(sandbox: SandboxHost) -> None:
         sys.stderr.write(f"kschedweb: the site runs without its sandbox. {trouble} {advice}\n")
 
 
-def recorded_use(path: str) -> Recording | None:
+def recorded_use(path: str) -> UseRecording | None:
     """What was recorded in the file ``path``, as experiments read it; ``None`` for no file."""
-    from kschedweb.engine.simulation.recording import Recording, RecordingError
+    from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
     if not path:
         return None
     try:
-        return Recording.unpack(Path(path).read_bytes())
+        return UseRecording.from_file_bytes(Path(path).read_bytes())
     except (OSError, RecordingError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ImproperlyConfigured(f"KSCHEDWEB_SANDBOX_USE cannot be read: {reason}.") from None
 
 
-def prepare() -> None:
+def prepare_database() -> None:
     """Bring the database up to date, with the demo and the ready scenarios where they are missing."""
     import django
     from django.db import connection
 
     django.setup()
     database = Path(connection.settings_dict["NAME"])
-    made_here = connection.vendor == "sqlite" and firstdata.lay(database)
+    made_here = connection.vendor == "sqlite" and firstdata.copy_first_data(database)
     if made_here:
-        say("Making the database and the demo; this happens once.")
+        print_step("Making the database and the demo; this happens once.")
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_demo")
     call_command("load_scenarios")
     if made_here:
-        firstdata.keep(database)
+        firstdata.keep_copy(database)
 
 
-def serve(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:
+def serve_site(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
-    web = server.server(PATIENCE)
+    web = server.make_server(PATIENCE)
     worker, beat, schedulers, flight = start_worker(), start_beat(), start_host(), start_flight()
-    announce(web, host, listener.getsockname()[1])
+    announce_ready(web, host, listener.getsockname()[1])
     try:
         web.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
-        stop(worker, beat, schedulers, flight, sandbox)
+        stop_all(worker, beat, schedulers, flight, sandbox)
 
 
 def start_worker() -> threading.Thread:
@@ -257,30 +257,30 @@ def start_host() -> Host:
 
 def start_flight() -> FlightHost:
     """What hosts flight recorders, as threads."""
-    from kschedweb.clusters.flight.hosting import FlightHost
+    from kschedweb.clusters.flight.host import FlightHost
 
     host = FlightHost()
     host.start()
     return host
 
 
-def announce(web: uvicorn.Server, host: str, port: int) -> None:
+def announce_ready(web: uvicorn.Server, host: str, port: int) -> None:
     """Print the address once pages are really answered; only then begin with what jobs will need."""
     from kschedweb.jobs import processes
 
-    shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    display_host = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
 
     def wait() -> None:
         while not (web.started or web.should_exit):
             threading.Event().wait(0.05)
         if web.started:
-            say(f"kschedweb is ready: http://{shown}:{port}/ (Ctrl-C stops it)")
-            processes.prepare()
+            print_step(f"kschedweb is ready: http://{display_host}:{port}/ (Ctrl-C stops it)")
+            processes.prepare_nursery()
 
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(
+def stop_all(
     worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: SandboxHost | None
 ) -> None:
     """End all of them; work that does not end in time is taken up by reconciliation at the next start."""

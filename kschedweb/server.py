@@ -29,23 +29,23 @@ LATE_ANSWER = (
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
-        server(patience=20).run(sockets=[listen(*address())])
+        make_server(patience=20).run(sockets=[open_listener(*listen_address())])
 
 
-def address() -> tuple[str, int]:
+def listen_address() -> tuple[str, int]:
     """Where to listen, by the environment."""
     return variables.HOST.read(), variables.PORT.read()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Take the port before anything else is done, so that a taken one is said at once."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        family, kind, protocol, _, where = found
+        info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, kind, protocol, _, socket_address = info
         # With the protocol left out, asyncio would not know it for TCP and leave Nagle's algorithm on.
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(where)
+        listener.bind(socket_address)
         listener.listen(2048)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -54,7 +54,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server(patience: int) -> Server:
+def make_server(patience: int) -> Server:
     """The server of the site; ``patience`` are the seconds that requests have to end once it is told to stop."""
     return Server(
         uvicorn.Config(
@@ -78,7 +78,7 @@ class Server(uvicorn.Server):
         if counter % 10 == 0:
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Protocol):
-                    connection.look()
+                    connection.check_timeouts()
         return await super().on_tick(counter)
 
 
@@ -107,7 +107,7 @@ class Protocol(H11Protocol):
         super().resume_writing()
         self._unread_since = None
 
-    def look(self) -> None:
+    def check_timeouts(self) -> None:
         """Cut the connection where its client has taken too long."""
         now = self.loop.time()
         if self._unread_since is not None and now - self._unread_since > READ_WITHIN:

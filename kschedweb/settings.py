@@ -122,9 +122,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kschedweb.accounts.sessions.SessionMiddleware",
-    "kschedweb.accounts.signin.following.ProviderMiddleware",
+    "kschedweb.accounts.signin.provider_sessions.ProviderMiddleware",
     "kschedweb.accounts.signin.header.HeaderMiddleware",
-    "kschedweb.accounts.looking.ReachMiddleware",
+    "kschedweb.accounts.middleware.ReachMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "kschedweb.web.moments.ZoneMiddleware",
     "kschedweb.web.languages.LanguageMiddleware",
@@ -132,7 +132,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "kschedweb.web.posted.PostedMiddleware",
+    "kschedweb.web.post_only_pages.PostedMiddleware",
 ]
 
 ROOT_URLCONF = "kschedweb.urls"
@@ -408,9 +408,9 @@ SPECTACULAR_SETTINGS = {
         "CounterpartKind": ["equal", "near", "none"],
         "GateVerdictKind": ["pass", "fail"],
         "MeasureGroup": ["run", "disruption", "balance", "cost", "speed"],
-        "JobState": "kschedweb.jobs.models.State",
+        "JobState": "kschedweb.jobs.models.JobState",
         "TokenState": ["active", "expired", "revoked"],
-        "ApprovalState": "kschedweb.live.approvals.models.State",
+        "ApprovalState": "kschedweb.live.approvals.models.ApprovalState",
         "VoteVerdict": "kschedweb.live.approvals.models.VoteVerdict",
         "MovesRuleKind": ["rejects", "prefers", "fails"],
         "LiveMode": "kschedweb.live.schedulers.models.Mode",
@@ -419,7 +419,7 @@ SPECTACULAR_SETTINGS = {
         "ScenarioFileKind": "kschedweb.playground.scenarios.models.FileKind",
         "PodGroupState": ["missing", "unread", "empty", "incomplete", "pending", "bound"],
         "PlaceEnum": ["all", "pending"],
-        "PolicyKind": "kschedweb.policies.models.Kind",
+        "PolicyKind": "kschedweb.policies.models.PolicyKind",
         "SourceKind": "kschedweb.watermarks.models.SourceKind",
     },
 }
@@ -461,7 +461,7 @@ CSRF_FAILURE_VIEW = "kschedweb.web.problems.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
 
-LOGGING = logs.configuration(json_lines=not DEBUG, level=variables.LOG_LEVEL.read().upper())
+LOGGING = logs.configure_logging(json_lines=not DEBUG, level=variables.LOG_LEVEL.read().upper())
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # accounts/addresses.py binds the one that counts
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO

@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from kschedweb.dashboard import reference
-from kschedweb.dashboard.signpost import Signpost
+from kschedweb.dashboard.api_root import Signpost
 from kschedweb.live.schedulers.scraping import MetricsView
 
 api: list[URLPattern | URLResolver] = [

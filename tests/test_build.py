@@ -57,7 +57,7 @@ def test_a_mark_is_text_on_a_page(client_as: Callable[[str], Client], monkeypatc
     monkeypatch.setenv("KSCHEDWEB_BUILD", "<b>x</b>" + "y" * 200)
     told = client_as("viewer").get("/policies/").content.decode()
     assert "&lt;b&gt;x&lt;/b&gt;" in told
-    assert "y" * build.MOST not in told
+    assert "y" * build.MAX_MARK_LENGTH not in told
 
 
 def test_the_commit_of_a_checkout_is_found_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,15 +79,15 @@ def test_the_commit_of_a_checkout_is_found_in_every_form(tmp_path: Path, monkeyp
         for folder in (main, other):
             build._checked_out.cache_clear()
             monkeypatch.setattr(build, "CHECKOUT", folder)
-            assert build.commit() == git(folder, "rev-parse", "HEAD")
+            assert build.build_commit() == git(folder, "rev-parse", "HEAD")
     build._checked_out.cache_clear()
     monkeypatch.setattr(build, "CHECKOUT", tmp_path)
-    assert build.commit() == ""
-    assert "commit" not in build.product()
+    assert build.build_commit() == ""
+    assert "commit" not in build.describe_product()
     monkeypatch.setenv("KSCHEDWEB_COMMIT", "no commit")
-    assert build.commit() == ""
+    assert build.build_commit() == ""
 
 
 def test_this_checkout_has_a_commit_or_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KSCHEDWEB_COMMIT", raising=False)
-    assert re.fullmatch("[0-9a-f]{40}", build.commit()) or not (ROOT / ".git").exists()
+    assert re.fullmatch("[0-9a-f]{40}", build.build_commit()) or not (ROOT / ".git").exists()

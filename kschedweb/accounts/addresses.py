@@ -23,8 +23,8 @@ def client_address(request: HttpRequest | Request) -> str | None:
     The operator's proxy appends the address that it sees to X-Forwarded-For; all before that is the client's claim.
     """
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
-    found = _parsed(forwarded.rpartition(",")[2]) or _parsed(request.META.get("REMOTE_ADDR", ""))
-    return str(found) if found else None
+    address = _parse_address(forwarded.rpartition(",")[2]) or _parse_address(request.META.get("REMOTE_ADDR", ""))
+    return str(address) if address else None
 
 
 def client_network(request: HttpRequest | Request) -> str | None:
@@ -47,7 +47,7 @@ def bind_address(sender: object, request: HttpRequest, **kwargs: Any) -> None:
     structlog.contextvars.bind_contextvars(ip=client_address(request))
 
 
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
     """The address in ``text``, which may carry a port, brackets or a zone; ``None`` where there is none."""
     text = text.strip()
     if text.startswith("["):

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
 
-def administrators(without: Grant | None = None, *, lock: bool = False) -> Iterator[User]:
-    """Whoever is active, has a way in, and is admin in all clusters, by role or by a grant other than ``without``."""
-    for user in chain.from_iterable(rows.iterator() for rows in _candidates(lock)):
-        if without is not None:
-            user.grants = [one for one in user.grants if one != without]
+def list_administrators(ignored_grant: Grant | None = None, *, lock: bool = False) -> Iterator[User]:
+    """Whoever is active, has a way in, and is admin in all clusters.
+
+    They are so by role, or by a grant other than ``ignored_grant``.
+    """
+    for user in chain.from_iterable(rows.iterator() for rows in _query_candidates(lock)):
+        if ignored_grant is not None:
+            user.grants = [grant for grant in user.grants if grant != ignored_grant]
         if user.everywhere(Action.ADMINISTER) and comes_in(user):
             yield user
 
@@ -38,21 +41,21 @@ def comes_in(user: User) -> bool:
     return user.has_usable_password() and password_allowed(user)
 
 
-def keep_one(*, user: User | None = None, without: Grant | None = None) -> None:
-    """Raise Conflict unless somebody but ``user`` can administer, without the grant ``without``.
+def keep_one(*, user: User | None = None, ignored_grant: Grant | None = None) -> None:
+    """Raise Conflict unless somebody but ``user`` can administer, without the grant ``ignored_grant``.
 
     Who cannot administer now is nobody's last admin. Within a transaction: whoever might be the one is locked.
     """
     if user is not None and not user.everywhere(Action.ADMINISTER):
         return
-    if without is not None and not (without.everywhere and without.role == Role.ADMIN):
+    if ignored_grant is not None and not (ignored_grant.everywhere and ignored_grant.role == Role.ADMIN):
         return
-    found = administrators(without, lock=True)
-    if not any(user is None or one.pk != user.pk for one in found):
+    admins = list_administrators(ignored_grant, lock=True)
+    if not any(user is None or admin.pk != user.pk for admin in admins):
         raise Conflict("This is the last active admin. Make somebody else admin first.")
 
 
-def _candidates(lock: bool) -> tuple[QuerySet[User], QuerySet[User]]:
+def _query_candidates(lock: bool) -> tuple[QuerySet[User], QuerySet[User]]:
     """Those with the role, then those with grants; members of groups are known by their provider alone."""
     people = (User.objects.select_for_update() if lock else User.objects.all()).filter(is_active=True)
     granted = Grant.objects.filter(role=Role.ADMIN, user__isnull=False).values("user")

@@ -16,8 +16,8 @@ from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
+from kschedweb.accounts.grant_syntax import MOST_NAMESPACES
 from kschedweb.accounts.models import AuditEntry, Grant, Token, User
-from kschedweb.accounts.places import MOST_NAMESPACES
 from kschedweb.accounts.roles import Action, Role
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class TokenList(generics.ListAPIView[Token]):
     def post(self, request: ApiRequest) -> Response:
         """Make a token; its `key` is in this answer only."""
         _for_people_or_admin_tokens(request)
-        asked = NewTokenSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        token, key = services.token_create(user=request.user, **asked.validated_data)
+        serializer = NewTokenSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        token, key = services.token_create(user=request.user, **serializer.validated_data)
         return Response({**TokenSerializer(token).data, "key": key}, status=201)
 
 
@@ -161,9 +161,9 @@ class UserList(generics.ListAPIView[User]):
     @extend_schema(request=NewUserSerializer, responses={201: CreatedUserSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Add somebody; the `temporary_password` is in this answer only and must be changed at the first login."""
-        asked = NewUserSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        user, password = services.user_create(actor=request.user, **asked.validated_data)
+        serializer = NewUserSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        user, password = services.user_create(actor=request.user, **serializer.validated_data)
         return Response({**UserSerializer(user).data, "temporary_password": password}, status=201)
 
 
@@ -178,9 +178,9 @@ class UserDetail(APIView):
     @extend_schema(request=UserChangeSerializer, responses=UserSerializer)
     def patch(self, request: ApiRequest, username: str) -> Response:
         """Change the role, or whether they may log in; 409 for the last active admin."""
-        asked = UserChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        user = services.user_change(actor=request.user, user=selectors.user_get(username), **asked.validated_data)
+        serializer = UserChangeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        user = services.user_change(actor=request.user, user=selectors.user_get(username), **serializer.validated_data)
         return Response(UserSerializer(user).data)
 
 
@@ -252,9 +252,9 @@ class Display(APIView):
     @extend_schema(request=DisplaySerializer, responses=DisplaySerializer)
     def patch(self, request: ApiRequest) -> Response:
         """Change your time zone, your language, or the density of tables."""
-        asked = DisplaySerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        return Response(DisplaySerializer(services.user_display(user=request.user, **asked.validated_data)).data)
+        serializer = DisplaySerializer(data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        return Response(DisplaySerializer(services.user_display(user=request.user, **serializer.validated_data)).data)
 
 
 class GrantSerializer(serializers.ModelSerializer[Grant]):
@@ -278,8 +278,8 @@ class GrantSerializer(serializers.ModelSerializer[Grant]):
         context = cast("dict[str, Any]", self.context)
         if "clusters" not in context:
             context["clusters"] = granting.cluster_names()  # once for all rows
-        found: dict[UUID, str] = context["clusters"]
-        return found.get(grant.cluster, "")
+        names: dict[UUID, str] = context["clusters"]
+        return names.get(grant.cluster, "")
 
 
 class NewGrantSerializer(serializers.Serializer[None]):
@@ -312,10 +312,10 @@ class GrantList(generics.ListAPIView[Grant]):
 
         `namespaces` are those that it is about; none: all.
         """
-        asked = NewGrantSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        made = granting.grant_give(actor=request.user, **asked.validated_data)
-        return Response(GrantSerializer(made).data, status=201)
+        serializer = NewGrantSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        grant = granting.grant_give(actor=request.user, **serializer.validated_data)
+        return Response(GrantSerializer(grant).data, status=201)
 
 
 class GrantDetail(APIView):

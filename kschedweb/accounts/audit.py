@@ -70,7 +70,7 @@ def record(actor: User | None, verb: str, target: models.Model, name: str, **det
     """Write that ``actor`` (``None``: the system) did ``verb`` to ``target``. ``details`` must hold no secret;
     what looks like one is masked all the same.
     """
-    _write(
+    _write_entry(
         actor=actor,
         actor_name=actor.get_username() if actor else "system",
         verb=verb,
@@ -87,12 +87,12 @@ def record_refusal(verb: str, user: User | None, **details: object) -> None:
     """
     logger.warning("refused", verb=verb, user=user.get_username() if user else None, **details)
     last_hour = AuditEntry.objects.filter(at__gt=timezone.now() - timedelta(hours=1), verb__in=(*REFUSALS, PAUSED))
-    written = last_hour[: REFUSALS_AN_HOUR + 1].count()
-    if written > REFUSALS_AN_HOUR:
+    entry_count = last_hour[: REFUSALS_AN_HOUR + 1].count()
+    if entry_count > REFUSALS_AN_HOUR:
         return
-    if written == REFUSALS_AN_HOUR:
+    if entry_count == REFUSALS_AN_HOUR:
         verb, user, details = PAUSED, None, {"an_hour": REFUSALS_AN_HOUR}
-    _write(
+    _write_entry(
         actor=None,
         actor_name="stranger",
         verb=verb,
@@ -103,13 +103,13 @@ def record_refusal(verb: str, user: User | None, **details: object) -> None:
     )
 
 
-def _write(**fields: object) -> None:
+def _write_entry(**fields: object) -> None:
     entry = AuditEntry.objects.create(address=current_address(), **fields)
     if settings.AUDIT_LOG:
-        transaction.on_commit(partial(_send, entry), robust=True)
+        transaction.on_commit(partial(_append_to_log, entry), robust=True)
 
 
-def _send(entry: AuditEntry) -> None:
+def _append_to_log(entry: AuditEntry) -> None:
     """One JSON object a line, in one write, so that lines of several processes do not mix."""
     line = json.dumps({name: getattr(entry, name) for name in FIELDS}, cls=DjangoJSONEncoder, ensure_ascii=False)
     # A file is opened each time: a tool that rotates files may have moved it.

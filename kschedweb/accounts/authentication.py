@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def person_of_token(request: HttpRequest) -> str:
     """Who has the token of ``request``, for heavy.py."""
-    key = _bearer(request)
+    key = _bearer_key(request)
     token = None if key is None else tokens.token_of(key)
     return "" if token is None or token.current_state != "active" else f"user {token.user_id}"
 
@@ -37,7 +37,7 @@ def person_of_session(request: HttpRequest) -> str:
     return "" if user is None else f"user {user}"
 
 
-def _bearer(request: HttpRequest | Request) -> str | None:
+def _bearer_key(request: HttpRequest | Request) -> str | None:
     """The key that ``request`` brings; ``None`` where it brings none."""
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None
@@ -58,8 +58,8 @@ class CallerThrottle(SimpleRateThrottle):
     scope = "caller"
 
     def get_cache_key(self, request: Request, view: APIView) -> str:
-        who = f"token_{request.auth.pk}" if request.auth is not None else f"user_{request.user.pk}"
-        return f"throttle_{who}"
+        caller = f"token_{request.auth.pk}" if request.auth is not None else f"user_{request.user.pk}"
+        return f"throttle_{caller}"
 
 
 def _count_stranger(request: Request) -> None:
@@ -72,13 +72,13 @@ class TokenAuthentication(authentication.BaseAuthentication):
     """Bearer tokens for programs."""
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        key = _bearer(request)
+        key = _bearer_key(request)
         if key is None:
             return None
         token = tokens.token_of(key)
         if token is None or token.current_state != "active" or not token.user.is_active:
             _count_stranger(request)
-            tokens.denied(token, token.current_state if token else "unknown")
+            tokens.record_denial(token, token.current_state if token else "unknown")
             raise AuthenticationFailed("The token is not valid: unknown, expired or revoked.")
         tokens.mark_used(token)
         return token.user, token
@@ -91,10 +91,10 @@ class SessionAuthentication(authentication.SessionAuthentication):
     """The pages' own calls, with Django's CSRF check; counts those who bring nothing."""
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
-        found = super().authenticate(request)
-        if found is None:
+        user_and_auth = super().authenticate(request)
+        if user_and_auth is None:
             _count_stranger(request)
-        return found
+        return user_and_auth
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

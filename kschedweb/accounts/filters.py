@@ -16,12 +16,12 @@ class AuditFilter(GrowingFilterSet):
     search = filters.CharFilter(method="find", label="Search")
     kind = filters.ChoiceFilter(method="of_area", choices=list(KINDS.items()), label="Kind", empty_label="Any kind")
     actor = filters.CharFilter(field_name="actor_name", method="exactly", label="Who")
-    verb = filters.CharFilter(method="done", label="What")
+    verb = filters.CharFilter(method="by_verb", label="What")
     object_type = filters.CharFilter(method="of_kind", label="Object type")
     object_name = filters.CharFilter(method="exactly", label="Object name")
     address = filters.CharFilter(lookup_expr="iexact", label="Address")
     since = MomentFilter(field_name="at", label="From")
-    until = MomentFilter(field_name="at", label="To", until=True)
+    until = MomentFilter(field_name="at", label="To", is_end=True)
 
     indexed = ("object_name", "actor", "verb", "object_type")
 
@@ -33,7 +33,7 @@ class AuditFilter(GrowingFilterSet):
         matches = Q(actor_name__icontains=value) | Q(verb__icontains=value) | Q(object_name__icontains=value)
         return queryset.filter(matches)
 
-    def answered(self, name: str, value: str) -> bool:
+    def can_use_index(self, name: str, value: str) -> bool:
         return name != "verb" or self.queryset.filter(verb=value.lower()).exists()
 
     def exactly(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
@@ -43,9 +43,9 @@ class AuditFilter(GrowingFilterSet):
     def of_kind(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         return queryset.filter(object_type=value.lower().replace(" ", ""))
 
-    def done(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+    def by_verb(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """``policy.saved``; where nothing is called so, all that begins with it."""
-        whole = self.answered("verb", value)
+        whole = self.can_use_index("verb", value)
         return queryset.filter(**{"verb" if whole else "verb__startswith": value.lower()})
 
     def of_area(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:

@@ -11,7 +11,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
-from kschedweb.accounts.lockout import turn
+from kschedweb.accounts.lockout import password_turn
 from kschedweb.accounts.models import Density
 from kschedweb.accounts.roles import Action, Role
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
@@ -30,7 +30,7 @@ class LoginForm(AuthenticationForm):
     request: HttpRequest
 
     def clean(self) -> dict[str, Any]:
-        with turn(self.request):
+        with password_turn(self.request):
             return super().clean()
 
     def confirm_login_allowed(self, user: User) -> None:  # type: ignore[override]
@@ -49,7 +49,7 @@ class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
 
     def clean_old_password(self) -> str:
         password: str = self.cleaned_data["old_password"]
-        with turn(self.request):
+        with password_turn(self.request):
             if authenticate(self.request, username=self.user.get_username(), password=password) != self.user:
                 raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
         return password
@@ -113,7 +113,7 @@ class GrantForm(forms.Form):
         required=False,
         help_text=_("As the identity provider or the proxy names it; * stands for anything."),
     )
-    role = forms.ChoiceField(label=_("Role"), choices=[one for one in Role.choices if one[0] != Role.NONE])
+    role = forms.ChoiceField(label=_("Role"), choices=[choice for choice in Role.choices if choice[0] != Role.NONE])
     cluster = forms.ChoiceField(label=_("Cluster"), required=False)
     label = forms.CharField(
         label=_("Or clusters with the label"), max_length=127, required=False, help_text=_("Such as env=prod.")

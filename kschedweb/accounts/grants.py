@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import transaction
 
-from kschedweb.accounts import audit, places
+from kschedweb.accounts import audit, grant_syntax
 from kschedweb.accounts.administrators import keep_one
-from kschedweb.accounts.grounds import grounds
-from kschedweb.accounts.models import Grant, Scope, User
-from kschedweb.accounts.reach import everything
+from kschedweb.accounts.grant_targets import list_clusters
+from kschedweb.accounts.models import Grant, GrantScope, User
+from kschedweb.accounts.reach import unrestricted
 from kschedweb.accounts.roles import Role
 from kschedweb.web.errors import ApplicationError, Conflict
 
@@ -27,7 +27,7 @@ MOST_LABELS = 20
 def label_read(text: str, path: str = "label") -> str:
     """``text`` where it is like key=value; raises ApplicationError."""
     try:
-        return places.label_read(text)
+        return grant_syntax.label_read(text)
     except ValueError as error:
         raise ApplicationError.at(path, f"{error}.") from None
 
@@ -35,15 +35,15 @@ def label_read(text: str, path: str = "label") -> str:
 def namespaces_read(names: Iterable[str]) -> list[str]:
     """``names`` in order, each once; raises ApplicationError."""
     try:
-        return places.namespaces_read(names)
+        return grant_syntax.namespaces_read(names)
     except ValueError as error:
         raise ApplicationError.at("namespaces", f"{error}.") from None
 
 
 def cluster_names() -> dict[UUID, str]:
     """The names of all clusters by their ids."""
-    with everything():
-        return {ground.id: ground.name for ground in grounds()}
+    with unrestricted():
+        return {cluster_ref.id: cluster_ref.name for cluster_ref in list_clusters()}
 
 
 @transaction.atomic
@@ -62,54 +62,59 @@ def grant_give(
 
     Raises ApplicationError at the field that is wrong, and Conflict where it was granted already.
     """
-    person = _person(user, group)
+    person = _find_person(user, group)
     if role not in Role.values or role == Role.NONE:
         raise ApplicationError.at("role", "Choose one of viewer, editor, approver, admin.")
     if cluster and label:
         raise ApplicationError.at("label", "Name a cluster or a label, not both.")
-    scope, found = Scope.ALL, None
+    scope, cluster_id = GrantScope.ALL, None
     if cluster:
-        scope, found = Scope.CLUSTER, next((pk for pk, name in cluster_names().items() if name == cluster), None)
-        if found is None:
+        scope, cluster_id = (
+            GrantScope.CLUSTER,
+            next((pk for pk, name in cluster_names().items() if name == cluster), None),
+        )
+        if cluster_id is None:
             raise ApplicationError.at("cluster", f"There is no cluster {cluster}.")
     elif label:
-        scope = Scope.LABEL
+        scope = GrantScope.LABEL
         label_read(label)
-    what: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "user": person,
         "group": group.strip(),
         "role": role,
         "scope": scope,
-        "cluster": found,
+        "cluster": cluster_id,
         "label": label,
     }
-    what["namespaces"] = namespaces_read(namespaces)
-    if Grant.objects.filter(**what).exists():
+    fields["namespaces"] = namespaces_read(namespaces)
+    if Grant.objects.filter(**fields).exists():
         raise Conflict("This was granted already.")
-    grant = Grant.objects.create(**what, created_by=actor)
-    audit.record(actor, "grant.given", grant, holder_of(grant), **_told(grant))
+    grant = Grant.objects.create(**fields, created_by=actor)
+    audit.record(actor, "grant.given", grant, holder_of(grant), **_audit_details(grant))
     return grant
 
 
 @transaction.atomic
 def grant_take(*, actor: User | None, grant: Grant) -> None:
     """Take a grant back; it counts no more from the next request on. Raises Conflict for the last admin's."""
-    keep_one(without=grant)
-    audit.record(actor, "grant.taken", grant, holder_of(grant), **_told(grant))
+    keep_one(ignored_grant=grant)
+    audit.record(actor, "grant.taken", grant, holder_of(grant), **_audit_details(grant))
     grant.delete()
 
 
-def _told(grant: Grant) -> dict[str, object]:
+def _audit_details(grant: Grant) -> dict[str, object]:
     spaces = {"namespaces": grant.namespaces} if grant.namespaces else {}
     return {"role": grant.role, "clusters": where_of(grant), **spaces}
 
 
 def by_rules() -> list[tuple[str, GrantRule]]:
     """Those that rules give to groups, by the label of the provider: settings say them, not this site."""
-    found = [(one.label, rule) for one in settings.IDENTITY_PROVIDERS.values() for rule in one.rules.grants]
+    rules = [
+        (provider.label, rule) for provider in settings.IDENTITY_PROVIDERS.values() for rule in provider.rules.grants
+    ]
     if settings.REMOTE_HEADER is not None:
-        found += [(settings.REMOTE_HEADER.name, rule) for rule in settings.REMOTE_HEADER.rules.grants]
-    return found
+        rules += [(settings.REMOTE_HEADER.name, rule) for rule in settings.REMOTE_HEADER.rules.grants]
+    return rules
 
 
 def holder_of(grant: Grant) -> str:
@@ -119,17 +124,17 @@ def holder_of(grant: Grant) -> str:
 
 def where_of(grant: Grant) -> str:
     """The clusters that it is about, as one writes it."""
-    if grant.scope == Scope.CLUSTER and grant.cluster:
+    if grant.scope == GrantScope.CLUSTER and grant.cluster:
         return cluster_names().get(grant.cluster, "a cluster that was deleted")
     return grant.label or "all clusters"
 
 
-def _person(user: str, group: str) -> User | None:
+def _find_person(user: str, group: str) -> User | None:
     if bool(user) == bool(group.strip()):
         raise ApplicationError.at("user", "Name a person or a group, one of the two.")
     if not user:
         return None
-    found = User.objects.filter(username=user).first()
-    if found is None:
+    person = User.objects.filter(username=user).first()
+    if person is None:
         raise ApplicationError.at("user", f"There is nobody called {user}.")
-    return found
+    return person

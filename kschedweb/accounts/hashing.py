@@ -20,8 +20,8 @@ _core, _queue = threading.BoundedSemaphore(), threading.BoundedSemaphore(WAITING
 
 
 @contextmanager
-def _turn() -> Iterator[None]:
-    if not _core.acquire(blocking=False) and not _waited():
+def _hashing_turn() -> Iterator[None]:
+    if not _core.acquire(blocking=False) and not _wait_for_core():
         raise TooManyRequests(
             "Too many people log in at this moment. Try again in a few seconds.", retry_after=PATIENCE
         )
@@ -31,7 +31,7 @@ def _turn() -> Iterator[None]:
         _core.release()
 
 
-def _waited() -> bool:
+def _wait_for_core() -> bool:
     """Whether the turn came in time."""
     if not _queue.acquire(blocking=False):
         return False
@@ -47,5 +47,5 @@ class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):
     """Its hashes are Django's: either reads those of the other."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        with _turn():
+        with _hashing_turn():
             return super().encode(password, salt, iterations)

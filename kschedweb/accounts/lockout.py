@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def turn(request: HttpRequest) -> Iterator[None]:
+def password_turn(request: HttpRequest) -> Iterator[None]:
     """Hold this while a password is checked. An address that has all of its turns is refused before any work."""
     network = client_network(request)
     with _lock:
@@ -61,10 +61,10 @@ def count_mail(request: HttpRequest, email: str) -> None:
     for kind, value in (("address", client_network(request)), ("mail", email.lower())):
         digest = salted_hmac("kschedweb.accounts.mail", str(value), algorithm="sha256").hexdigest()
         key = f"password_mail_{kind}_{digest}"
-        sent = cache.get(key, 0)
-        if sent >= MAILS_AN_HOUR[kind]:
+        mail_count = cache.get(key, 0)
+        if mail_count >= MAILS_AN_HOUR[kind]:
             raise TooManyRequests("Too many mails were asked for. Try again in an hour.", retry_after=3600)
-        cache.set(key, sent + 1, timeout=3600)
+        cache.set(key, mail_count + 1, timeout=3600)
 
 
 class Handler(AxesDatabaseHandler):

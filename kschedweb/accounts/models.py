@@ -15,12 +15,12 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.functional import cached_property
 
-from kschedweb.accounts.grounds import Ground, grounds
-from kschedweb.accounts.places import Held, has_label
-from kschedweb.accounts.reach import Part, Reach, everything
-from kschedweb.accounts.roles import RANKS, Action, Role, may, scope_allows
+from kschedweb.accounts.grant_syntax import HeldGrant, has_label
+from kschedweb.accounts.grant_targets import ClusterRef, list_clusters
+from kschedweb.accounts.reach import ClusterPart, Reach, unrestricted
+from kschedweb.accounts.roles import RANKS, Action, Role, role_allows, scope_allows
 from kschedweb.accounts.signin.configuration import rules_of
-from kschedweb.accounts.signin.rules import Rule
+from kschedweb.accounts.signin.rules import RoleRule
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -56,11 +56,15 @@ class User(AbstractUser):
         return frozenset(self.provider_groups or ())
 
     @cached_property
-    def grants(self) -> list[Held]:
+    def grants(self) -> list[HeldGrant]:
         """What they were granted, their groups were, and the rules of their provider give to their groups."""
-        found = Grant.objects.filter(models.Q(user=self.pk) | ~models.Q(group=""))
-        given = [one for one in found if one.user_id == self.pk or Rule(one.group, one.role).fits(self.group_names)]
-        return [*given, *rules_of(self.provider).granted(self.group_names)]
+        candidates = Grant.objects.filter(models.Q(user=self.pk) | ~models.Q(group=""))
+        stored_grants = [
+            grant
+            for grant in candidates
+            if grant.user_id == self.pk or RoleRule(grant.group, grant.role).matches_any(self.group_names)
+        ]
+        return [*stored_grants, *rules_of(self.provider).grants_for(self.group_names)]
 
     @cached_property
     def _reaches(self) -> dict[str, Reach | None]:
@@ -68,28 +72,32 @@ class User(AbstractUser):
 
     def reach(self, action: str) -> Reach | None:
         """The clusters for which they may do ``action``; ``None``: for all, and whatever belongs to none."""
-        if may(self.role, action):
+        if role_allows(self.role, action):
             return None
         if action not in self._reaches:
-            self._reaches[action] = self._reach([one for one in self.grants if may(one.role, action)])
+            self._reaches[action] = self._compute_reach(
+                [grant for grant in self.grants if role_allows(grant.role, action)]
+            )
         return self._reaches[action]
 
-    def _reach(self, grants: list[Held]) -> Reach | None:
-        if any(one.everywhere for one in grants):
+    def _compute_reach(self, grants: list[HeldGrant]) -> Reach | None:
+        if any(grant.everywhere for grant in grants):
             return None
-        whole, parts = [], dict[UUID, Part]()
-        with everything():
-            for ground in grounds() if grants else ():
-                here = [one.namespaces for one in grants if one.covers(ground)]
-                if not all(here):
-                    whole.append(ground)
-                elif here:
-                    parts[ground.id] = Part(ground.name, frozenset().union(*here))
-        return Reach(self.pk, frozenset(one.id for one in whole), frozenset(one.name for one in whole), parts)
+        whole, parts = [], dict[UUID, ClusterPart]()
+        with unrestricted():
+            for cluster in list_clusters() if grants else ():
+                namespace_lists = [grant.namespaces for grant in grants if grant.covers(cluster)]
+                if not all(namespace_lists):
+                    whole.append(cluster)
+                elif namespace_lists:
+                    parts[cluster.id] = ClusterPart(cluster.name, frozenset().union(*namespace_lists))
+        return Reach(
+            self.pk, frozenset(cluster.id for cluster in whole), frozenset(cluster.name for cluster in whole), parts
+        )
 
     def may(self, action: str) -> bool:
         """Whether they may do ``action`` somewhere."""
-        return may(self.role, action) or any(may(one.role, action) for one in self.grants)
+        return role_allows(self.role, action) or any(role_allows(grant.role, action) for grant in self.grants)
 
     def everywhere(self, action: str) -> bool:
         """Whether they may do ``action`` in all clusters, and so to what belongs to the whole site."""
@@ -97,13 +105,13 @@ class User(AbstractUser):
 
     def role_in(self, cluster: UUID, namespace: str) -> str:
         """Of their roles in ``namespace`` of ``cluster`` the one that allows most."""
-        held = {self.role}
+        roles = {self.role}
         if self.role != Role.ADMIN and self.grants:
-            with everything():
-                ground = next((one for one in grounds() if one.id == cluster), None)
-            here = [one for one in self.grants if ground and one.covers(ground)]
-            held |= {one.role for one in here if not one.namespaces or namespace in one.namespaces}
-        return max(held, key=RANKS.index)
+            with unrestricted():
+                cluster_ref = next((candidate for candidate in list_clusters() if candidate.id == cluster), None)
+            matching_grants = [grant for grant in self.grants if cluster_ref and grant.covers(cluster_ref)]
+            roles |= {grant.role for grant in matching_grants if not grant.namespaces or namespace in grant.namespaces}
+        return max(roles, key=RANKS.index)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Django's hash of the password, with the epoch in it: a change of either ends every other session."""
@@ -111,7 +119,7 @@ class User(AbstractUser):
         return salted_hmac(salt, f"{self.session_epoch}:{self.password}", secret=secret, algorithm="sha256").hexdigest()
 
 
-class Scope(models.TextChoices):
+class GrantScope(models.TextChoices):
     """What a grant covers."""
 
     ALL = "all", _("All clusters")
@@ -130,7 +138,7 @@ class Grant(models.Model):
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
     group = models.CharField(max_length=191, blank=True, default="")  # where ``*`` stands for anything
     role = models.CharField(max_length=16, choices=Role.choices)  # but none
-    scope = models.CharField(max_length=16, choices=Scope.choices)
+    scope = models.CharField(max_length=16, choices=GrantScope.choices)
     cluster = models.UUIDField(null=True, db_index=True)
     label = models.CharField(max_length=127, blank=True, default="")  # "key=value"
     namespaces = models.JSONField(default=list, db_default=[])  # names of those that it is about; empty: all
@@ -148,13 +156,13 @@ class Grant(models.Model):
     @property
     def everywhere(self) -> bool:
         """Whether it is for all of all clusters."""
-        return self.scope == Scope.ALL and not self.namespaces
+        return self.scope == GrantScope.ALL and not self.namespaces
 
-    def covers(self, ground: Ground) -> bool:
-        """Whether it is about the cluster ``ground``, in whole or in part."""
-        if self.scope == Scope.CLUSTER:
-            return self.cluster == ground.id
-        return self.scope == Scope.ALL or has_label(ground.labels, self.label)
+    def covers(self, cluster: ClusterRef) -> bool:
+        """Whether it is about the cluster ``cluster``, in whole or in part."""
+        if self.scope == GrantScope.CLUSTER:
+            return self.cluster == cluster.id
+        return self.scope == GrantScope.ALL or has_label(cluster.labels, self.label)
 
 
 class Token(models.Model):
@@ -211,11 +219,11 @@ class AuditEntry(models.Model):
     @property
     def kind(self) -> str:
         """The kind of the object in words: "live scheduler" of ``livescheduler``."""
-        return _kinds().get(self.object_type, self.object_type)
+        return _object_kinds().get(self.object_type, self.object_type)
 
 
 @cache
-def _kinds() -> dict[str, str]:
+def _object_kinds() -> dict[str, str]:
     return {str(model._meta.model_name): str(model._meta.verbose_name) for model in apps.get_models()}
 
 

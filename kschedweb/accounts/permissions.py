@@ -17,7 +17,7 @@ from rest_framework.permissions import BasePermission
 
 from kschedweb.accounts import reach, tokens
 from kschedweb.accounts.factors import required as factors
-from kschedweb.accounts.roles import Action, Made, may_change
+from kschedweb.accounts.roles import Action, HasCreator, may_change
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-Row = TypeVar("Row", bound=Made)
+Row = TypeVar("Row", bound=HasCreator)
 View = Callable[..., "HttpResponseBase"]
 
 
@@ -51,48 +51,52 @@ def requires(
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def guarded_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             user = request.user
             if not user.is_authenticated:
-                return _elsewhere(
-                    request, 401, redirect_to_login(_here(request)).url, "Your session has ended.", "Log in"
+                return _redirect_to(
+                    request, 401, redirect_to_login(_return_address(request)).url, "Your session has ended.", "Log in"
                 )
             if user.must_change_password and not with_temporary_password:
-                return _elsewhere(request, 403, _to_password(request), "Your password is temporary.", "Choose your own")
-            if not (with_temporary_password or without_second_factor) and factors.missing(request, user):
-                return _elsewhere(request, 403, reverse("mfa_index"), "Your role needs a second factor.", "Add one")
-            demand(user, action, site, in_part=in_part)
+                return _redirect_to(
+                    request, 403, _to_password(request), "Your password is temporary.", "Choose your own"
+                )
+            if not (with_temporary_password or without_second_factor) and factors.is_factor_missing(request, user):
+                return _redirect_to(request, 403, reverse("mfa_index"), "Your role needs a second factor.", "Add one")
+            require_action(user, action, site, in_part=in_part)
             return view(request, *args, **kwargs)
 
-        guarded.action_required = action  # type: ignore[attr-defined]
-        return guarded
+        guarded_view.action_required = action  # type: ignore[attr-defined]
+        return guarded_view
 
     return decorate
 
 
-def demand(user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False) -> None:
+def require_action(
+    user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False
+) -> None:
     """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for what is of the whole ``site`` everywhere.
 
     From here on the request finds only what lies in clusters where they may: the rest is not there.
     """
-    if not _allowed(user, action, site):
+    if not _is_allowed(user, action, site):
         raise PermissionDenied(refusal or f"Your role does not allow you to {action.label}.")
-    reach.look(user, action, in_part)
+    reach.set_looker(user, action, in_part)
 
 
-def _allowed(user: User, action: Action, site: bool | None) -> bool:
+def _is_allowed(user: User, action: Action, site: bool | None) -> bool:
     whole = action == Action.ADMINISTER if site is None else site
     return user.everywhere(action) if whole and action != Action.VIEW else user.may(action)
 
 
-def owned(user: User, row: Row, what: str, verb: str = "change") -> Row:
-    """``row``, called ``what``; raises PermissionDenied for others than who made it and admins."""
+def require_owner(user: User, row: Row, noun: str, verb: str = "change") -> Row:
+    """``row``, called ``noun``; raises PermissionDenied for others than who made it and admins."""
     if not may_change(user, row):
-        raise PermissionDenied(f"Only who started {what}, or an admin, may {verb} it.")
+        raise PermissionDenied(f"Only who started {noun}, or an admin, may {verb} it.")
     return row
 
 
-def _here(request: HttpRequest) -> str:
+def _return_address(request: HttpRequest) -> str:
     """The page to come back to: where only a part of one was asked for, that page."""
     if getattr(request, "htmx", False):
         return request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined, no-any-return]
@@ -103,17 +107,17 @@ def _to_password(request: HttpRequest) -> str:
     """Where a password is chosen. What was to be written is not written afterwards, so only reading leads back."""
     if request.method not in ("GET", "HEAD"):
         return reverse("password")
-    return reverse("password", query={"next": _here(request)})
+    return reverse("password", query={"next": _return_address(request)})
 
 
-def _elsewhere(request: HttpRequest, status: int, address: str, detail: str, action: str) -> HttpResponse:
+def _redirect_to(request: HttpRequest, status: int, address: str, detail: str, action: str) -> HttpResponse:
     """Lead a page to ``address``. A part of a page gets an empty answer and stays as it is, with what is typed there:
     frame/live.ts shows ``detail`` and a link named ``action``.
     """
     if not getattr(request, "htmx", False):
         return redirect(address)
-    told = {"detail": detail, "action": action, "address": address}
-    return trigger_client_event(HttpResponse(status=status), "refused", told)
+    params = {"detail": detail, "action": action, "address": address}
+    return trigger_client_event(HttpResponse(status=status), "refused", params)
 
 
 def action_of(view: Any, method: str | None) -> Action:
@@ -145,16 +149,16 @@ class RolePermission(BasePermission):
             return False
         if user.must_change_password:
             raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
-        if request.auth is None and factors.missing(request._request, user):
+        if request.auth is None and factors.is_factor_missing(request._request, user):
             raise RestPermissionDenied("Your role needs a second factor: log in and add one first.")
         required = action_of(view, request.method)
-        allowed = _allowed(user, required, getattr(view, "of_site", None))
+        allowed = _is_allowed(user, required, getattr(view, "of_site", None))
         token: Any = request.auth
         if token is not None and not (token.allows(required) and allowed):
-            tokens.denied(token, f"scope {token.scope}, role {user.role}, asked to {required}")
+            tokens.record_denial(token, f"scope {token.scope}, role {user.role}, asked to {required}")
         if token is not None and not token.allows(required):
             raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
         if not allowed:
             raise RestPermissionDenied(f"Your role does not allow you to {required.label}.")
-        reach.look(user, required, method_read(request.method) in getattr(view, "in_part", ()))
+        reach.set_looker(user, required, method_read(request.method) in getattr(view, "in_part", ()))
         return True

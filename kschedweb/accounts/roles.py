@@ -1,4 +1,4 @@
-"""Who may do what, in one table: pages and REST both ask ``may``."""
+"""Who may do what, in one table: pages and REST both ask ``role_allows``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import models
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class Made(Protocol):
+class HasCreator(Protocol):
     """A row that says who made it."""
 
     @property
@@ -68,12 +68,12 @@ def scope_allows(scope: str, action: str) -> bool:
     return action in SCOPES.get(scope, frozenset())
 
 
-def may(role: str, action: str) -> bool:
+def role_allows(role: str, action: str) -> bool:
     """Whether a person of ``role`` may do ``action``."""
     return action in ALLOWED.get(role, frozenset())
 
 
-def may_change(user: Person, row: Made) -> bool:
+def may_change(user: Person, row: HasCreator) -> bool:
     """Whether ``user`` may change what somebody made: whoever did, as long as they may edit, and admins."""
     mine = row.created_by_id is not None and row.created_by_id == user.pk
     return user.everywhere(Action.ADMINISTER) or (mine and user.may(Action.EDIT))

@@ -16,23 +16,23 @@ from django.conf import settings
 
 
 @cache
-def _fernet(secret: str) -> Fernet:
+def _make_fernet(secret: str) -> Fernet:
     key = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb sign-in").derive(secret.encode())
     return Fernet(base64.urlsafe_b64encode(key))
 
 
-def _keys() -> MultiFernet:
-    return MultiFernet([_fernet(secret) for secret in (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY)])
+def _make_keyring() -> MultiFernet:
+    return MultiFernet([_make_fernet(secret) for secret in (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY)])
 
 
 def seal(text: str) -> str:
-    return _keys().encrypt(text.encode()).decode()
+    return _make_keyring().encrypt(text.encode()).decode()
 
 
 def unseal(sealed: str) -> str | None:
     """What was sealed; ``None`` where no key opens it."""
     try:
-        return _keys().decrypt(sealed.encode()).decode()
+        return _make_keyring().decrypt(sealed.encode()).decode()
     except InvalidToken:
         return None
 

@@ -13,13 +13,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from kschedweb.accounts import audit, tokens
-from kschedweb.accounts.administrators import administrators, keep_one
+from kschedweb.accounts.administrators import keep_one, list_administrators
 from kschedweb.accounts.models import Density, Token, User
 from kschedweb.accounts.roles import Action, Role
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.languages import known
+from kschedweb.web.languages import supported_language
 from kschedweb.web.moments import zone_names
-from kschedweb.web.saving import conflict_where
 
 MAX_TOKEN_DAYS = 365
 MAX_TOKENS = 100
@@ -38,10 +38,10 @@ def user_create(*, actor: User | None, username: str, role: str, email: str = ""
     user.set_password(password)  # before the transaction: it takes long, and writes of others would wait
     user.full_clean()
     namesakes = User.objects.filter(username__iexact=username)
-    taken = Conflict.at("username", "This name is taken.")
+    name_conflict = Conflict.at("username", "This name is taken.")
     if namesakes.exists():
-        raise taken
-    with conflict_where(namesakes, taken):
+        raise name_conflict
+    with conflict_where(namesakes, name_conflict):
         user.save()
         audit.record(actor, "user.created", user, user.username, role=role)
     return user, password
@@ -142,7 +142,7 @@ def user_display(
         raise ApplicationError.at(
             "time_zone", f"There is no time zone {time_zone[:64]}. Choose one such as Asia/Tokyo."
         )
-    if language and not known(language):
+    if language and not supported_language(language):
         codes = ", ".join(code for code, _ in settings.LANGUAGES)
         raise ApplicationError.at("language", f"Choose one of {codes}, or leave it out.")
     if density is not None and density not in Density.values:
@@ -166,7 +166,7 @@ def sessions_end(*, user: User) -> None:
 
 def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str]:
     """Make the first admin unless there is an active one (then ``None``); returns the password in use."""
-    if any(administrators()):
+    if any(list_administrators()):
         return None, ""
     user = User.objects.filter(username=username).first() or User(username=username)
     if password:
@@ -200,7 +200,7 @@ def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tu
         user=user,
         name=name,
         prefix=prefix,
-        digest=tokens.digest(key),
+        digest=tokens.compute_digest(key),
         scope=scope,
         expires_at=now + timedelta(days=days),
     )

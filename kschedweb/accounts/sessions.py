@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 POLL_HEADER = "X-Poll"  # frame/live.ts sets it
-BEGAN, SEEN = "began", "seen"  # seconds of the epoch, in the session
+LOGIN_TIME_KEY, LAST_SEEN_KEY = "began", "seen"  # seconds of the epoch, in the session
 NOTED_EVERY = 60  # seconds, so that reading does not become writing
 
 
-def limits(user: User) -> tuple[int, int]:
+def session_limits(user: User) -> tuple[int, int]:
     """Seconds after the login, and seconds without activity (0: any), after which a session of ``user`` is over."""
     if user.may(Action.ADMINISTER):
         return settings.ADMIN_SESSION_HOURS * 3600, settings.ADMIN_SESSION_IDLE_MINUTES * 60
@@ -37,8 +37,8 @@ def limits(user: User) -> tuple[int, int]:
 
 
 @receiver(user_logged_in, dispatch_uid="session began")
-def begin(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    request.session[BEGAN] = request.session[SEEN] = int(time())
+def note_login(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    request.session[LOGIN_TIME_KEY] = request.session[LAST_SEEN_KEY] = int(time())
 
 
 class SessionMiddleware:
@@ -49,23 +49,23 @@ class SessionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
-            _check(request, request.user)
+            _check_session(request, request.user)
         return self.get_response(request)
 
 
-def _check(request: HttpRequest, user: User) -> None:
+def _check_session(request: HttpRequest, user: User) -> None:
     now, session = int(time()), request.session
-    if BEGAN not in session:  # of a release that did not note it
-        begin(None, request, user)
-    lifetime, idle = limits(user)
+    if LOGIN_TIME_KEY not in session:  # of a release that did not note it
+        note_login(None, request, user)
+    lifetime, idle = session_limits(user)
     if not (user.provider or password_allowed(user)):  # local accounts were switched off in the meantime
         lifetime = 0
-    if now - session[BEGAN] >= lifetime or (idle and now - session[SEEN] >= idle):
+    if now - session[LOGIN_TIME_KEY] >= lifetime or (idle and now - session[LAST_SEEN_KEY] >= idle):
         session.flush()
         request.user = AnonymousUser()
         audit.record(user, "login.expired", user, user.get_username())
-    elif idle and _by_person(request) and now - session[SEEN] >= min(NOTED_EVERY, idle // 4):
-        session[SEEN] = now
+    elif idle and _by_person(request) and now - session[LAST_SEEN_KEY] >= min(NOTED_EVERY, idle // 4):
+        session[LAST_SEEN_KEY] = now
 
 
 def _by_person(request: HttpRequest) -> bool:

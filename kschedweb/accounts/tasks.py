@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.accounts.forgotten import MailForm
+from kschedweb.accounts.password_reset import MailForm
 from kschedweb.celery import app
 
 

@@ -31,7 +31,7 @@ def new_key() -> tuple[str, str]:
     return f"ksw_{prefix}_{secret}", prefix
 
 
-def digest(key: str) -> str:
+def compute_digest(key: str) -> str:
     """A plain digest is enough for a random key of 190 bits: there is no dictionary to try."""
     return hashlib.sha256(key.encode()).hexdigest()
 
@@ -42,17 +42,17 @@ def token_of(key: str) -> Token | None:
     if not match:
         return None
     token = Token.objects.select_related("user").filter(prefix=match[1]).first()
-    if token is None or not compare_digest(token.digest, digest(key)):
+    if token is None or not compare_digest(token.digest, compute_digest(key)):
         return None
     return token
 
 
-def denied(token: Token | None, reason: str) -> None:
+def record_denial(token: Token | None, reason: str) -> None:
     """Write into the audit trail that a token was refused; again for the same one and the same reason an hour later."""
     since = timezone.now() - DENIED_EVERY
     earlier = AuditEntry.objects.filter(verb="token.denied", at__gt=since, address=current_address())
-    known = {"token_prefix": token.prefix, "token_name": token.name} if token else {}
-    details = {**known, "reason": reason}
+    token_fields = {"token_prefix": token.prefix, "token_name": token.name} if token else {}
+    details = {**token_fields, "reason": reason}
     if not earlier.filter(**{f"details__{name}": value for name, value in details.items()}).exists():
         audit.record_refusal("token.denied", token.user if token else None, **details)
 

@@ -32,9 +32,9 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.forgotten import MailForm, RenewForm
 from kschedweb.accounts.forms import DisplayForm, GrantForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.lockout import count_mail
+from kschedweb.accounts.password_reset import MailForm, RenewForm
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.accounts.signin.local import ways_in
@@ -43,8 +43,8 @@ from kschedweb.accounts.tasks import mail_password_links
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import csv_response
 from kschedweb.web.languages import language_of
-from kschedweb.web.news import announced, growing_page
-from kschedweb.web.pages import part
+from kschedweb.web.news import growing_page, with_news
+from kschedweb.web.pages import page_part
 from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class PasswordForgottenView(PasswordResetView):
 
 password_forgotten = PasswordForgottenView.as_view()
 password_mailed = PasswordResetDoneView.as_view(template_name="accounts/password_mailed.html")
-password_renew = part(
+password_renew = page_part(
     PasswordResetConfirmView.as_view(
         template_name="accounts/password_renew.html", form_class=RenewForm, success_url=reverse_lazy("login")
     )
@@ -110,17 +110,17 @@ password_renew = part(
 
 def add_errors(form: Form, error: ApplicationError) -> None:
     """Show what a service refused beside the fields it names, the rest above the form."""
-    named = [item for item in error.errors if item["path"] in form.fields]
-    for item in named:
+    field_errors = [item for item in error.errors if item["path"] in form.fields]
+    for item in field_errors:
         form.add_error(item["path"], item["message"])
-    if not named:
+    if not field_errors:
         form.add_error(None, error.detail)
 
 
 @never_cache
 @sensitive_post_parameters()
 @requires(Action.VIEW, with_temporary_password=True)
-def password(request: PageRequest) -> HttpResponse:
+def change_password(request: PageRequest) -> HttpResponse:
     """Another password; it leads on to the page of this site that the person came for."""
     onwards = request.POST.get("next", request.GET.get("next", ""))
     if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
@@ -137,7 +137,7 @@ def password(request: PageRequest) -> HttpResponse:
 
 
 @requires(Action.VIEW)
-def settings(request: PageRequest) -> HttpResponse:
+def show_settings(request: PageRequest) -> HttpResponse:
     """Account, display, tokens and sessions; the display is changed here."""
     now = {name: getattr(request.user, name) for name in DisplayForm.base_fields}
     form = DisplayForm(request.POST or None, initial=now)
@@ -164,7 +164,7 @@ def sessions_end(request: PageRequest) -> HttpResponse:
 
 @never_cache
 @requires(Action.VIEW)
-def tokens(request: PageRequest) -> HttpResponse:
+def list_tokens(request: PageRequest) -> HttpResponse:
     """The person's tokens; the answer to a creation shows the key, this once."""
     form = TokenForm(request.POST or None, user=request.user)
     context: dict[str, Any] = {"form": form}
@@ -205,7 +205,7 @@ def person_token_revoke(request: PageRequest, username: str, token_id: int) -> H
     return redirect("person-tokens", username)
 
 
-def _people(request: PageRequest, form: PersonForm, **context: Any) -> HttpResponse:
+def _render_people(request: PageRequest, form: PersonForm, **context: Any) -> HttpResponse:
     filters = UserFilter(request.GET, queryset=selectors.user_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     roles = RoleForm.base_fields["role"].choices  # type: ignore[attr-defined]
@@ -215,7 +215,7 @@ def _people(request: PageRequest, form: PersonForm, **context: Any) -> HttpRespo
 
 @never_cache
 @requires(Action.ADMINISTER)
-def people(request: PageRequest) -> HttpResponse:
+def list_people(request: PageRequest) -> HttpResponse:
     """Everybody; the answer to a creation shows the temporary password, this once."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -226,8 +226,8 @@ def people(request: PageRequest) -> HttpResponse:
         except ApplicationError as error:
             add_errors(form, error)
         else:
-            return _people(request, PersonForm(), person=user, temporary_password=secret)
-    return _people(request, form)
+            return _render_people(request, PersonForm(), person=user, temporary_password=secret)
+    return _render_people(request, form)
 
 
 @require_POST
@@ -243,7 +243,7 @@ def person_password(request: PageRequest, username: str) -> HttpResponse:
     if user == request.user:
         user.refresh_from_db()
         update_session_auth_hash(request, user)
-    return _people(request, PersonForm(), person=user, temporary_password=secret)
+    return _render_people(request, PersonForm(), person=user, temporary_password=secret)
 
 
 @require_POST
@@ -285,7 +285,7 @@ def person_active(request: PageRequest, username: str) -> HttpResponse:
 
 
 @requires(Action.ADMINISTER)
-def grants(request: PageRequest) -> HttpResponse:
+def list_grants(request: PageRequest) -> HttpResponse:
     """Who has which role in which clusters; a POST grants one more."""
     names = granting.cluster_names()
     form = GrantForm(request.POST or None, clusters=names.values())
@@ -297,8 +297,8 @@ def grants(request: PageRequest) -> HttpResponse:
         else:
             messages.success(request, gettext("Granted. It applies from the next page on."))
             return redirect("grants")
-    given = [(one, names.get(one.cluster, "") if one.cluster else "") for one in selectors.grant_list()]
-    context = {"form": form, "given": given, "ruled": granting.by_rules()}
+    stored_grants = [(grant, names.get(grant.cluster, "") if grant.cluster else "") for grant in selectors.grant_list()]
+    context = {"form": form, "given": stored_grants, "ruled": granting.by_rules()}
     return render(request, "accounts/grants.html", context, status=400 if form.errors else 200)
 
 
@@ -312,16 +312,16 @@ def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
 
 @require_safe
 @requires(Action.ADMINISTER)
-@announced
-def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
+@with_news
+def show_audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
     """The trail, newest first; ``format=csv`` is the same rows as a file."""
     filters = AuditFilter(request.GET, queryset=selectors.audit_list())
     if request.GET.get("format") == "csv":
-        rows = in_pieces(filters.qs, CSV_FIELDS, CSV_ROWS, within=filters.within)
+        rows = in_pieces(filters.qs, CSV_FIELDS, CSV_ROWS, indexed_rows=filters.indexed_rows)
         return csv_response(
             "audit.csv",
             ["time", "who", "what", "kind", "id", "name", "details", "address"],
-            ((at.isoformat(), *rest) for at, *rest in rows),
+            ((at.isoformat(), *values) for at, *values in rows),
         )
-    page = growing_page(request, filters.qs, within=filters.within)
+    page = growing_page(request, filters.qs, indexed_rows=filters.indexed_rows)
     return render(request, "accounts/audit.html", {"filters": filters, "page": page})

@@ -32,34 +32,38 @@ complete --command kschedweb --arguments '(__kschedweb_complete)'
 }
 
 
-def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
+def complete_words(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
     """What the last of ``words`` may become; nothing where a shell should offer files, or where nothing is known."""
     *before, current = words or [""]
-    options, commands, waits = _walked(parser, before)
-    if waits is not None:
-        found = [str(one) for one in waits.choices or ()]
+    options, commands, pending_option = _walk_words(parser, before)
+    if pending_option is not None:
+        candidates = [str(choice) for choice in pending_option.choices or ()]
     elif current.startswith("-"):
-        found = [name for option in options for name in option.option_strings if name.startswith("--")]
+        candidates = [name for option in options for name in option.option_strings if name.startswith("--")]
     else:
-        found = list(commands.choices or ()) if commands is not None else []
-    return sorted({one for one in found if one.startswith(current) and not one.startswith("__")})
+        candidates = list(commands.choices or ()) if commands is not None else []
+    return sorted(
+        {candidate for candidate in candidates if candidate.startswith(current) and not candidate.startswith("__")}
+    )
 
 
-def _walked(
+def _walk_words(
     parser: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[list[argparse.Action], argparse.Action | None, argparse.Action | None]:
     """(options that may follow ``words``, the argument that has choices, the option whose value comes next)."""
-    waits: argparse.Action | None = None
+    pending_option: argparse.Action | None = None
     actions = list(parser._actions)
     for word in words:
-        if waits is not None:
-            waits = None
+        if pending_option is not None:
+            pending_option = None
         elif word.startswith("-"):
-            waits = next((one for one in actions if word in one.option_strings and one.nargs != 0), None)
-        elif isinstance(commands := getattr(_choosing(actions), "choices", None), dict) and word in commands:
+            pending_option = next(
+                (action for action in actions if word in action.option_strings and action.nargs != 0), None
+            )
+        elif isinstance(commands := getattr(_find_choices_action(actions), "choices", None), dict) and word in commands:
             actions = list(commands[word]._actions)
-    return [one for one in actions if one.option_strings], _choosing(actions), waits
+    return [action for action in actions if action.option_strings], _find_choices_action(actions), pending_option
 
 
-def _choosing(actions: Sequence[argparse.Action]) -> argparse.Action | None:
-    return next((one for one in actions if not one.option_strings and one.choices), None)
+def _find_choices_action(actions: Sequence[argparse.Action]) -> argparse.Action | None:
+    return next((action for action in actions if not action.option_strings and action.choices), None)

@@ -8,7 +8,7 @@ from enum import IntEnum
 class Exit(IntEnum):
     """Scripts rely on these numbers (docs/automating.md)."""
 
-    DONE = 0  # answered, and the answer is yes where there is a question
+    OK = 0  # answered, and the answer is yes where there is a question
     NO = 1  # the gate fails, the pod fits no node, a run failed
     WRONG = 2  # options, files, or what the server says of them
     REFUSED = 3  # the token is missing, unknown, expired, or may not do this

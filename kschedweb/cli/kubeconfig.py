@@ -21,28 +21,28 @@ class Context:
     namespace: str = ""
 
 
-def context(environment: Mapping[str, str], name: str = "") -> Context:
+def load_context(environment: Mapping[str, str], name: str = "") -> Context:
     """The context ``name``, else the current one. Raises CommandError where there is none."""
-    files = _files(environment)
-    read = [_read(file) for file in files if file.is_file()]
-    chosen = name or next((text for raw in read if (text := _text(raw, "current-context"))), "")
+    files = _list_files(environment)
+    read = [_read_file(file) for file in files if file.is_file()]
+    chosen = name or next((text for raw in read if (text := _get_text(raw, "current-context"))), "")
     if not chosen:
         raise CommandError("kubeconfig: has no current context: name a --context, or a --cluster of the site")
-    found = _entry(read, "contexts", chosen, "context")
-    if found is None:
+    entry = _find_entry(read, "contexts", chosen, "context")
+    if entry is None:
         raise CommandError(f"kubeconfig: has no context {chosen}")
-    cluster = _text(found, "cluster")
-    server = _text(_entry(read, "clusters", cluster, "cluster") or {}, "server")
-    return Context(chosen, cluster, server, _text(found, "namespace"))
+    cluster = _get_text(entry, "cluster")
+    server = _get_text(_find_entry(read, "clusters", cluster, "cluster") or {}, "server")
+    return Context(chosen, cluster, server, _get_text(entry, "namespace"))
 
 
-def _files(environment: Mapping[str, str]) -> list[Path]:
+def _list_files(environment: Mapping[str, str]) -> list[Path]:
     if listed := environment.get("KUBECONFIG", ""):
-        return [Path(one) for one in listed.split(os.pathsep) if one]
+        return [Path(path) for path in listed.split(os.pathsep) if path]
     return [Path(environment.get("HOME") or "~").expanduser() / ".kube" / "config"]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
@@ -52,17 +52,17 @@ def _read(path: Path) -> dict[str, Any]:
     return raw if isinstance(raw, dict) else {}
 
 
-def _entry(read: list[dict[str, Any]], part: str, name: str, key: str) -> dict[str, Any] | None:
+def _find_entry(read: list[dict[str, Any]], part: str, name: str, key: str) -> dict[str, Any] | None:
     """The first entry called ``name``, as kubectl merges its files."""
     for raw in read:
         listed = raw.get(part)
-        for one in listed if isinstance(listed, list) else []:
-            if isinstance(one, dict) and one.get("name") == name:
-                found = one.get(key)
-                return found if isinstance(found, dict) else {}
+        for entry in listed if isinstance(listed, list) else []:
+            if isinstance(entry, dict) and entry.get("name") == name:
+                content = entry.get(key)
+                return content if isinstance(content, dict) else {}
     return None
 
 
-def _text(raw: Mapping[str, Any], key: str) -> str:
+def _get_text(raw: Mapping[str, Any], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""

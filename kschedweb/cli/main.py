@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from kschedweb.build import product
+from kschedweb.build import describe_product
 from kschedweb.cli import output
-from kschedweb.cli.completion import SHELLS, candidates
+from kschedweb.cli.completion import SHELLS, complete_words
 from kschedweb.cli.exits import CommandError, Exit
 
 PROGRAM, PLUGIN = "kschedweb", "kubectl-ksched"
@@ -37,30 +37,32 @@ def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
     """Run one command; the exit status is one of ``Exit``."""
     name = program or Path(sys.argv[0]).name
     plugin = name.startswith(PLUGIN)
-    called = "kubectl ksched" if plugin else PROGRAM
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["__complete"]:
-        output.raw("".join(f"{one}\n" for one in candidates(parser(called, given[1:]), given[1:])))
-        return Exit.DONE
-    options = parser(called, given).parse_args(given)
+    program_name = "kubectl ksched" if plugin else PROGRAM
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    if argv[:1] == ["__complete"]:
+        output.write_raw(
+            "".join(f"{candidate}\n" for candidate in complete_words(build_parser(program_name, argv[1:]), argv[1:]))
+        )
+        return Exit.OK
+    options = build_parser(program_name, argv).parse_args(argv)
     try:
-        return _done(options, plugin)
+        return _run_command(options, plugin)
     except CommandError as error:
-        output.say(called, str(error))
+        output.write_error(program_name, str(error))
         return error.status
     except BrokenPipeError:
         # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
+        return Exit.OK
     except KeyboardInterrupt:
         return 130
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """One whose errors are a line, as all others are."""
 
     def error(self, message: str) -> NoReturn:
-        output.say(self.prog, f"{message} (--help tells the options)")
+        output.write_error(self.prog, f"{message} (--help tells the options)")
         raise SystemExit(Exit.WRONG)
 
 
@@ -68,21 +70,21 @@ class _Version(argparse.Action):
     """The version, with the releases of kube-scheduler that the engine knows."""
 
     def __call__(self, *_: object, **__: object) -> None:
-        output.raw(product() + "\n")
-        raise SystemExit(Exit.DONE)
+        output.write_raw(describe_product() + "\n")
+        raise SystemExit(Exit.OK)
 
 
-def _done(options: argparse.Namespace, plugin: bool) -> int:
+def _run_command(options: argparse.Namespace, plugin: bool) -> int:
     """Raises CommandError."""
     if options.command == "completion":
-        output.raw(SHELLS[options.shell])
-        return Exit.DONE
-    from kschedweb.cli.asked import Surroundings
+        output.write_raw(SHELLS[options.shell])
+        return Exit.OK
+    from kschedweb.cli.session import CliSession
 
-    around = Surroundings(os.environ, plugin)
+    session = CliSession(os.environ, plugin)
     run = import_module(COMMANDS[options.command][0]).run
-    with around.understood():
-        return int(run(options, around))
+    with session.translate_errors():
+        return int(run(options, session))
 
 
 def plugin() -> int:
@@ -92,26 +94,28 @@ def plugin() -> int:
 
 def kubectl_completion() -> int:
     """``kubectl_complete-ksched``, which kubectl runs for words after ``kubectl ksched``."""
-    found = candidates(parser("kubectl ksched", sys.argv[1:]), sys.argv[1:])
-    output.raw("".join(f"{one}\n" for one in [*found, NO_FILES if found else ":0"]))
-    return Exit.DONE
+    completions = complete_words(build_parser("kubectl ksched", sys.argv[1:]), sys.argv[1:])
+    output.write_raw("".join(f"{candidate}\n" for candidate in [*completions, NO_FILES if completions else ":0"]))
+    return Exit.OK
 
 
-def parser(called: str, given: Sequence[str]) -> argparse.ArgumentParser:
-    """All commands, that of ``given`` with its options."""
-    made = _Parser(
-        prog=called,
+def build_parser(program_name: str, argv: Sequence[str]) -> argparse.ArgumentParser:
+    """All commands, that of ``argv`` with its options."""
+    main_parser = _CommandParser(
+        prog=program_name,
         description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action=_Version, nargs=0, help="of this program, and which releases it answers for")
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, says) in COMMANDS.items():
-        one = commands.add_parser(name, help=says, formatter_class=argparse.RawDescriptionHelpFormatter)
-        if given[:1] == [name]:
-            output.choose(one, output.TABLE)
-            import_module(module).configure(one)
+    main_parser.add_argument(
+        "--version", action=_Version, nargs=0, help="of this program, and which releases it answers for"
+    )
+    commands = main_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, help_text) in COMMANDS.items():
+        command_parser = commands.add_parser(name, help=help_text, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if argv[:1] == [name]:
+            output.add_output_option(command_parser, output.TABLE)
+            import_module(module).configure(command_parser)
     completing = commands.add_parser("completion", help="a script for the completion of commands in a shell")
     completing.add_argument("shell", choices=tuple(SHELLS))
-    return made
+    return main_parser

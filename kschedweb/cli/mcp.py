@@ -8,9 +8,9 @@ import sys
 from typing import Any, TextIO
 
 from kschedweb import __version__
-from kschedweb.cli.asked import Surroundings
 from kschedweb.cli.commands.tools import TOOLS
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.session import CliSession
 
 DESCRIPTION = """\
 Serves the Model Context Protocol on stdin and stdout until stdin ends. Its tools read with the rights of the token: a
@@ -21,7 +21,7 @@ READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True,
 Json = dict[str, Any]
 
 
-class _Refused(Exception):
+class _RequestError(Exception):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
@@ -31,71 +31,71 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
 
 
-def run(_: argparse.Namespace, around: Surroundings) -> int:
-    around.server  # noqa: B018  a missing address or token is told before a client waits for it
-    serve(around, sys.stdin, sys.stdout)
-    return Exit.DONE
+def run(_: argparse.Namespace, session: CliSession) -> int:
+    session.server  # noqa: B018  a missing address or token is told before a client waits for it
+    serve_messages(session, sys.stdin, sys.stdout)
+    return Exit.OK
 
 
-def serve(around: Surroundings, asked: TextIO, told: TextIO) -> None:
-    """Answer each message of ``asked`` until it ends."""
-    for line in asked:
-        if line.strip() and (answer := _answered(around, line)) is not None:
-            told.write(json.dumps(answer) + "\n")
-            told.flush()
+def serve_messages(session: CliSession, requests: TextIO, responses: TextIO) -> None:
+    """Answer each message of ``requests`` until it ends."""
+    for line in requests:
+        if line.strip() and (answer := _handle_message(session, line)) is not None:
+            responses.write(json.dumps(answer) + "\n")
+            responses.flush()
 
 
-def _answered(around: Surroundings, line: str) -> Json | None:
+def _handle_message(session: CliSession, line: str) -> Json | None:
     """The answer to a message, ``None`` to a notification."""
     number = None
     try:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            raise _Refused(PARSE, "is not JSON") from None
+            raise _RequestError(PARSE, "is not JSON") from None
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            raise _Refused(INVALID, "is no request")
+            raise _RequestError(INVALID, "is no request")
         number = message.get("id")
         if number is None:
             return None
-        given = message.get("params") or {}
-        if not isinstance(given, dict):
-            raise _Refused(PARAMETERS, "params: must be an object")
-        return {"jsonrpc": "2.0", "id": number, "result": _result(around, message["method"], given)}
-    except _Refused as error:
+        params = message.get("params") or {}
+        if not isinstance(params, dict):
+            raise _RequestError(PARAMETERS, "params: must be an object")
+        return {"jsonrpc": "2.0", "id": number, "result": _dispatch_method(session, message["method"], params)}
+    except _RequestError as error:
         return {"jsonrpc": "2.0", "id": number, "error": {"code": error.code, "message": str(error)}}
 
 
-def _result(around: Surroundings, method: str, given: Json) -> Json:
+def _dispatch_method(session: CliSession, method: str, params: Json) -> Json:
     if method == "initialize":
-        asked = given.get("protocolVersion")
+        requested_version = params.get("protocolVersion")
         return {
-            "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
+            "protocolVersion": requested_version if requested_version in VERSIONS else VERSIONS[0],
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": "kschedweb", "version": __version__},
         }
     if method == "ping":
         return {}
     if method == "tools/list":
-        return {"tools": [_told(name) for name in TOOLS]}
+        return {"tools": [_describe_tool(name) for name in TOOLS]}
     if method == "tools/call":
-        return _called(around, given)
-    raise _Refused(UNKNOWN, f"{method}: is unknown")
+        return _call_tool(session, params)
+    raise _RequestError(UNKNOWN, f"{method}: is unknown")
 
 
-def _told(name: str) -> Json:
+def _describe_tool(name: str) -> Json:
     tool = TOOLS[name]
-    return {"name": name, "description": tool.description, "inputSchema": tool.schema, "annotations": READS}
+    return {"name": name, "description": tool.description, "inputSchema": tool.input_schema, "annotations": READS}
 
 
-def _called(around: Surroundings, given: Json) -> Json:
+def _call_tool(session: CliSession, params: Json) -> Json:
     """What a tool found. What is wrong with the question is an answer too: whoever asked can ask better."""
-    tool = TOOLS.get(str(given.get("name")))
+    tool = TOOLS.get(str(params.get("name")))
     if tool is None:
-        raise _Refused(PARAMETERS, f"name: there is no tool {given.get('name')}")
+        raise _RequestError(PARAMETERS, f"name: there is no tool {params.get('name')}")
     try:
-        with around.understood():
-            found = tool.call(around, tool.checked(given.get("arguments") or {}))
+        with session.translate_errors():
+            result = tool.call(session, tool.validate_arguments(params.get("arguments") or {}))
     except CommandError as error:
         return {"content": [{"type": "text", "text": str(error)}], "isError": True}
-    return {"content": [{"type": "text", "text": json.dumps(found, ensure_ascii=False)}], "isError": False}
+    return {"content": [{"type": "text", "text": json.dumps(result, ensure_ascii=False)}], "isError": False}

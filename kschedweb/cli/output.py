@@ -16,77 +16,79 @@ WIDEST = 100  # characters of one field
 STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def choose(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
+def add_output_option(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
     """The option that says in which form the answer is written; a verb has it too, and none of its own without it."""
     parser.add_argument("-o", "--output", choices=FORMS, default=default, help="table without it")
 
 
-def write(form: str, answer: Any, table: str) -> None:
+def write_answer(form: str, answer: Any, table: str) -> None:
     """``answer`` in a program's form, or ``table``, to stdout."""
     if form == JSON:
-        text = STEERING.sub(_escaped, json.dumps(answer, ensure_ascii=False, indent=2)) + "\n"
+        text = STEERING.sub(_escape_character, json.dumps(answer, ensure_ascii=False, indent=2)) + "\n"
     elif form == YAML:
-        text = _yaml(answer, allow_unicode=True)
+        text = _to_yaml(answer, allow_unicode=True)
         if STEERING.search(text):
-            text = _yaml(answer, allow_unicode=False)
+            text = _to_yaml(answer, allow_unicode=False)
     else:
         text = table if table.endswith("\n") else table + "\n"
-    raw(text)
+    write_raw(text)
 
 
-def _yaml(answer: Any, *, allow_unicode: bool) -> str:
+def _to_yaml(answer: Any, *, allow_unicode: bool) -> str:
     import yaml
 
     return str(yaml.safe_dump(answer, allow_unicode=allow_unicode, sort_keys=False, width=120))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escape_character(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
-def raw(text: str) -> None:
+def write_raw(text: str) -> None:
     """``text`` to stdout, with halves of characters escaped: no stream takes them."""
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
     sys.stdout.flush()
 
 
-def say(program: str, text: str) -> None:
+def write_error(program: str, text: str) -> None:
     """One line on stderr."""
-    sys.stderr.write(f"{program}: {plain(' '.join(text.splitlines()))}\n")
+    sys.stderr.write(f"{program}: {escape_unprintable(' '.join(text.splitlines()))}\n")
 
 
-def rows(head: Sequence[str], listed: Iterable[Sequence[object]]) -> str:
+def format_table(head: Sequence[str], listed: Iterable[Sequence[object]]) -> str:
     """Columns with their names above, as kubectl writes them; "" is shown as "-"."""
-    shown = [list(head), *([_field(value) for value in row] for row in listed)]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(head))]
-    lines = ["   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
+    cells = [list(head), *([_format_field(value) for value in row] for row in listed)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
+    lines = ["   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines) + "\n"
 
 
-def pairs(listed: Iterable[tuple[str, object]]) -> str:
+def format_pairs(listed: Iterable[tuple[str, object]]) -> str:
     """One line a name: ``Name:  value``."""
-    shown = [(name, _field(value, 10 * WIDEST)) for name, value in listed]
-    width = max((len(name) for name, _ in shown), default=0) + 1
-    return "".join(f"{name + ':':<{width}}  {value}\n" for name, value in shown)
+    lines = [(name, _format_field(value, 10 * WIDEST)) for name, value in listed]
+    width = max((len(name) for name, _ in lines), default=0) + 1
+    return "".join(f"{name + ':':<{width}}  {value}\n" for name, value in lines)
 
 
-def plain(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """``text`` without what would steer a terminal: names and reasons are other people's."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A figure with separators and at most three decimals."""
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
-def moment(text: str | None) -> str:
+def format_time(text: str | None) -> str:
     """``2026-11-22 03:12:05``, in UTC as the server writes it."""
     return (text or "")[:19].replace("T", " ")
 
 
-def _field(value: object, widest: int = WIDEST) -> str:
-    text = plain(" ".join(str("" if value is None else value).split()))
+def _format_field(value: object, widest: int = WIDEST) -> str:
+    text = escape_unprintable(" ".join(str("" if value is None else value).split()))
     return (f"{text[: widest - 1]}…" if len(text) > widest else text) or "-"

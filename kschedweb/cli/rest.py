@@ -15,7 +15,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_ope
 
 from kschedweb import __version__
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.settings import Settings
+from kschedweb.cli.settings import CliSettings
 
 SECONDS = 120.0  # for one call
 PAGE = 500
@@ -28,7 +28,7 @@ FAULTY = (429,)  # the server's state, not the caller's fault
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     status: int
     text: str
 
@@ -50,50 +50,50 @@ class _NoRedirects(HTTPRedirectHandler):
 class Server:
     """The site, as one person's token may see it."""
 
-    def __init__(self, asked: Settings) -> None:
-        parts = urlsplit(asked.server)
-        if not asked.server:
+    def __init__(self, settings: CliSettings) -> None:
+        parts = urlsplit(settings.server)
+        if not settings.server:
             raise CommandError(UNSET)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
             raise CommandError("KSCHEDWEB_URL: must be an address such as https://kschedweb.example.com")
         if parts.scheme == "http" and parts.hostname not in LOCAL and not parts.hostname.endswith(INSIDE):
             raise CommandError("KSCHEDWEB_URL: must begin with https://, as the token is sent there", Exit.REFUSED)
-        if not asked.token:
+        if not settings.token:
             raise CommandError("no token: set KSCHEDWEB_TOKEN, or token_file in the configuration file", Exit.REFUSED)
-        if not asked.token.isascii() or not asked.token.isprintable():
+        if not settings.token.isascii() or not settings.token.isprintable():
             raise CommandError("KSCHEDWEB_TOKEN: is no token", Exit.REFUSED)
-        self.address = f"{asked.server.rstrip('/')}/api/v1/"
-        self._token = asked.token
+        self.address = f"{settings.server.rstrip('/')}/api/v1/"
+        self._token = settings.token
         try:
-            trusted = ssl.create_default_context(cafile=asked.ca_file or None)
+            trusted = ssl.create_default_context(cafile=settings.ca_file or None)
         except OSError as error:
-            raise CommandError(f"KSCHEDWEB_CA_FILE: {asked.ca_file}: {error.strerror or error}") from None
+            raise CommandError(f"KSCHEDWEB_CA_FILE: {settings.ca_file}: {error.strerror or error}") from None
         self._opener = build_opener(_NoRedirects, HTTPSHandler(context=trusted))
 
-    def get(self, *path: str, **query: object) -> Answer:
+    def get(self, *path: str, **query: object) -> ApiResponse:
         """``path`` in parts, which are escaped here."""
-        given = {key: value for key, value in query.items() if value not in (None, "")}
-        return self._call("GET", _path(path) + (f"?{urlencode(given)}" if given else ""))
+        parameters = {key: value for key, value in query.items() if value not in (None, "")}
+        return self._send_request("GET", _join_path(path) + (f"?{urlencode(parameters)}" if parameters else ""))
 
-    def post(self, *path: str, body: object = None) -> Answer:
-        return self._call("POST", _path(path), json.dumps(body or {}).encode())
+    def post(self, *path: str, body: object = None) -> ApiResponse:
+        return self._send_request("POST", _join_path(path), json.dumps(body or {}).encode())
 
-    def listed(self, *path: str, most: int, **query: object) -> list[Any]:
-        """The first ``most`` results, from as many pages as that takes."""
-        return list(self._results(path, most, query))
+    def get_list(self, *path: str, max_results: int, **query: object) -> list[Any]:
+        """The first ``max_results`` results, from as many pages as that takes."""
+        return list(self._iterate_results(path, max_results, query))
 
-    def _results(self, path: tuple[str, ...], most: int, query: dict[str, object]) -> Iterator[Any]:
+    def _iterate_results(self, path: tuple[str, ...], max_results: int, query: dict[str, object]) -> Iterator[Any]:
         cursor = ""
-        while most > 0:
-            page = self.get(*path, limit=min(most, PAGE), cursor=cursor, **query).body
-            yield from page["results"][:most]
-            most -= len(page["results"])
+        while max_results > 0:
+            page = self.get(*path, limit=min(max_results, PAGE), cursor=cursor, **query).body
+            yield from page["results"][:max_results]
+            max_results -= len(page["results"])
             following = page["next"]
             if not following or not page["results"]:
                 return
-            cursor = _cursor(following)
+            cursor = _parse_cursor(following)
 
-    def _call(self, method: str, path: str, body: bytes | None = None) -> Answer:
+    def _send_request(self, method: str, path: str, body: bytes | None = None) -> ApiResponse:
         headers = {
             "Authorization": f"Bearer {self._token}",
             "Accept": "application/json",
@@ -103,16 +103,18 @@ class Server:
         request = Request(self.address + path, body, headers, method=method)  # noqa: S310  the scheme was checked
         try:
             with self._opener.open(request, timeout=SECONDS) as answer:
-                return Answer(answer.status, _read(answer).decode("utf-8", "replace"))
+                return ApiResponse(answer.status, _read_body(answer).decode("utf-8", "replace"))
         except HTTPError as error:
             with error:
-                raise _problem(error.code, error.headers.get("Location", ""), error.read(1024 * 1024)) from None
+                raise _problem_to_error(
+                    error.code, error.headers.get("Location", ""), error.read(1024 * 1024)
+                ) from None
         except (URLError, HTTPException, TimeoutError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CommandError(f"{self.address}: cannot be reached: {reason}", Exit.UNREACHABLE) from None
 
 
-def _read(answer: HTTPResponse) -> bytes:
+def _read_body(answer: HTTPResponse) -> bytes:
     """The whole answer; raises TimeoutError for one that comes drop by drop."""
     parts, size, end = list[bytes](), 0, time.monotonic() + SECONDS
     while size < LARGEST and (part := answer.read1(1 << 16)):
@@ -123,15 +125,15 @@ def _read(answer: HTTPResponse) -> bytes:
     return b"".join(parts)
 
 
-def _path(parts: tuple[str, ...]) -> str:
+def _join_path(parts: tuple[str, ...]) -> str:
     return "".join(f"{quote(part, safe='')}/" for part in parts)
 
 
-def _cursor(following: str) -> str:
+def _parse_cursor(following: str) -> str:
     return parse_qs(urlsplit(following).query).get("cursor", [""])[0]
 
 
-def _problem(status: int, elsewhere: str, body: bytes) -> CommandError:
+def _problem_to_error(status: int, elsewhere: str, body: bytes) -> CommandError:
     """A problem document (RFC 9457) as one line."""
     kind = Exit.WRONG
     if status in (401, 403):
@@ -140,9 +142,12 @@ def _problem(status: int, elsewhere: str, body: bytes) -> CommandError:
         kind = Exit.UNREACHABLE
     try:
         raw = json.loads(body)
-        errors = [one for one in raw.get("errors") or [] if one.get("message")]
-        told = "; ".join(f"{one['path']}: {one['message']}" if one.get("path") else one["message"] for one in errors)
-        text = told or raw.get("detail") or raw.get("title") or ""
+        errors = [problem for problem in raw.get("errors") or [] if problem.get("message")]
+        details = "; ".join(
+            f"{problem['path']}: {problem['message']}" if problem.get("path") else problem["message"]
+            for problem in errors
+        )
+        text = details or raw.get("detail") or raw.get("title") or ""
     except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         text = ""
     if 300 <= status < 400:

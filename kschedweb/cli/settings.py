@@ -24,37 +24,37 @@ OTHERS_MAY_READ = 0o077
 
 
 @dataclass(frozen=True)
-class Settings:
+class CliSettings:
     server: str = ""
     token: str = ""
     ca_file: str = ""
     cluster: str = ""
 
 
-def settings(environment: Mapping[str, str]) -> Settings:
+def load_settings(environment: Mapping[str, str]) -> CliSettings:
     """What the environment says, else what the file says. Raises CommandError."""
-    path, named = _place(environment)
-    given = _read(path) if named or path.is_file() else {}
-    said = {key: value for key, name in NAMES.items() if (value := environment.get(name, "").strip())}
-    if "token" in said or "token_file" in said:
-        given = {key: value for key, value in given.items() if key not in ("token", "token_file")}
-    found = {**given, **said}
-    token = found.get("token", "")
-    if not token and (file := found.get("token_file")):
-        token = _text(Path(file).expanduser(), NAMES["token_file"]).strip()
-    return Settings(found.get("server", ""), token, found.get("ca_file", ""), found.get("cluster", ""))
+    path, is_explicit = _find_config_path(environment)
+    file_values = _read_config(path) if is_explicit or path.is_file() else {}
+    environment_values = {key: value for key, name in NAMES.items() if (value := environment.get(name, "").strip())}
+    if "token" in environment_values or "token_file" in environment_values:
+        file_values = {key: value for key, value in file_values.items() if key not in ("token", "token_file")}
+    values = {**file_values, **environment_values}
+    token = values.get("token", "")
+    if not token and (file := values.get("token_file")):
+        token = _read_text(Path(file).expanduser(), NAMES["token_file"]).strip()
+    return CliSettings(values.get("server", ""), token, values.get("ca_file", ""), values.get("cluster", ""))
 
 
-def _place(environment: Mapping[str, str]) -> tuple[Path, bool]:
+def _find_config_path(environment: Mapping[str, str]) -> tuple[Path, bool]:
     """(the file, whether it was named, so that it must be there)."""
-    if named := environment.get("KSCHEDWEB_CONFIG", ""):
-        return Path(named).expanduser(), True
+    if configured_path := environment.get("KSCHEDWEB_CONFIG", ""):
+        return Path(configured_path).expanduser(), True
     folder = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME") or "~").expanduser() / ".config")
     return Path(folder) / "kschedweb" / "config.yaml", False
 
 
-def _read(path: Path) -> dict[str, str]:
-    text = _text(path, "The configuration")
+def _read_config(path: Path) -> dict[str, str]:
+    text = _read_text(path, "The configuration")
     import yaml
 
     try:
@@ -73,9 +73,9 @@ def _read(path: Path) -> dict[str, str]:
     return {str(key): value.strip() for key, value in raw.items()}
 
 
-def _text(path: Path, what: str) -> str:
+def _read_text(path: Path, label: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "is not text in UTF-8"
-        raise CommandError(f"{what}: {path}: {said}") from None
+        reason = getattr(error, "strerror", None) or "is not text in UTF-8"
+        raise CommandError(f"{label}: {path}: {reason}") from None

@@ -15,17 +15,17 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
-from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.clusters.refreshing import MOST_MINUTES, cluster_label, refresh_schedule
+from kschedweb.clusters.parameters import AT, SNAPSHOT
+from kschedweb.clusters.redaction import problems_seen
+from kschedweb.clusters.refresh_schedule import MOST_MINUTES, cluster_label, refresh_schedule
 from kschedweb.clusters.rows import Problem
-from kschedweb.clusters.seen import problems_seen
-from kschedweb.engine.releases import nearest
+from kschedweb.engine.releases import find_nearest_release
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -97,7 +97,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         read_only_fields = fields
 
     def get_release(self, cluster: Cluster) -> str:
-        return nearest(cluster.server_version)
+        return find_nearest_release(cluster.server_version)
 
     def get_release_remark(self, cluster: Cluster) -> str:
         return selectors.release_remark(cluster)
@@ -195,13 +195,13 @@ class ClusterList(IdempotencyMixin, generics.ListAPIView[Cluster]):
     @extend_schema(request=ConnectSerializer, responses={201: ConnectedSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Connect a cluster and start reading it; `job` tells how far that is."""
-        given = validated(ConnectSerializer, request.data)
-        cluster, job = services.cluster_connect(user=request.user, **given)
+        values = validate_input(ConnectSerializer, request.data)
+        cluster, job = services.cluster_connect(user=request.user, **values)
         answer = ConnectedSerializer({"cluster": cluster, "job": job}).data
-        return Response(answer, status=201, headers={"Location": _address(request, cluster)})
+        return Response(answer, status=201, headers={"Location": _cluster_url(request, cluster)})
 
 
-def _address(request: ApiRequest, cluster: Cluster) -> str:
+def _cluster_url(request: ApiRequest, cluster: Cluster) -> str:
     return reverse("api:cluster", args=[cluster.name], request=request)
 
 
@@ -252,28 +252,30 @@ class ClusterImport(APIView):
         fields: dict[str, Any] = {**request.query_params.dict()}
         data: Any = request.data
         if RAW in data:
-            sent = [("", uploads.pieces(data[RAW]))]
+            named_contents = [("", uploads.read_pieces(data[RAW]))]
         else:
             fields |= {key: value for key, value in data.items() if isinstance(value, str)}
-            sent = [(file.name or "file", uploads.pieces(file)) for file in request.FILES.getlist("file")]
+            named_contents = [
+                (file.name or "file", uploads.read_pieces(file)) for file in request.FILES.getlist("file")
+            ]
         name = str(fields.get("name", ""))
         services.name_check(name)
-        if not sent:
+        if not named_contents:
             message = "Send at least one file under the name file."
             raise ApplicationError.at("file", message)
         replace = str(fields.get("replace", "")).lower() in ("1", "true", "yes", "on")
-        about: dict[str, Any] = {
+        options: dict[str, Any] = {
             "user": request.user, "name": name, "limit": settings.UPLOAD_LIMIT, "replace": replace,
             "version": str(fields.get("version", "")),
         }  # fmt: skip
-        files, is_large = uploads.looked_at(sent)
+        files, is_large = uploads.looked_at(named_contents)
         if is_large:
-            job = services.cluster_import_later(files=files, **about)
-            return accepted(request, JobSerializer(job).data, "api:job", job.pk)
-        cluster, snapshot, read = services.cluster_import(files=files, **about)
+            job = services.cluster_import_later(files=files, **options)
+            return accepted_response(request, JobSerializer(job).data, "api:job", job.pk)
+        cluster, snapshot, read = services.cluster_import(files=files, **options)
         answer = {"cluster": selectors.cluster_get(cluster.name), "snapshot": snapshot, "left_out": read.left_out}
         is_new = cluster.snapshots.count() == 1
-        headers = {"Location": _address(request, cluster)}
+        headers = {"Location": _cluster_url(request, cluster)}
         return Response(ImportedSerializer(answer).data, status=201 if is_new else 200, headers=headers)
 
     def _length_check(self, request: ApiRequest) -> None:
@@ -296,10 +298,10 @@ class ClusterDetail(APIView):
     @extend_schema(request=ScheduleSerializer, responses=ClusterSerializer)
     def patch(self, request: ApiRequest, name: str) -> Response:
         """Change how often a connected cluster is read again."""
-        given = validated(ScheduleSerializer, request.data)
-        minutes = given["refresh_minutes"]
-        found = refresh_schedule(user=request.user, cluster=selectors.cluster_get(name), minutes=minutes)
-        return Response(ClusterSerializer(found).data)
+        values = validate_input(ScheduleSerializer, request.data)
+        minutes = values["refresh_minutes"]
+        cluster = refresh_schedule(user=request.user, cluster=selectors.cluster_get(name), minutes=minutes)
+        return Response(ClusterSerializer(cluster).data)
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: ApiRequest, name: str) -> Response:
@@ -320,9 +322,9 @@ class ClusterLabels(APIView):
     @extend_schema(request=LabelsSerializer, responses=ClusterSerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
         """Give a cluster these labels in place of those it has; grants name clusters by them."""
-        given = validated(LabelsSerializer, request.data)
-        found = cluster_label(user=request.user, cluster=selectors.cluster_get(name), labels=given["labels"])
-        return Response(ClusterSerializer(found).data)
+        values = validate_input(LabelsSerializer, request.data)
+        cluster = cluster_label(user=request.user, cluster=selectors.cluster_get(name), labels=values["labels"])
+        return Response(ClusterSerializer(cluster).data)
 
 
 class ClusterRefresh(IdempotencyMixin, APIView):
@@ -344,8 +346,8 @@ class ClusterCredentials(APIView):
     def put(self, request: ApiRequest, name: str) -> Response:
         """Replace the credentials of a connected cluster; live schedulers go on with them within a second."""
         cluster = selectors.cluster_get(name)
-        given = validated(CredentialsSerializer, request.data)
-        services.cluster_credentials_replace(user=request.user, cluster=cluster, **given)
+        values = validate_input(CredentialsSerializer, request.data)
+        services.cluster_credentials_replace(user=request.user, cluster=cluster, **values)
         return Response(status=204)
 
 

@@ -2,10 +2,10 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.accounts import grounds
+from kschedweb.accounts import grant_targets
 from kschedweb.web import actions, doctor, health, navigation, retention, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -15,24 +15,24 @@ class ClustersConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.clusters.connecting.credentials import credentials_check
-        from kschedweb.clusters.examining import allowlists_examine, keys_examine
+        from kschedweb.clusters.doctor_checks import allowlists_examine, keys_examine
         from kschedweb.clusters.importing.uploads import uploads_forget
-        from kschedweb.clusters.searches import clusters
+        from kschedweb.clusters.searches import find_clusters
         from kschedweb.clusters.selectors import cluster_grounds
 
         refuse_what_cannot_work()
-        navigation.register(Group.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
-        actions.register(
+        navigation.register_entries(RailGroup.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
+        actions.register_actions(
             PaletteAction(
                 _("Connect a cluster"), "link", "cluster-connect", "add kubeconfig token", action="administer"
             ),
             PaletteAction(_("Import a cluster"), "upload", "cluster-import", "files yaml json", action="edit"),
         )
-        searching.register(_("Clusters"), 20, clusters)
-        grounds.register(cluster_grounds)
-        doctor.register("keys", keys_examine)
-        doctor.register("allowlists", allowlists_examine)
-        health.register("credentials", credentials_check)
+        searching.register_group(_("Clusters"), 20, find_clusters)
+        grant_targets.register_lister(cluster_grounds)
+        doctor.register_examination("keys", keys_examine)
+        doctor.register_examination("allowlists", allowlists_examine)
+        health.register_check("credentials", credentials_check)
         retention.register_cleaning("clusters.Upload", uploads_forget)
 
 
@@ -50,6 +50,6 @@ def refuse_what_cannot_work() -> None:
             ) from None
     try:
         if settings.ENCRYPTION_KEYS:
-            credentials.keys()
+            credentials.encryption_keys()
     except ApplicationError as error:
         raise ImproperlyConfigured(error.detail) from None

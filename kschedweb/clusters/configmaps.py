@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.failures import ClusterError
+from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound
 
@@ -35,21 +35,21 @@ def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str,
     address = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
     try:
         with Client.open(secret, endpoint=endpoint, patience=PATIENCE) as client:
-            found = client.get(address)
+            config_map = client.get(address)
     except ClusterError as error:
         if error.code == 404:
-            said = f"Cluster {cluster.name} has no ConfigMap {name} in namespace {namespace}."
-            raise NotFound.at("name", said) from None
+            message = f"Cluster {cluster.name} has no ConfigMap {name} in namespace {namespace}."
+            raise NotFound.at("name", message) from None
         if error.code == 403:
-            said = (
+            message = (
                 f"The credentials of cluster {cluster.name} may not read ConfigMap {name} in namespace {namespace} "
                 f"(403). Give them the right: manage.py rbac --config-map {namespace}/{name} prints it."
             )
-            raise ClusterError.at("name", said) from None
+            raise ClusterError.at("name", message) from None
         raise
-    if not isinstance(found, dict):
+    if not isinstance(config_map, dict):
         raise ClusterError(f"The server's answer for {address} is not an object.")
-    return found
+    return config_map
 
 
 _NOUNS = {"namespace": "namespace", "name": "ConfigMap"}

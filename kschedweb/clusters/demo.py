@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kschedweb.clusters import demo_catalog as catalog
-from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, Pending, Pool, Workload
+from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, DemoWorkload, NodePool, Pending
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.releases import load
@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 TOLERATE_ALL = [{"operator": "Exists"}]
 
 
-def cluster(seed: int = SEED) -> list[Json]:
+def generate_cluster(seed: int = SEED) -> list[Json]:
     """The objects of the demo cluster, nodes first."""
     return Demo(seed).build()
 
@@ -37,21 +37,21 @@ class Demo:
         self.objects: list[Json] = []
 
     def build(self) -> list[Json]:
-        self.nodes = [self.node(pool, zone, number) for pool in POOLS for zone, number in _places(pool)]
+        self.nodes = [self.make_node(pool, zone, number) for pool in POOLS for zone, number in _node_places(pool)]
         namespaces = sorted({entry.namespace for entry in (*WORKLOADS, *catalog.PENDING)})
         for name in ("default", *namespaces):
-            self.add("v1", "Namespace", name, "", labels={"kubernetes.io/metadata.name": name})
-        self.classes()
-        pods = [pod for workload in WORKLOADS for pod in self.workload(workload)]
-        pods = self.place(pods)
+            self.add_object("v1", "Namespace", name, "", labels={"kubernetes.io/metadata.name": name})
+        self.add_classes()
+        pods = [pod for workload in WORKLOADS for pod in self.add_workload(workload)]
+        pods = self.place_pods(pods)
         pending = [self.pending_pod(entry) for entry in catalog.PENDING]
         self.objects += pods
-        self.judge(pending)
+        self.judge_pending(pending)
         return self.objects + pending
 
     # Parts ----------------------------------------------------------------------------------------------------------
 
-    def metadata(self, name: str, namespace: str, age: timedelta | None = None, **more: Any) -> Json:
+    def make_metadata(self, name: str, namespace: str, age: timedelta | None = None, **more: Any) -> Json:
         age = age or timedelta(minutes=self.random.randint(3_000, 200_000))
         metadata: Json = {
             "name": name,
@@ -63,17 +63,17 @@ class Demo:
             metadata["namespace"] = namespace
         return metadata
 
-    def add(
+    def add_object(
         self, api_version: str, kind: str, name: str, namespace: str, labels: Json | None = None, **body: Any
     ) -> Json:
-        metadata = self.metadata(name, namespace)
+        metadata = self.make_metadata(name, namespace)
         if labels:
             metadata["labels"] = labels
         item = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
         self.objects.append(item)
         return item
 
-    def node(self, pool: Pool, zone: str, number: int) -> Json:
+    def make_node(self, pool: NodePool, zone: str, number: int) -> Json:
         name = f"{pool.name}-{zone[-1]}-{number}"
         capacity = {
             "cpu": str(pool.cpu),
@@ -122,17 +122,17 @@ class Demo:
             "nodeInfo": {"kubeletVersion": "v1.36.3", "operatingSystem": "linux", "architecture": "amd64"},
             "images": [],
         }
-        return self.add("v1", "Node", name, "", labels, spec=spec, status=status)
+        return self.add_object("v1", "Node", name, "", labels, spec=spec, status=status)
 
-    def classes(self) -> None:
+    def add_classes(self) -> None:
         for name, value in catalog.PRIORITIES.items():
-            self.add("scheduling.k8s.io/v1", "PriorityClass", name, "", value=value)
+            self.add_object("scheduling.k8s.io/v1", "PriorityClass", name, "", value=value)
         for name, mode in (("fast", "WaitForFirstConsumer"), ("archive", "Immediate")):
-            self.add(
+            self.add_object(
                 "storage.k8s.io/v1", "StorageClass", name, "",
                 provisioner="disk.csi.example.com", volumeBindingMode=mode, reclaimPolicy="Delete",
             )  # fmt: skip
-        self.add("storage.k8s.io/v1", "CSIDriver", "disk.csi.example.com", "", spec={"attachRequired": True})
+        self.add_object("storage.k8s.io/v1", "CSIDriver", "disk.csi.example.com", "", spec={"attachRequired": True})
         for node in self.nodes:
             name = node["metadata"]["name"]
             driver = {
@@ -141,33 +141,33 @@ class Demo:
                 "topologyKeys": [catalog.ZONE],
                 "allocatable": {"count": 24},
             }
-            self.add("storage.k8s.io/v1", "CSINode", name, "", spec={"drivers": [driver]})
+            self.add_object("storage.k8s.io/v1", "CSINode", name, "", spec={"drivers": [driver]})
 
     # Workloads ------------------------------------------------------------------------------------------------------
 
-    def workload(self, workload: Workload) -> Iterator[Json]:
+    def add_workload(self, workload: DemoWorkload) -> Iterator[Json]:
         """The pods of ``workload``; its controllers, service, budget and claims are added on the way."""
         labels = {"app": workload.name}
         selector = {"matchLabels": labels}
         replicas = workload.replicas or len(self.nodes)
         template = {"metadata": {"labels": labels}, "spec": self.pod_spec(workload)}
         count = {} if workload.kind == "DaemonSet" else {"replicas": replicas}
-        owner = self.add(
+        owner = self.add_object(
             "apps/v1", workload.kind, workload.name, workload.namespace, labels,
             spec={**count, "selector": selector, "template": template},
         )  # fmt: skip
         prefix = workload.name
         if workload.kind == "Deployment":
-            prefix = f"{workload.name}-{self.suffix(9)}"
+            prefix = f"{workload.name}-{self.random_suffix(9)}"
             labels = labels | {"pod-template-hash": prefix.rpartition("-")[2]}
-            owner = self.add(
+            owner = self.add_object(
                 "apps/v1", "ReplicaSet", prefix, workload.namespace, labels,
                 spec={**count, "selector": {"matchLabels": labels}, "template": template},
             )  # fmt: skip
-            owner["metadata"]["ownerReferences"] = [_owner(self.objects[-2])]
+            owner["metadata"]["ownerReferences"] = [_owner_reference(self.objects[-2])]
         if workload.service:
             ports = [{"port": 80, "targetPort": 8080, "protocol": "TCP"}]
-            self.add(
+            self.add_object(
                 "v1",
                 "Service",
                 workload.name,
@@ -182,23 +182,25 @@ class Demo:
                 "desiredHealthy": spec["minAvailable"],
                 "expectedPods": replicas,
             }
-            self.add("policy/v1", "PodDisruptionBudget", workload.name, workload.namespace, spec=spec, status=status)
+            self.add_object(
+                "policy/v1", "PodDisruptionBudget", workload.name, workload.namespace, spec=spec, status=status
+            )
         for index in range(replicas):
-            yield self.replica(workload, owner, prefix, index, labels)
+            yield self.make_replica(workload, owner, prefix, index, labels)
 
-    def replica(self, workload: Workload, owner: Json, prefix: str, index: int, labels: Json) -> Json:
-        name = f"{prefix}-{index}" if workload.kind == "StatefulSet" else f"{prefix}-{self.suffix(5)}"
+    def make_replica(self, workload: DemoWorkload, owner: Json, prefix: str, index: int, labels: Json) -> Json:
+        name = f"{prefix}-{index}" if workload.kind == "StatefulSet" else f"{prefix}-{self.random_suffix(5)}"
         spec = self.pod_spec(workload)
         if workload.kind == "DaemonSet":
             node = self.nodes[index]["metadata"]["name"]
             spec = spec | catalog.node_affinity("metadata.name", [node], fields=True) | {"tolerations": TOLERATE_ALL}
         if workload.storage:
             spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}}]
-        pod = self.pod(name, workload.namespace, spec, labels, timedelta(minutes=self.random.randint(60, 60_000)))
-        pod["metadata"]["ownerReferences"] = [_owner(owner)]
+        pod = self.make_pod(name, workload.namespace, spec, labels, timedelta(minutes=self.random.randint(60, 60_000)))
+        pod["metadata"]["ownerReferences"] = [_owner_reference(owner)]
         return pod
 
-    def pod_spec(self, entry: Workload | Pending) -> Json:
+    def pod_spec(self, entry: DemoWorkload | Pending) -> Json:
         requests = {"cpu": f"{entry.cpu}m", "memory": f"{entry.memory}Mi"}
         limits = {"memory": f"{entry.memory}Mi"}
         if entry.gpus:
@@ -213,35 +215,37 @@ class Demo:
             spec["priority"] = 0
         return spec | entry.spec
 
-    def pod(self, name: str, namespace: str, spec: Json, labels: Json, age: timedelta) -> Json:
-        metadata = self.metadata(name, namespace, age, labels=labels)
+    def make_pod(self, name: str, namespace: str, spec: Json, labels: Json, age: timedelta) -> Json:
+        metadata = self.make_metadata(name, namespace, age, labels=labels)
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
-    def suffix(self, length: int) -> str:
+    def random_suffix(self, length: int) -> str:
         return "".join(self.random.choices("bcdfghjklmnpqrstvwxz2456789", k=length))
 
     # Placing --------------------------------------------------------------------------------------------------------
 
-    def place(self, pods: list[Json]) -> list[Json]:
+    def place_pods(self, pods: list[Json]) -> list[Json]:
         """``pods`` with the node that the engine gives each, in the order of a cluster that grew over time."""
         daemons = [pod for pod in pods if pod["metadata"]["ownerReferences"][0]["kind"] == "DaemonSet"]
-        others = [pod for pod in pods if pod not in daemons]
-        self.random.shuffle(others)
-        others.sort(key=lambda pod: -pod["spec"]["priority"])
+        other_pods = [pod for pod in pods if pod not in daemons]
+        self.random.shuffle(other_pods)
+        other_pods.sort(key=lambda pod: -pod["spec"]["priority"])
         # Volumes come after their pod, as with WaitForFirstConsumer.
-        scheduler = self.scheduler([pod | {"spec": _without(pod["spec"], "volumes")} for pod in (*daemons, *others)])
+        scheduler = self.make_scheduler(
+            [pod | {"spec": _drop_key(pod["spec"], "volumes")} for pod in (*daemons, *other_pods)]
+        )
         by_key = {pod.key: pod for pod in scheduler.snapshot.pending}
-        order = [by_key[_key(pod)] for pod in (*daemons, *others)]
+        order = [by_key[_pod_key(pod)] for pod in (*daemons, *other_pods)]
         nodes = {node["metadata"]["name"]: node for node in self.nodes}
-        raw = {_key(pod): pod for pod in pods}
-        for placement in scheduler.schedule(order):
+        raw = {_pod_key(pod): pod for pod in pods}
+        for placement in scheduler.schedule_pods(order):
             pod = raw[placement.pod]
             if not placement.node:
                 raise ValueError(f"The demo has no room for {placement.pod}: {placement.message}")
-            self.bind(pod, nodes[placement.node])
+            self.bind_pod(pod, nodes[placement.node])
         return pods
 
-    def bind(self, pod: Json, node: Json) -> None:
+    def bind_pod(self, pod: Json, node: Json) -> None:
         name = node["metadata"]["name"]
         pod["spec"]["nodeName"] = name
         conditions = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Ready")]
@@ -251,16 +255,16 @@ class Demo:
             if image not in node["status"]["images"]:
                 node["status"]["images"].append(image)
         for volume in pod["spec"].get("volumes", ()):
-            self.claim(
+            self.add_claim(
                 volume["persistentVolumeClaim"]["claimName"],
                 pod["metadata"]["namespace"],
                 node["metadata"]["labels"][catalog.ZONE],
             )
 
-    def claim(self, name: str, namespace: str, zone: str) -> None:
+    def add_claim(self, name: str, namespace: str, zone: str) -> None:
         """A bound claim with its volume in ``zone``."""
         size = {"storage": "100Gi"}
-        claim = self.add(
+        claim = self.add_object(
             "v1", "PersistentVolumeClaim", name, namespace,
             spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": size}},
             status={"phase": "Bound", "capacity": size},
@@ -269,8 +273,8 @@ class Demo:
         volume = f"pvc-{uid}"
         claim["spec"]["volumeName"] = volume
         claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-        where = [{"matchExpressions": [{"key": catalog.ZONE, "operator": "In", "values": [zone]}]}]
-        self.add(
+        terms = [{"matchExpressions": [{"key": catalog.ZONE, "operator": "In", "values": [zone]}]}]
+        self.add_object(
             "v1", "PersistentVolume", volume, "",
             spec={
                 "capacity": size,
@@ -278,7 +282,7 @@ class Demo:
                 "storageClassName": "fast",
                 "csi": {"driver": "disk.csi.example.com", "volumeHandle": volume},
                 "claimRef": {"kind": claim["kind"], "namespace": namespace, "name": name, "uid": uid},
-                "nodeAffinity": {"required": {"nodeSelectorTerms": where}},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
             },
             status={"phase": "Bound"},
         )  # fmt: skip
@@ -290,17 +294,17 @@ class Demo:
         if entry.claim:
             spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{entry.name}"}}]
             size = {"requests": {"storage": "2Ti"}}
-            self.add(
+            self.add_object(
                 "v1", "PersistentVolumeClaim", f"data-{entry.name}", entry.namespace,
                 spec={"accessModes": ["ReadWriteOnce"], "storageClassName": entry.claim, "resources": size},
                 status={"phase": "Pending"},
             )  # fmt: skip
         labels = {"app": entry.app or entry.name, "demo": entry.why}
-        return self.pod(entry.name, entry.namespace, spec, labels, timedelta(minutes=self.random.randint(1, 600)))
+        return self.make_pod(entry.name, entry.namespace, spec, labels, timedelta(minutes=self.random.randint(1, 600)))
 
-    def judge(self, pending: list[Json]) -> None:
+    def judge_pending(self, pending: list[Json]) -> None:
         """Give the pods that do not fit the condition that a scheduler would have written."""
-        scheduler = self.scheduler([*self.objects, *pending])
+        scheduler = self.make_scheduler([*self.objects, *pending])
         for pod, entry in zip(pending, catalog.PENDING, strict=True):
             reason, message = "Unschedulable", ""
             if entry.why == "gated":
@@ -308,12 +312,12 @@ class Demo:
             elif entry.plugin == "VolumeBinding":
                 message = f"0/{len(self.nodes)} nodes are available: pod has unbound immediate PersistentVolumeClaims."
             elif entry.plugin:
-                message = scheduler.explain(scheduler.snapshot.pod(_key(pod))).message
+                message = scheduler.explain(scheduler.snapshot.get_pod(_pod_key(pod))).message
             if message:
                 condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
                 pod["status"]["conditions"] = [condition]
 
-    def scheduler(self, objects: list[Json]) -> Scheduler:
+    def make_scheduler(self, objects: list[Json]) -> Scheduler:
         nodes = [] if any(item["kind"] == "Node" for item in objects) else self.objects
         configuration = load(EMPTY).configuration
         if configuration is None:
@@ -321,13 +325,13 @@ class Demo:
         return Scheduler(Snapshot.from_objects([*nodes, *objects]), configuration)
 
 
-def _places(pool: Pool) -> Iterator[tuple[str, int]]:
+def _node_places(pool: NodePool) -> Iterator[tuple[str, int]]:
     for zone, count in zip(ZONES, pool.counts, strict=True):
         for number in range(1, count + 1):
             yield zone, number
 
 
-def _owner(item: Json) -> Json:
+def _owner_reference(item: Json) -> Json:
     metadata = item["metadata"]
     return {
         "apiVersion": item["apiVersion"],
@@ -338,9 +342,9 @@ def _owner(item: Json) -> Json:
     }
 
 
-def _without(mapping: Json, key: str) -> Json:
+def _drop_key(mapping: Json, key: str) -> Json:
     return {name: value for name, value in mapping.items() if name != key}
 
 
-def _key(pod: Json) -> str:
+def _pod_key(pod: Json) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from kschedweb.clusters.connecting.kubeconfig import LIMITS
-from kschedweb.clusters.importing.uploads import pieces
-from kschedweb.clusters.models import Source
-from kschedweb.clusters.refreshing import MOST_MINUTES
+from kschedweb.clusters.importing.uploads import read_pieces
+from kschedweb.clusters.models import ClusterSource
+from kschedweb.clusters.refresh_schedule import MOST_MINUTES
 from kschedweb.clusters.services import NAME
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -79,7 +79,7 @@ class CredentialsForm(forms.Form):
         cleaned = super().clean() or {}
         upload = cleaned.pop("kubeconfig_file", None)
         if upload and self.takes_kubeconfig(cleaned):
-            self._read(upload, cleaned)
+            self._read_upload(upload, cleaned)
         return cleaned
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
@@ -93,7 +93,7 @@ class CredentialsForm(forms.Form):
                 field = self[name]
                 field.help_text = f"Emptied, since it is secret: give it again. {field.help_text}".rstrip()
 
-    def _read(self, upload: Any, cleaned: dict[str, Any]) -> None:
+    def _read_upload(self, upload: Any, cleaned: dict[str, Any]) -> None:
         if cleaned.get("kubeconfig"):
             self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
         elif upload.size > LIMITS.size:
@@ -110,8 +110,11 @@ class ConnectForm(CredentialsForm):
 
     source = forms.ChoiceField(
         label="How to connect",
-        choices=[(source.value, source.label) for source in (Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER)],
-        initial=Source.KUBECONFIG,
+        choices=[
+            (source.value, source.label)
+            for source in (ClusterSource.KUBECONFIG, ClusterSource.TOKEN, ClusterSource.IN_CLUSTER)
+        ],
+        initial=ClusterSource.KUBECONFIG,
         widget=forms.RadioSelect,
     )
     name = name_field()
@@ -120,28 +123,31 @@ class ConnectForm(CredentialsForm):
     )
     ca = ca_field("the certificate authorities of this system")
     # The fields that the page shows for each source; an error about any other is told at the first of them.
-    shown = {Source.KUBECONFIG: ("kubeconfig", "context"), Source.TOKEN: ("server", "token", "ca")}
+    fields_by_source = {
+        ClusterSource.KUBECONFIG: ("kubeconfig", "context"),
+        ClusterSource.TOKEN: ("server", "token", "ca"),
+    }
 
     def add_service_errors(self, error: ApplicationError) -> None:
         """Show a service's errors at fields of the chosen source, those without a field there above the form too."""
-        shown = self.shown.get(self.cleaned_data["source"], ())
+        shown_fields = self.fields_by_source.get(self.cleaned_data["source"], ())
         for item in error.errors or [{"path": "", "message": error.detail}]:
-            if item["path"] in (*shown, "name", "source"):
+            if item["path"] in (*shown_fields, "name", "source"):
                 self.add_error(item["path"], item["message"])
                 continue
             self.add_error(None, item["message"])
-            if shown:
-                self.add_error(shown[0], item["message"])
+            if shown_fields:
+                self.add_error(shown_fields[0], item["message"])
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
-        return cleaned.get("source") == Source.KUBECONFIG
+        return cleaned.get("source") == ClusterSource.KUBECONFIG
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        told = self.errors.keys() & {"kubeconfig", "kubeconfig_file"}
-        if self.takes_kubeconfig(cleaned) and not cleaned.get("kubeconfig") and not told:
+        failed_fields = self.errors.keys() & {"kubeconfig", "kubeconfig_file"}
+        if self.takes_kubeconfig(cleaned) and not cleaned.get("kubeconfig") and not failed_fields:
             self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
-        if cleaned.get("source") == Source.TOKEN:
+        if cleaned.get("source") == ClusterSource.TOKEN:
             for name in ("server", "token"):
                 if not cleaned.get(name) and name not in self.errors:
                     self.add_error(name, "This is needed to connect with a token.")
@@ -193,12 +199,12 @@ class ImportForm(forms.Form):
             self.add_error("file", "Choose a file or paste a text.")
         return cleaned
 
-    def sent(self) -> Files:
+    def uploaded_files(self) -> Files:
         """The uploaded files as (name, content)."""
         for file in self.cleaned_data["file"]:
-            yield file.name or "file", pieces(file)
+            yield file.name or "file", read_pieces(file)
         if self.cleaned_data["text"].strip():
-            yield "text", pieces(BytesIO(self.cleaned_data["text"].encode(errors="surrogatepass")))
+            yield "text", read_pieces(BytesIO(self.cleaned_data["text"].encode(errors="surrogatepass")))
 
 
 class LabelsForm(forms.Form):
@@ -212,13 +218,13 @@ class LabelsForm(forms.Form):
     )
 
     def clean_labels(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for one in filter(None, (part.strip() for part in self.cleaned_data["labels"].split(","))):
-            key, equals, value = one.partition("=")
+        labels: dict[str, str] = {}
+        for pair in filter(None, (part.strip() for part in self.cleaned_data["labels"].split(","))):
+            key, equals, value = pair.partition("=")
             if not equals:
                 raise forms.ValidationError(_("Write key=value, such as env=prod."))
-            found[key] = value
-        return found
+            labels[key] = value
+        return labels
 
 
 class ScheduleForm(forms.Form):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop as _
 
 
 @dataclass(frozen=True)
-class Kind:
+class ObjectKind:
     """A kind of object. ``costs`` completes "Without it, …"."""
 
     name: str
@@ -29,8 +29,8 @@ class Kind:
     def object_path(self, namespace: str, name: str) -> str:
         """The address of one object; ``namespace`` is "" for a kind without namespaces."""
         collection, _, _ = self.path.rpartition("/")
-        within = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced else ""
-        return f"{collection}{within}/{self.resource}/{quote(name, safe='')}"
+        namespace_path = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced else ""
+        return f"{collection}{namespace_path}/{self.resource}/{quote(name, safe='')}"
 
     @property
     def path(self) -> str:
@@ -38,34 +38,34 @@ class Kind:
         return f"{prefix}/{self.resource}"
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("Node", "", "v1", "nodes", False, _("there is nothing to schedule to"), needed=True),
-    Kind("Pod", "", "v1", "pods", True, _("there is nothing to schedule, and nodes look empty"), needed=True),
-    Kind("Namespace", "", "v1", "namespaces", False, _("affinity terms with a namespaceSelector match no namespace")),
-    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _("pods with bound volumes lose their volumes' node affinity and zone")),
-    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _("pods with claims are shown as waiting for claims that are missing")),
-    Kind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, _("it is unknown which claims wait for their first pod")),
-    Kind("CSINode", "storage.k8s.io", "v1", "csinodes", False, _("limits on volumes per node are not applied")),
-    Kind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, _("storage capacity is not taken into account")),
-    Kind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, _("storage capacity is not taken into account")),
-    Kind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, _("attached volumes count only through their pods")),
-    Kind("Service", "", "v1", "services", True, _("default topology spreading does not group pods by service")),
-    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _("default topology spreading does not group pods by controller")),
-    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _("default topology spreading does not group pods by controller")),
-    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _("default topology spreading does not group pods by controller")),
-    Kind("DaemonSet", "apps", "v1", "daemonsets", True, _("new nodes are tried without their daemon pods")),
-    Kind("Deployment", "apps", "v1", "deployments", True, _("pods are shown under their replica set only")),
-    Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, _("what pods of clone sets use is not known"), optional=True),
-    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, _("preemption does not know which pods are protected")),
-    Kind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, _("scenarios do not scale workloads as the cluster does"), optional=True),
-    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, _("priorities of new pods are unknown")),
-    Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
-    Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of new pods are unknown")),
-    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
-    Kind("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates", True, _("claims of new pods cannot be made from templates"), optional=True),
-    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
-    Kind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look free to use"), optional=True),
-    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
+KINDS: tuple[ObjectKind, ...] = (
+    ObjectKind("Node", "", "v1", "nodes", False, _("there is nothing to schedule to"), needed=True),
+    ObjectKind("Pod", "", "v1", "pods", True, _("there is nothing to schedule, and nodes look empty"), needed=True),
+    ObjectKind("Namespace", "", "v1", "namespaces", False, _("affinity terms with a namespaceSelector match no namespace")),
+    ObjectKind("PersistentVolume", "", "v1", "persistentvolumes", False, _("pods with bound volumes lose their volumes' node affinity and zone")),
+    ObjectKind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _("pods with claims are shown as waiting for claims that are missing")),
+    ObjectKind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, _("it is unknown which claims wait for their first pod")),
+    ObjectKind("CSINode", "storage.k8s.io", "v1", "csinodes", False, _("limits on volumes per node are not applied")),
+    ObjectKind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, _("storage capacity is not taken into account")),
+    ObjectKind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, _("storage capacity is not taken into account")),
+    ObjectKind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, _("attached volumes count only through their pods")),
+    ObjectKind("Service", "", "v1", "services", True, _("default topology spreading does not group pods by service")),
+    ObjectKind("ReplicationController", "", "v1", "replicationcontrollers", True, _("default topology spreading does not group pods by controller")),
+    ObjectKind("ReplicaSet", "apps", "v1", "replicasets", True, _("default topology spreading does not group pods by controller")),
+    ObjectKind("StatefulSet", "apps", "v1", "statefulsets", True, _("default topology spreading does not group pods by controller")),
+    ObjectKind("DaemonSet", "apps", "v1", "daemonsets", True, _("new nodes are tried without their daemon pods")),
+    ObjectKind("Deployment", "apps", "v1", "deployments", True, _("pods are shown under their replica set only")),
+    ObjectKind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, _("what pods of clone sets use is not known"), optional=True),
+    ObjectKind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, _("preemption does not know which pods are protected")),
+    ObjectKind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, _("scenarios do not scale workloads as the cluster does"), optional=True),
+    ObjectKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, _("priorities of new pods are unknown")),
+    ObjectKind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
+    ObjectKind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of new pods are unknown")),
+    ObjectKind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
+    ObjectKind("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates", True, _("claims of new pods cannot be made from templates"), optional=True),
+    ObjectKind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
+    ObjectKind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look free to use"), optional=True),
+    ObjectKind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -74,7 +74,7 @@ _CONTAINER = ("env", "envFrom", "command", "args", "lifecycle", "livenessProbe",
 _ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration",)
 
 
-def reduce(item: dict[str, object]) -> dict[str, object]:
+def reduce_object(item: dict[str, object]) -> dict[str, object]:
     """``item``, changed in place, without what decisions never need: managed fields, environments, commands, probes."""
     metadata = item.get("metadata")
     if isinstance(metadata, dict):
@@ -87,7 +87,7 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
     if isinstance(spec, dict):
         template = spec.get("template")
         if isinstance(template, dict):
-            reduce(template)
+            reduce_object(template)
         for group in ("containers", "initContainers", "ephemeralContainers"):
             containers = spec.get(group)
             for container in containers if isinstance(containers, list) else ():

@@ -7,12 +7,12 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.jobs.models import Job
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class Source(models.TextChoices):
+class ClusterSource(models.TextChoices):
     DEMO = "demo", _("Demo")
     IMPORT = "import", _("Imported files")
     KUBECONFIG = "kubeconfig", "Kubeconfig"
@@ -26,7 +26,7 @@ class Cluster(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
-    source = models.CharField(max_length=16, choices=Source.choices)
+    source = models.CharField(max_length=16, choices=ClusterSource.choices)
     server = models.CharField(max_length=500, blank=True)
     server_version = models.CharField(max_length=64, blank=True)
     version_guessed = models.BooleanField(default=False, db_default=False)  # from the kubelets of an import
@@ -126,7 +126,7 @@ class Upload(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = Covered("cluster", own=True)
+    objects = Covered("cluster", visible_to_creator=True)
 
 
 class UploadPiece(models.Model):

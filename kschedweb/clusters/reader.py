@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.clusters.connecting.client import PAGE, Client, ClusterError
-from kschedweb.clusters.connecting.failures import Gone
-from kschedweb.clusters.kinds import KINDS, Kind, reduce
+from kschedweb.clusters.connecting.errors import ResourceExpired
+from kschedweb.clusters.kinds import KINDS, ObjectKind, reduce_object
 from kschedweb.clusters.rows import Problem, snapshot_problem
 
 Json = dict[str, Any]
@@ -31,13 +31,13 @@ class Collection:
     served: bool = True
     watched: bool = False
 
-    def add(self, kind: Kind, item: Any) -> None:
+    def add(self, kind: ObjectKind, item: Any) -> None:
         key = object_key(item)
         if key is None:
             self.problems.append(snapshot_problem(kind.name, "the server sent an object without a name", left_out=True))
             return
         item["apiVersion"], item["kind"] = kind.api_version, kind.name
-        self.objects[key] = reduce(item)
+        self.objects[key] = reduce_object(item)
 
 
 def object_key(item: Any) -> str | None:
@@ -51,11 +51,11 @@ def object_key(item: Any) -> str | None:
 
 def collections_of(objects: list[Json], resource_versions: dict[str, str]) -> dict[str, Collection]:
     """The collections of an earlier reading by kind, to continue from."""
-    found = {kind: Collection(resource_version=version) for kind, version in resource_versions.items()}
+    by_kind = {kind: Collection(resource_version=version) for kind, version in resource_versions.items()}
     for item in objects:
-        if (key := object_key(item)) and item.get("kind") in found:
-            found[item["kind"]].objects[key] = item
-    return found
+        if (key := object_key(item)) and item.get("kind") in by_kind:
+            by_kind[item["kind"]].objects[key] = item
+    return by_kind
 
 
 def cluster_read(client: Client, step: Step, previous: dict[str, Collection] | None = None) -> dict[str, Collection]:
@@ -68,37 +68,37 @@ def cluster_read(client: Client, step: Step, previous: dict[str, Collection] | N
     with ThreadPoolExecutor(WORKERS, thread_name_prefix="cluster-read") as pool:
         futures = {pool.submit(kind_read, client, kind, previous.get(kind.name)): kind for kind in KINDS}
         try:
-            return dict(_gather(futures, step))
+            return dict(_gather_collections(futures, step))
         except BaseException:
             client.stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _gather(futures: dict[Future[Collection], Kind], step: Step) -> Iterator[tuple[str, Collection]]:
+def _gather_collections(futures: dict[Future[Collection], ObjectKind], step: Step) -> Iterator[tuple[str, Collection]]:
     waiting, objects = set(futures), 0
     step("Reading objects", 0, len(futures))
     while waiting:
-        done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+        for future in finished:
             collection = future.result()
             objects += len(collection.objects)
             yield futures[future].name, collection
         step(f"Read {objects:,} objects", len(futures) - len(waiting), len(futures))
 
 
-def kind_read(client: Client, kind: Kind, previous: Collection | None = None) -> Collection:
+def kind_read(client: Client, kind: ObjectKind, previous: Collection | None = None) -> Collection:
     """All objects of ``kind``. Up to one page is listed again; larger collections are updated by a watch."""
     try:
         if previous and previous.resource_version and len(previous.objects) > PAGE:
             try:
                 return kind_watch(client, kind, previous)
-            except Gone:
+            except ResourceExpired:
                 pass
         return kind_list(client, kind)
     except ClusterError as error:
         if kind.needed or error.code not in (403, 404):
-            raise _needed(error, kind) if kind.needed else error from None
+            raise _needed_error(error, kind) if kind.needed else error from None
         collection = Collection(served=error.code != 404)
         if collection.served:
             reason = f"may not be listed with these credentials. Without it, {kind.costs}."
@@ -106,13 +106,13 @@ def kind_read(client: Client, kind: Kind, previous: Collection | None = None) ->
         return collection
 
 
-def _needed(error: ClusterError, kind: Kind) -> ClusterError:
+def _needed_error(error: ClusterError, kind: ObjectKind) -> ClusterError:
     if error.code != 403:
         return error
     return ClusterError(f"The credentials may not list {kind.resource}. Without it, {kind.costs}.", code=403)
 
 
-def kind_list(client: Client, kind: Kind) -> Collection:
+def kind_list(client: Client, kind: ObjectKind) -> Collection:
     """All objects of ``kind`` in pages; starts again if the continue token expires."""
     for attempt in range(1, LIST_ATTEMPTS + 1):
         collection = Collection()
@@ -122,17 +122,17 @@ def kind_list(client: Client, kind: Kind) -> Collection:
                     collection.add(kind, item)
                 collection.resource_version = page.resource_version
             return collection
-        except Gone:
+        except ResourceExpired:
             if attempt == LIST_ATTEMPTS:
                 raise
     raise AssertionError
 
 
-def kind_watch(client: Client, kind: Kind, previous: Collection, *, seconds: int = WATCH_SECONDS) -> Collection:
-    """``previous`` updated by later events. Raises ``Gone`` if these are no longer available."""
+def kind_watch(client: Client, kind: ObjectKind, previous: Collection, *, seconds: int = WATCH_SECONDS) -> Collection:
+    """``previous`` updated by later events. Raises ``ResourceExpired`` if these are no longer available."""
     target = next(client.pages(kind.path, limit=1)).resource_version
     collection = Collection(dict(previous.objects), previous.resource_version, watched=True)
-    if reached(collection.resource_version, target):
+    if is_reached(collection.resource_version, target):
         return collection
     for event in client.watch(kind.path, collection.resource_version, seconds=seconds):
         item = event.get("object")
@@ -142,27 +142,27 @@ def kind_watch(client: Client, kind: Kind, previous: Collection, *, seconds: int
             collection.add(kind, item)
         metadata = item.get("metadata") if isinstance(item, dict) else None
         collection.resource_version = str((metadata or {}).get("resourceVersion") or collection.resource_version)
-        if reached(collection.resource_version, target):
+        if is_reached(collection.resource_version, target):
             break
-    if not reached(collection.resource_version, target):
+    if not is_reached(collection.resource_version, target):
         # the server closed the watch before it had caught up, so a list is needed
-        raise Gone(f"Watching {kind.resource} did not catch up.", code=410)
+        raise ResourceExpired(f"Watching {kind.resource} did not catch up.", code=410)
     return collection
 
 
-def reached(version: str, target: str) -> bool:
+def is_reached(version: str, target: str) -> bool:
     """Whether ``version`` is at or after ``target``; resource versions of one kind are increasing numbers."""
     return version.isdigit() and target.isdigit() and int(version) >= int(target)
 
 
-def changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
+def has_changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
     """Whether any object was added, deleted or changed."""
 
-    def versions(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
+    def versions_of(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
         return {
             name: {key: item["metadata"].get("resourceVersion") for key, item in collection.objects.items()}
             for name, collection in collections.items()
             if collection.objects
         }
 
-    return before is None or versions(before) != versions(now)
+    return before is None or versions_of(before) != versions_of(now)

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_aware
 
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.objects import Node, ObjectError, Pod, reference
+from kschedweb.engine.objects import Node, ObjectError, Pod, describe_object
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.state.snapshot import FINISHED, ON_UNKNOWN_NODE
 
@@ -39,7 +39,7 @@ def snapshot_problem(subject: str, reason: str, *, left_out: bool) -> Problem:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SnapshotRows:
     """The result: rows of nodes, the pods for rows, and problems with objects that the engine cannot read."""
 
     nodes: list[Json]
@@ -51,7 +51,7 @@ class Rows:
         return sum(map(is_pending, self.pods))
 
 
-def rows_of(objects: list[Json]) -> Rows:
+def rows_of(objects: list[Json]) -> SnapshotRows:
     """What ``objects`` are as rows: the columns of NodeRow, but the snapshot."""
     engine = EngineSnapshot.from_objects(objects)
     problems = [
@@ -67,18 +67,18 @@ def rows_of(objects: list[Json]) -> Rows:
     for raw in objects:
         if raw.get("kind") == "Pod" and pod_key(raw) not in pods:
             try:
-                pod = Pod.read(raw)
+                pod = Pod.from_json(raw)
             except ObjectError:
                 continue
             pods[pod.key] = pod
-    return Rows(nodes, list(pods.values()), problems[:MOST_PROBLEMS])
+    return SnapshotRows(nodes, list(pods.values()), problems[:MOST_PROBLEMS])
 
 
 def is_pending(pod: Pod) -> bool:
-    return not pod.node_name and _phase(pod) not in FINISHED
+    return not pod.node_name and _phase_of(pod) not in FINISHED
 
 
-def _phase(pod: Pod) -> str:
+def _phase_of(pod: Pod) -> str:
     phase = (pod.raw.get("status") or {}).get("phase")
     return phase if isinstance(phase, str) else ""
 
@@ -108,8 +108,8 @@ def node_row(engine: EngineSnapshot, node: Node, pods: int) -> Json:
         memory_requested=_clamp(requested.get("memory", 0)),
         pods_allocatable=_clamp(node.allocatable.get("pods", 0)),
         pods_bound=pods,
-        cpu_share=_share(requested.get("cpu", 0), cpu),
-        memory_share=_share(requested.get("memory", 0), memory),
+        cpu_share=_share_of(requested.get("cpu", 0), cpu),
+        memory_share=_share_of(requested.get("memory", 0), memory),
         extended={
             name: [_clamp(requested.get(name, 0)), _clamp(amount)]
             for name, amount in node.allocatable.items()
@@ -128,7 +128,7 @@ def pod_row(pod: Pod) -> Json:
         uid=pod.uid[:253],
         node=pod.node_name[:253],
         pending=is_pending(pod),
-        phase=_phase(pod)[:16],
+        phase=_phase_of(pod)[:16],
         gated=bool(pod.gates) and not pod.node_name,
         scheduler_name=pod.scheduler_name[:253],
         priority=max(-(2**31), min(pod.priority, 2**31 - 1)),
@@ -136,8 +136,8 @@ def pod_row(pod: Pod) -> Json:
         pod_group=pod.scheduling_group.partition("/")[2][:253],
         cpu_request=_clamp(pod.requests.get("cpu", 0)),
         memory_request=_clamp(pod.requests.get("memory", 0)),
-        created_at=_moment(metadata.get("creationTimestamp")),
-        message=_message(status) if not pod.node_name else "",
+        created_at=_parse_moment(metadata.get("creationTimestamp")),
+        message=_pending_message(status) if not pod.node_name else "",
     )
 
 
@@ -145,11 +145,11 @@ def object_problem(raw: Json) -> Problem | None:
     """Why the engine cannot read ``raw``, a Node or a Pod; ``None`` if it can."""
     try:
         if raw["kind"] == "Node":
-            Node.read(raw)
+            Node.from_json(raw)
         elif raw["kind"] == "Pod":
-            Pod.read(raw)
+            Pod.from_json(raw)
     except ObjectError as error:
-        return {"object": reference(raw), "reason": str(error)}
+        return {"object": describe_object(raw), "reason": str(error)}
     return None
 
 
@@ -159,19 +159,19 @@ def taint_text(taint: Json) -> str:
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
-def _conditions(status: Json, kind: str) -> Json:
+def _find_condition(status: Json, kind: str) -> Json:
     conditions = status.get("conditions")
-    found = (entry for entry in conditions if isinstance(entry, dict)) if isinstance(conditions, list) else ()
-    return next((entry for entry in found if entry.get("type") == kind), {})
+    entries = (entry for entry in conditions if isinstance(entry, dict)) if isinstance(conditions, list) else ()
+    return next((entry for entry in entries if entry.get("type") == kind), {})
 
 
-def _message(status: Json) -> str:
-    condition = _conditions(status, "PodScheduled")
+def _pending_message(status: Json) -> str:
+    condition = _find_condition(status, "PodScheduled")
     message = condition.get("message") if condition.get("status") == "False" else ""
     return message[:4000] if isinstance(message, str) else ""
 
 
-def _moment(value: Any) -> datetime | None:
+def _parse_moment(value: Any) -> datetime | None:
     try:
         moment = parse_datetime(value) if isinstance(value, str) else None
     except ValueError:
@@ -179,7 +179,7 @@ def _moment(value: Any) -> datetime | None:
     return moment if moment and is_aware(moment) else None
 
 
-def _share(requested: int, allocatable: int) -> int:
+def _share_of(requested: int, allocatable: int) -> int:
     return min(requested * 1000 // allocatable, 2**31 - 1) if allocatable > 0 else 0
 
 

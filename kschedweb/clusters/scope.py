@@ -1,6 +1,6 @@
 """The scope of a page: the cluster and namespace chosen in the top bar, from the address.
 
-Apps above this one can add choices to the scope with ``extend``.
+Apps above this one can add choices to the scope with ``use_scope_class``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from django.http import Http404
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
-from kschedweb.accounts.reach import current, namespaces_of, withheld
+from kschedweb.accounts.reach import current_reach, namespaces_of, withheld_namespaces
 from kschedweb.clusters.flight.selectors import has_recording
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_get, snapshot_named
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.moments import MomentField, MomentInput, read
-from kschedweb.web.navigation import Choice, choices_of
+from kschedweb.web.moments import MomentField, MomentInput, read_moment
+from kschedweb.web.navigation import BarChoice, choices_of
 
 if TYPE_CHECKING:
     from django.db.models import Model
@@ -44,16 +44,16 @@ class ClusterScope:
     @cached_property
     def cluster(self) -> Cluster | None:
         """The named cluster; by default the last chosen one, or the first. ``None`` for an unknown name."""
-        if asked := self.addressed("cluster", "clusters"):
-            found = next((cluster for cluster in self.clusters if cluster.name == asked), None)
-            self.remember("cluster", found)
-            return found
-        return named(self.clusters, self.remembered("cluster"))
+        if name := self.name_in_address("cluster", "clusters"):
+            chosen = next((cluster for cluster in self.clusters if cluster.name == name), None)
+            self.remember_choice("cluster", chosen)
+            return chosen
+        return find_named(self.clusters, self.remembered_name("cluster"))
 
     @property
     def in_part(self) -> list[str]:
         """The namespaces of the cluster that the person sees, where grants name some; [] for all."""
-        reach = current()
+        reach = current_reach()
         if reach is None or not reach.parts or not self.cluster_shown or self.cluster is None:
             return []
         return sorted(namespaces_of(self.cluster.pk) or ())
@@ -61,10 +61,10 @@ class ClusterScope:
     @property
     def left_out(self) -> str:
         """The chosen cluster where the person sees it in part, and the page shows whole ones; "" for none."""
-        asked = self.addressed("cluster", "clusters") or (
-            self.remembered("cluster") if self.takes(Choice.CLUSTER) else ""
+        name = self.name_in_address("cluster", "clusters") or (
+            self.remembered_name("cluster") if self.takes_choice(BarChoice.CLUSTER) else ""
         )
-        return asked if asked and withheld(asked) else ""
+        return name if name and withheld_namespaces(name) else ""
 
     @property
     def page(self) -> str:
@@ -81,7 +81,7 @@ class ClusterScope:
             return str(match.kwargs["name"])
         return str(match.kwargs.get(choice, ""))
 
-    def addressed(self, choice: str, folder: str) -> str:
+    def name_in_address(self, choice: str, folder: str) -> str:
         """The same for the whole address: what its path names, or else its parameter ``choice``."""
         return self.in_path(choice, folder) or self.request.GET.get(choice, "")
 
@@ -98,10 +98,10 @@ class ClusterScope:
 
     def snapshot_asked(self) -> Snapshot | None:
         """As ``snapshot``; raises ``Http404`` or NotFound if the cluster has none that the address names."""
-        return self._asked
+        return self._requested_snapshot
 
     @cached_property
-    def _asked(self) -> Snapshot | None:
+    def _requested_snapshot(self) -> Snapshot | None:
         if self.cluster is None:
             return None
         return snapshot_get(self.cluster, self.pinned) if self.pinned else snapshot_current(self.cluster)
@@ -114,12 +114,12 @@ class ClusterScope:
         """
         if self.at_asked and self.takes_moment:
             return snapshot_named(self.request.GET)
-        return self.request.GET.get("snapshot", "") if self.takes(Choice.SNAPSHOT) else ""
+        return self.request.GET.get("snapshot", "") if self.takes_choice(BarChoice.SNAPSHOT) else ""
 
     @property
     def takes_moment(self) -> bool:
         """Whether the page can show the cluster as of a moment."""
-        return self.takes(Choice.SNAPSHOT) or self.takes(Choice.MOMENT)
+        return self.takes_choice(BarChoice.SNAPSHOT) or self.takes_choice(BarChoice.MOMENT)
 
     @property
     def at_asked(self) -> str:
@@ -130,7 +130,7 @@ class ClusterScope:
     def at(self) -> datetime | None:
         """The moment that the page shows; ``None`` for now, or where the address names a snapshot."""
         try:
-            moment = read(self.pinned)
+            moment = read_moment(self.pinned)
         except ApplicationError:
             return None
         return moment if isinstance(moment, datetime) else None
@@ -149,21 +149,21 @@ class ClusterScope:
     def moment_field(self) -> str:
         """The input that chooses a moment, in the person's zone."""
         field = MomentField(widget=MomentInput(attrs={"required": True, "step": 1}))
-        shown = self.at or (self.snapshot.taken_at if self.snapshot else None)
-        return str(field.widget.render("at", shown, {"id": "f-moment"}))
+        moment = self.at or (self.snapshot.taken_at if self.snapshot else None)
+        return str(field.widget.render("at", moment, {"id": "f-moment"}))
 
     @property
     def recorded(self) -> bool:
         """Whether the page can show other moments of its cluster."""
         return self.takes_moment and self.cluster is not None and has_recording(self.cluster)
 
-    def takes(self, choice: Choice) -> bool:
+    def takes_choice(self, choice: BarChoice) -> bool:
         return choice in choices_of(self.page)
 
     @property
     def cluster_shown(self) -> str:
         """The name of the cluster that the page is about, "" for none."""
-        shows = self.takes(Choice.CLUSTER) or self.addressed("cluster", "clusters")
+        shows = self.takes_choice(BarChoice.CLUSTER) or self.name_in_address("cluster", "clusters")
         return self.cluster.name if shows and self.cluster else ""
 
     @cached_property
@@ -175,27 +175,27 @@ class ClusterScope:
         """The namespaces with pods, cached because a snapshot never changes."""
         if self.snapshot is None:
             return []
-        seen = namespaces_of(self.snapshot.cluster_id)
+        visible = namespaces_of(self.snapshot.cluster_id)
         key = f"namespaces:{self.snapshot.pk}"
         names: list[str] | None = cache.get(key)
         if names is None:
             pods = PodRow.objects.filter(snapshot=self.snapshot)
             names = list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
-            if seen is None:
+            if visible is None:
                 cache.set(key, names, 3600)
-        return names if seen is None else [name for name in names if name in seen]
+        return names if visible is None else [name for name in names if name in visible]
 
     @property
     def has_many_namespaces(self) -> bool:
         """Whether there are more than a page lists."""
         return len(self.namespaces) > MOST_LISTED
 
-    def remembered(self, name: str) -> str:
+    def remembered_name(self, name: str) -> str:
         """The choice of ``name`` in the session, "" for none."""
         session = getattr(self.request, "session", None)
         return session.get(name, "") if session is not None else ""
 
-    def remember(self, name: str, chosen: Model | None) -> None:
+    def remember_choice(self, name: str, chosen: Model | None) -> None:
         """Store the name of ``chosen`` in the session as the choice of ``name``."""
         session = getattr(self.request, "session", None)
         if chosen is not None and session is not None and session.get(name) != chosen.name:  # type: ignore[attr-defined]
@@ -205,7 +205,7 @@ class ClusterScope:
 _scope: type[ClusterScope] = ClusterScope
 
 
-def extend(scope: type[ClusterScope]) -> None:
+def use_scope_class(scope: type[ClusterScope]) -> None:
     """Use the class ``scope`` for every request."""
     global _scope
     _scope = scope
@@ -220,14 +220,14 @@ def cluster_scope_of(request: HttpRequest) -> ClusterScope:
     if scope is None:
         scope = _scope(request)
         request.scope_chosen = scope  # type: ignore[attr-defined]
-        asked = request.GET.get("cluster", "") if scope.takes(Choice.CLUSTER) else ""
-        if asked and scope.cluster is None and not scope.left_out:
+        name = request.GET.get("cluster", "") if scope.takes_choice(BarChoice.CLUSTER) else ""
+        if name and scope.cluster is None and not scope.left_out:
             raise Http404(
-                gettext("There is no cluster %(name)s. It may have been deleted or renamed.") % {"name": asked[:63]}
+                gettext("There is no cluster %(name)s. It may have been deleted or renamed.") % {"name": name[:63]}
             )
     return scope
 
 
-def named(items: list[Item], name: str) -> Item | None:
+def find_named(items: list[Item], name: str) -> Item | None:
     """The item of this name, or the first one."""
     return next((item for item in items if item.name == name), items[0] if items else None)  # type: ignore[attr-defined]

@@ -10,21 +10,21 @@ from uuid import UUID
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404
 
-from kschedweb.accounts.grounds import Ground
-from kschedweb.accounts.reach import withheld
+from kschedweb.accounts.grant_targets import ClusterRef
+from kschedweb.accounts.reach import withheld_namespaces
 from kschedweb.clusters import storage
-from kschedweb.clusters.flight.asof import moment_read, snapshot_at, written
+from kschedweb.clusters.flight.rebuilding import format_moment_param, moment_read, snapshot_at
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE
-from kschedweb.engine.releases import minor, nearest
+from kschedweb.engine.releases import find_nearest_release, parse_minor
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.web.errors import Forbidden
-from kschedweb.web.moments import read
+from kschedweb.web.moments import read_moment
 
 
-def cluster_grounds() -> list[Ground]:
+def cluster_grounds() -> list[ClusterRef]:
     """What grants know of each cluster."""
-    return [Ground(*row) for row in Cluster.objects.values_list("pk", "name", "labels")]
+    return [ClusterRef(*row) for row in Cluster.objects.values_list("pk", "name", "labels")]
 
 
 def cluster_list() -> QuerySet[Cluster]:
@@ -46,7 +46,7 @@ def cluster_get(name: str) -> Cluster:
 
 def in_whole(name: str) -> None:
     """Raise Forbidden where who looks sees some namespaces of the cluster ``name``, and this shows whole ones only."""
-    if spaces := withheld(name):
+    if spaces := withheld_namespaces(name):
         raise Forbidden(
             f"Your grants in {name} are for the namespaces {', '.join(sorted(spaces))}. "
             "This shows the whole cluster, so it needs a grant for all of it."
@@ -55,7 +55,7 @@ def in_whole(name: str) -> None:
 
 def release_remark(cluster: Cluster) -> str:
     """What has to be told where kube-scheduler's release in ``cluster`` is not known, else ""."""
-    runs, answers = minor(cluster.server_version), nearest(cluster.server_version)
+    runs, answers = parse_minor(cluster.server_version), find_nearest_release(cluster.server_version)
     if runs == answers:
         return ""
     return f"This cluster runs {runs}; kschedweb answers as {answers}, the nearest release that it knows."
@@ -76,7 +76,7 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
 
     Raises ``Http404``, or NotFound for a moment that is not known.
     """
-    if isinstance(id, str) and isinstance(moment := read(id), datetime):
+    if isinstance(id, str) and isinstance(moment := read_moment(id), datetime):
         return snapshot_at(cluster, moment)
     try:
         return cluster.snapshots.filter(complete=True).defer("content", "resource_versions").get(pk=UUID(str(id)))
@@ -87,30 +87,32 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
 
 def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
     """The raw Kubernetes objects of ``snapshot``; a new list each time."""
-    return storage.unpack(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
+    return storage.unpack_objects(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
 
 
 def snapshot_named(params: Mapping[str, str]) -> str:
     """What a query says of the snapshot: its id or a moment (``snapshot``), or a moment (``at``); "" for the newest."""
-    if asked := params.get("at", ""):
-        return written(moment_read(asked))
+    if at := params.get("at", ""):
+        return format_moment_param(moment_read(at))
     return params.get("snapshot", "")
 
 
 def snapshot_of(cluster: Cluster, params: Mapping[str, str]) -> Snapshot | None:
     """The snapshot of ``cluster`` that a query names, or the newest. Raises as ``snapshot_get``."""
-    named = snapshot_named(params)
-    return snapshot_get(cluster, named) if named else snapshot_current(cluster)
+    name = snapshot_named(params)
+    return snapshot_get(cluster, name) if name else snapshot_current(cluster)
 
 
 def closed_nodes(snapshot: Snapshot) -> frozenset[str]:
     """The nodes that are not ready, cordoned or tainted: not ``Node.is_open`` of the engine, and in no skew of use."""
     closed = ~Q(ready=True, unschedulable=False) | ~Q(taints=[])
     rows = node_rows(snapshot).filter(closed).values_list("name", "ready", "unschedulable", "taints")
-    return frozenset(name for name, ready, cordoned, taints in rows if cordoned or not ready or any(map(_bars, taints)))
+    return frozenset(
+        name for name, ready, cordoned, taints in rows if cordoned or not ready or any(map(_bars_pods, taints))
+    )
 
 
-def _bars(taint: str) -> bool:
+def _bars_pods(taint: str) -> bool:
     return taint.endswith((f":{NO_SCHEDULE}", f":{NO_EXECUTE}"))
 
 
@@ -151,9 +153,9 @@ def pod_ref(row: PodRow) -> PodRef:
     return PodRef(row.pk, f"{row.namespace}/{row.name}", row.scheduler_name, row.uid)
 
 
-def pending_keys(snapshot: Snapshot, most: int) -> list[str]:
-    """The first ``most`` pending pods of ``snapshot``, "namespace/name"."""
-    pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:most]
+def pending_keys(snapshot: Snapshot, limit: int) -> list[str]:
+    """The first ``limit`` pending pods of ``snapshot``, "namespace/name"."""
+    pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:limit]
     return [f"{space}/{name}" for space, name in pods]
 
 
@@ -164,13 +166,13 @@ def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
 
 def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
     """An entry per resource: ``{"resource", "list", "watch", "costs"}``; ``costs`` is "" if nothing is missing."""
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for entry in cluster.permissions:
-        row = found.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
+        row = rows.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
         row[entry["verb"]] = entry["allowed"]
         if not entry["allowed"]:
             row["costs"] = row["costs"] or entry["costs"]
-    return list(found.values())
+    return list(rows.values())
 
 
 def refresh_job(cluster: Cluster) -> Job | None:

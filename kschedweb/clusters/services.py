@@ -16,19 +16,19 @@ from kschedweb.clusters import demo, reader, selectors
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.access import permissions_review
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.credentials import credential_save, keys
-from kschedweb.clusters.connecting.failures import ClusterError
+from kschedweb.clusters.connecting.credentials import credential_save, encryption_keys
+from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.connecting.kubeconfig import kubeconfig_read
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.importing.imports import Content, Import, files_read
-from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload
+from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot, Upload
 from kschedweb.clusters.rows import Problem
 from kschedweb.clusters.signals import demo_loaded
-from kschedweb.clusters.snapshots import Prepared, cluster_lock
+from kschedweb.clusters.snapshots import PreparedSnapshot, cluster_lock
 from kschedweb.clusters.versions import ClusterVersion, guess_version, parse_version
 from kschedweb.jobs.services import job_start
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -42,8 +42,8 @@ Json = dict[str, Any]
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
-CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER, Source.SANDBOX})
-STORED = (Source.KUBECONFIG, Source.TOKEN)  # their credentials are stored here
+CONNECTED = frozenset({ClusterSource.KUBECONFIG, ClusterSource.TOKEN, ClusterSource.IN_CLUSTER, ClusterSource.SANDBOX})
+STORED = (ClusterSource.KUBECONFIG, ClusterSource.TOKEN)  # their credentials are stored here
 CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
 
 
@@ -65,17 +65,17 @@ def cluster_connect(
     """
     name_check(name)
     name_free(name)
-    if source == Source.KUBECONFIG:
+    if source == ClusterSource.KUBECONFIG:
         secret = kubeconfig_read(kubeconfig, context)
-    elif source == Source.TOKEN:
+    elif source == ClusterSource.TOKEN:
         secret = sources.token_secret(server, token, ca)
-    elif source == Source.IN_CLUSTER:
+    elif source == ClusterSource.IN_CLUSTER:
         secret = sources.in_cluster_secret()
     else:
         raise ApplicationError.at("source", "Choose how to connect: kubeconfig, token or in-cluster.")
-    if source != Source.IN_CLUSTER:
-        keys()
-    version, permissions = _tried(source, secret)
+    if source != ClusterSource.IN_CLUSTER:
+        encryption_keys()
+    version, permissions = _try_connection(source, secret)
     with transaction.atomic():
         cluster = cluster_create(
             Cluster(
@@ -87,7 +87,7 @@ def cluster_connect(
                 created_by=user,
             )
         )
-        if source != Source.IN_CLUSTER:
+        if source != ClusterSource.IN_CLUSTER:
             credential_save(cluster=cluster, secret=secret)
         audit.record(user, "cluster.connected", cluster, name, server=cluster.server, source=source)
         return cluster, _refresh_job(cluster, user)
@@ -121,7 +121,7 @@ def cluster_credentials_replace(
         raise ApplicationError.at(
             "kubeconfig", f"This is for {secret.server}; the cluster is {before.server}: connect another one."
         )
-    version, permissions = _tried(cluster.source, secret)
+    version, permissions = _try_connection(cluster.source, secret)
     with transaction.atomic():
         credential_save(cluster=cluster, secret=secret)
         cluster.server_version, cluster.permissions = version, permissions
@@ -130,17 +130,17 @@ def cluster_credentials_replace(
     return cluster
 
 
-def _tried(source: str, secret: Secret) -> tuple[str, list[Permission]]:
+def _try_connection(source: str, secret: Secret) -> tuple[str, list[Permission]]:
     """The server's version, and the permissions of ``secret``. Raises ``ApplicationError`` if the server refuses it."""
     endpoint = sources.endpoint_of(source, secret)
     try:
         with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
-            return client.version(), permissions_review(client)
+            return client.fetch_version(), permissions_review(client)
     except ClusterError as error:
         if error.code:
             raise
-        named = endpoint.address if endpoint.host == endpoint.address else f"{endpoint.host}, {endpoint.address}"
-        raise ClusterError(f"{error.detail} (The server is {named}, port {endpoint.port}.)") from error
+        server = endpoint.address if endpoint.host == endpoint.address else f"{endpoint.host}, {endpoint.address}"
+        raise ClusterError(f"{error.detail} (The server is {server}, port {endpoint.port}.)") from error
 
 
 def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
@@ -186,18 +186,22 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     if last is not None:
         before = reader.collections_of(selectors.snapshot_objects(last), last.resource_versions)
     with Client.open(secret, endpoint=sources.endpoint_of(cluster.source, secret)) as client:
-        version = client.version()
+        version = client.fetch_version()
         permissions = permissions_review(client)
         now = reader.cluster_read(client, step, before)
     step("Storing the snapshot", 0, 0)
     versions = {name: read.resource_version for name, read in now.items() if read.resource_version}
     problems = [problem for read in now.values() for problem in read.problems]
     same = (
-        last if last and not reader.changed(before, now) and all(item in last.problems for item in problems) else None
+        last
+        if last and not reader.has_changed(before, now) and all(item in last.problems for item in problems)
+        else None
     )
     if same is None:
         objects = [item for read in now.values() for item in read.objects.values()]
-        prepared = Prepared.of(cluster, objects, problems, resource_versions=versions, taken_at=taken_at)
+        prepared = PreparedSnapshot.from_objects(
+            cluster, objects, problems, resource_versions=versions, taken_at=taken_at
+        )
 
     def finish() -> None:
         Cluster.objects.filter(pk=cluster.pk).update(
@@ -216,7 +220,7 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
 
 def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[Problem]) -> Snapshot:
     """Store ``objects`` as the current snapshot of ``cluster``, which is saved already."""
-    return Prepared.of(cluster, objects, problems).save()
+    return PreparedSnapshot.from_objects(cluster, objects, problems).save()
 
 
 def cluster_import(
@@ -236,18 +240,18 @@ def cluster_import(
     origin, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read;
     then nothing is stored.
     """
-    said = parse_version(version if upload is None else upload.version)
-    existing = upload.cluster if upload is not None and upload.cluster is not None else _replaceable(name, replace)
+    given_version = parse_version(version if upload is None else upload.version)
+    existing = upload.cluster if upload is not None and upload.cluster is not None else _find_replaceable(name, replace)
     step = step or (lambda *_: None)
     total = upload.size if upload is not None else 0
     read = files_read(files, limit=limit, heard=lambda size: step("Reading files (MiB)", size >> 20, total >> 20))
     step("Reading objects", 0, 0)
-    cluster = existing or Cluster(name=name, source=Source.IMPORT, created_by=user)
-    prepared = Prepared.of(cluster, read.objects, read.problems)
-    runs = ClusterVersion(said or read.version)
+    cluster = existing or Cluster(name=name, source=ClusterSource.IMPORT, created_by=user)
+    prepared = PreparedSnapshot.from_objects(cluster, read.objects, read.problems)
+    runs = ClusterVersion(given_version or read.version)
     if not runs.text:
-        kept = existing is not None and existing.server_version and not existing.version_guessed
-        runs = ClusterVersion(existing.server_version) if existing and kept else guess_version(read.objects)
+        keeps_version = existing is not None and existing.server_version and not existing.version_guessed
+        runs = ClusterVersion(existing.server_version) if existing and keeps_version else guess_version(read.objects)
 
     def begin() -> None:
         cluster_create(cluster)
@@ -274,9 +278,9 @@ def cluster_import_later(
     *, user: User | None, name: str, files: Files, limit: int, replace: bool = False, version: str = ""
 ) -> Job:
     """Store ``files`` (name, content), and start a job for ``cluster_import``."""
-    _replaceable(name, replace)
-    said = parse_version(version)
-    upload = uploads.upload_keep(user=user, name=name, replace=replace, version=said, files=files, limit=limit)
+    _find_replaceable(name, replace)
+    given_version = parse_version(version)
+    upload = uploads.upload_keep(user=user, name=name, replace=replace, version=given_version, files=files, limit=limit)
     try:
         with transaction.atomic():
             title = f"Import cluster {name}"
@@ -288,13 +292,13 @@ def cluster_import_later(
     return upload.job
 
 
-def _replaceable(name: str, replace: bool) -> Cluster | None:
+def _find_replaceable(name: str, replace: bool) -> Cluster | None:
     """The cluster that gets a new snapshot by an import into ``name``; ``None`` for a new cluster."""
     name_check(name)
     existing = None if not replace else Cluster.objects.filter(name=name).first()
     if existing is None:
         name_free(name)
-    elif existing.source != Source.IMPORT:
+    elif existing.source != ClusterSource.IMPORT:
         raise Conflict(f"Cluster {name} was not imported, so files cannot replace it.")
     return existing
 
@@ -316,13 +320,13 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     """The demo cluster, generated if it does not exist; an equal seed gives equal objects."""
     existing = Cluster.objects.filter(name=name).first()
     if existing is not None:
-        if existing.source != Source.DEMO:
+        if existing.source != ClusterSource.DEMO:
             raise Conflict(f"There is already a cluster {name}, which is not the demo.")
         return existing
     name_check(name)
-    cluster = Cluster(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
-    objects = demo.cluster(seed)
-    prepared = Prepared.of(cluster, objects, [])
+    cluster = Cluster(name=name, source=ClusterSource.DEMO, created_by=user, refreshed_at=timezone.now())
+    objects = demo.generate_cluster(seed)
+    prepared = PreparedSnapshot.from_objects(cluster, objects, [])
     with transaction.atomic():
         prepared.save(begin=lambda: cluster_create(cluster))
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
@@ -338,18 +342,20 @@ def sandbox_connect(*, name: str = "sandbox") -> tuple[Cluster, bool]:
     server = sources.sandbox_secret().server
     existing = Cluster.objects.filter(name=name).first()
     if existing is not None:
-        if existing.source != Source.SANDBOX:
+        if existing.source != ClusterSource.SANDBOX:
             raise Conflict(f"There is already a cluster {name}, which is not the sandbox.")
         Cluster.objects.filter(pk=existing.pk).update(server=server)
         return existing, False
-    version, permissions = _tried(Source.SANDBOX, sources.sandbox_secret())
-    made = Cluster(name=name, source=Source.SANDBOX, server=server, server_version=version, permissions=permissions)
-    return cluster_create(made), True
+    version, permissions = _try_connection(ClusterSource.SANDBOX, sources.sandbox_secret())
+    cluster = Cluster(
+        name=name, source=ClusterSource.SANDBOX, server=server, server_version=version, permissions=permissions
+    )
+    return cluster_create(cluster), True
 
 
 def cluster_create(cluster: Cluster) -> Cluster:
     """Save a new cluster. Raises ``Conflict`` if its name was taken in the meantime."""
-    with conflict_where(Cluster.objects.filter(name=cluster.name), _taken(cluster.name)):
+    with conflict_where(Cluster.objects.filter(name=cluster.name), _name_conflict(cluster.name)):
         cluster.save(force_insert=True)
     return cluster
 
@@ -363,8 +369,8 @@ def name_check(name: str) -> None:
 
 def name_free(name: str) -> None:
     if Cluster.objects.filter(name=name).exists():
-        raise _taken(name)
+        raise _name_conflict(name)
 
 
-def _taken(name: str) -> Conflict:
+def _name_conflict(name: str) -> Conflict:
     return Conflict.at("name", f"There is already a cluster {name}.")

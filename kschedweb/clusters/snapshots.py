@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, Rows, pod_row, rows_of
+from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, SnapshotRows, pod_row, rows_of
 from kschedweb.clusters.signals import snapshot_stored
 from kschedweb.web import bulk
 from kschedweb.web.errors import Conflict
@@ -36,14 +36,14 @@ def cluster_lock(cluster: Cluster) -> None:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSnapshot:
     """A snapshot with its rows, prepared before the database is locked."""
 
     snapshot: Snapshot
-    rows: Rows
+    rows: SnapshotRows
 
     @classmethod
-    def of(
+    def from_objects(
         cls,
         cluster: Cluster,
         objects: list[Json],
@@ -52,8 +52,8 @@ class Prepared:
         resource_versions: dict[str, str] | None = None,
         taken_at: datetime | None = None,
         moment: datetime | None = None,
-    ) -> Prepared:
-        content, size = storage.pack(objects)
+    ) -> PreparedSnapshot:
+        content, size = storage.pack_objects(objects)
         snapshot = Snapshot(
             cluster=cluster,
             taken_at=taken_at or timezone.now(),
@@ -76,12 +76,12 @@ class Prepared:
         first of them (by default it locks the cluster, which must exist), ``finish`` in the last.
         """
         with transaction.atomic():
-            (begin or self._lock)()
+            (begin or self._lock_cluster)()
             self.snapshot.save()
         try:
             self._save_rows(step or (lambda *_: None))
             with transaction.atomic():
-                self._lock()
+                self._lock_cluster()
                 self.snapshot.complete = True
                 self.snapshot.save(update_fields=["complete"])
                 if finish is not None:
@@ -90,25 +90,27 @@ class Prepared:
             Snapshot.objects.filter(pk=self.snapshot.pk).delete()
             if isinstance(error, IntegrityError):
                 with transaction.atomic():
-                    self._lock()  # raises if the cluster was deleted in the meantime
+                    self._lock_cluster()  # raises if the cluster was deleted in the meantime
             raise
         if self.snapshot.moment is None:
             self._forget_older()
             snapshot_stored.send(Snapshot, snapshot=self.snapshot)
         return self.snapshot
 
-    def _lock(self) -> None:
+    def _lock_cluster(self) -> None:
         cluster_lock(self.snapshot.cluster)
 
     def _save_rows(self, step: Step) -> None:
         total = len(self.rows.nodes) + len(self.rows.pods)
         rows = chain(zip(repeat(NodeRow), self.rows.nodes), zip(repeat(PodRow), map(pod_row, self.rows.pods)))
-        for done in range(0, total, BATCH):
+        for start in range(0, total, BATCH):
             batch = list(islice(rows, BATCH))
             with transaction.atomic():
                 for model in (NodeRow, PodRow):
-                    bulk.insert(model, [row for of, row in batch if of is model], snapshot_id=self.snapshot.pk)
-            step("Storing the snapshot", min(done + BATCH, total), total)
+                    bulk.insert_rows(
+                        model, [row for row_model, row in batch if row_model is model], snapshot_id=self.snapshot.pk
+                    )
+            step("Storing the snapshot", min(start + BATCH, total), total)
 
     def _forget_older(self) -> None:
         read = self.snapshot.cluster.snapshots.filter(moment=None)

@@ -9,7 +9,7 @@ from typing import Any
 LEVEL = 1
 
 
-def pack(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
+def pack_objects(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
     """``objects`` compressed, and how many bytes they were before."""
     compressor, parts, size = zlib.compressobj(LEVEL), list[bytes](), 0
     for number, item in enumerate(objects):
@@ -21,7 +21,7 @@ def pack(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
     return b"".join([*parts, compressor.compress(end), compressor.flush()]), size + len(end)
 
 
-def unpack(content: bytes | memoryview) -> list[dict[str, Any]]:
-    """The objects that ``pack`` compressed."""
+def unpack_objects(content: bytes | memoryview) -> list[dict[str, Any]]:
+    """The objects that ``pack_objects`` compressed."""
     objects: list[dict[str, Any]] = json.loads(zlib.decompress(content))
     return objects

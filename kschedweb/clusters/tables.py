@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "clusters",
         _("Clusters"),

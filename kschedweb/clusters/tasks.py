@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from kschedweb.celery import app
-from kschedweb.clusters import refreshing, services
+from kschedweb.clusters import refresh_schedule, services
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, Upload
 from kschedweb.jobs.services import job_problems
@@ -26,43 +26,43 @@ _turn = Lock()
 @job_task(name="clusters.refresh", restartable=True)
 def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
     """Read the cluster with this id into a new snapshot."""
-    found = Cluster.objects.filter(pk=cluster).first()
-    if found is None:
+    row = Cluster.objects.filter(pk=cluster).first()
+    if row is None:
         raise NotFound("The cluster was deleted before it could be read.")
-    snapshot = services.snapshot_read(cluster=found, step=progress.step)
-    return {"cluster": found.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts}
+    snapshot = services.snapshot_read(cluster=row, step=progress.step)
+    return {"cluster": row.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts}
 
 
 @app.task(name="kschedweb.clusters.tasks.refresh_due", ignore_result=True)  # type: ignore[untyped-decorator]
 def refresh_due() -> int:
     """Start to read the clusters whose time has come; returns their number."""
     close_old_connections()
-    return len(refreshing.refresh_due())
+    return len(refresh_schedule.refresh_due())
 
 
 @job_task(name="clusters.import", restartable=True)
 def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
     """Make a cluster from uploaded files; a process does one import at a time, which limits its memory."""
-    found = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
-    if found is None:
+    row = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
+    if row is None:
         raise NotFound("The files are not there any more: send them again.")
     try:
         with _one_at_a_time(progress):
             cluster, snapshot, read = services.cluster_import(
-                user=found.created_by,
-                name=found.name,
-                files=uploads.upload_files(found),
+                user=row.created_by,
+                name=row.name,
+                files=uploads.upload_files(row),
                 limit=settings.UPLOAD_LIMIT,
-                replace=found.replace,
-                upload=found,
+                replace=row.replace,
+                upload=row,
                 step=progress.step,
             )
     except ApplicationError as error:
         job_problems(progress.job, error.errors)
         raise
     finally:
-        found.refresh_from_db(fields=["cluster"])
-        uploads.upload_drop(found)
+        row.refresh_from_db(fields=["cluster"])
+        uploads.upload_drop(row)
     return {"cluster": cluster.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts, "left_out": read.left_out}
 
 

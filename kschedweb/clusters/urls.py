@@ -3,14 +3,14 @@ from django.urls import path
 from kschedweb.clusters import views
 
 urlpatterns = [
-    path("clusters/", views.clusters, name="clusters"),
-    path("clusters/connect/", views.connect, name="cluster-connect"),
+    path("clusters/", views.list_clusters, name="clusters"),
+    path("clusters/connect/", views.connect_cluster, name="cluster-connect"),
     path("clusters/import/", views.import_files, name="cluster-import"),
-    path("clusters/load-demo/", views.demo, name="cluster-demo"),
-    path("clusters/<slug:name>/", views.cluster, name="cluster"),
-    path("clusters/<slug:name>/refresh/", views.refresh, name="cluster-refresh"),
-    path("clusters/<slug:name>/schedule/", views.schedule, name="cluster-schedule"),
-    path("clusters/<slug:name>/labels/", views.labels, name="cluster-labels"),
-    path("clusters/<slug:name>/credentials/", views.credentials, name="cluster-credentials"),
-    path("clusters/<slug:name>/delete/", views.delete, name="cluster-delete"),
+    path("clusters/load-demo/", views.load_demo, name="cluster-demo"),
+    path("clusters/<slug:name>/", views.show_cluster, name="cluster"),
+    path("clusters/<slug:name>/refresh/", views.refresh_cluster, name="cluster-refresh"),
+    path("clusters/<slug:name>/schedule/", views.schedule_refresh, name="cluster-schedule"),
+    path("clusters/<slug:name>/labels/", views.set_labels, name="cluster-labels"),
+    path("clusters/<slug:name>/credentials/", views.replace_credentials, name="cluster-credentials"),
+    path("clusters/<slug:name>/delete/", views.delete_cluster, name="cluster-delete"),
 ]

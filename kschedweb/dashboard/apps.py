@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -13,25 +13,27 @@ class DashboardConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.dashboard import searches
 
-        navigation.register(
-            Group.CLUSTER,
+        navigation.register_entries(
+            RailGroup.CLUSTER,
             Entry(_("Overview"), "layout-dashboard", "overview", 10),
             Entry(_("Pods"), "package", "pods", 20),
             Entry(_("Nodes"), "server", "nodes", 30),
         )
-        navigation.register(Group.ACCOUNT, Entry(_("REST reference"), "file-text", "api:schema-page", 20))
-        navigation.choosing(
-            (Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "overview", "overview-reasons", "resolved"
+        navigation.register_entries(RailGroup.ACCOUNT, Entry(_("REST reference"), "file-text", "api:schema-page", 20))
+        navigation.declare_choices(
+            (BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "overview", "overview-reasons", "resolved"
         )
-        navigation.choosing((Choice.CLUSTER, Choice.NAMESPACE, Choice.POLICY, Choice.SNAPSHOT), "pods", "pod-message")
-        navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "nodes", "namespaces")
-        navigation.choosing((Choice.CLUSTER,), "search")
-        searching.register(_("Actions"), 5, searches.actions)
-        searching.register(_("Pods to explain"), 6, searches.explained)
-        searching.register(_("Pages"), 10, searches.pages)
-        searching.register(_("Pods"), 40, searches.pods)
-        searching.register(_("Nodes"), 50, searches.nodes)
-        actions.register(
+        navigation.declare_choices(
+            (BarChoice.CLUSTER, BarChoice.NAMESPACE, BarChoice.POLICY, BarChoice.SNAPSHOT), "pods", "pod-message"
+        )
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.SNAPSHOT), "nodes", "namespaces")
+        navigation.declare_choices((BarChoice.CLUSTER,), "search")
+        searching.register_group(_("Actions"), 5, searches.search_actions)
+        searching.register_group(_("Pods to explain"), 6, searches.search_explained)
+        searching.register_group(_("Pages"), 10, searches.search_pages)
+        searching.register_group(_("Pods"), 40, searches.search_pods)
+        searching.register_group(_("Nodes"), 50, searches.search_nodes)
+        actions.register_actions(
             PaletteAction(
                 _("Explain pod …"), "circle-help", "pods", "why decision pending", fills="explain pod ", place=10
             ),

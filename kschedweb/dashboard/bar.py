@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
-from kschedweb.web.navigation import Choice, choices_of
+from kschedweb.web.navigation import BarChoice, choices_of
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from kschedweb.policies.scope import Scope
+    from kschedweb.policies.scope import PolicyScope
 
 # What another cluster has too; its nodes and pods have other names, so that filters do not stay.
 ANYWHERE = frozenset({"policy", "revision", "q"})
 # What does not stay, by what is chosen.
-GONE = {
-    Choice.NAMESPACE: frozenset({"namespace", "page"}),
-    Choice.POLICY: frozenset({"policy", "revision", "page"}),
+DROPPED_PARAMETERS = {
+    BarChoice.NAMESPACE: frozenset({"namespace", "page"}),
+    BarChoice.POLICY: frozenset({"policy", "revision", "page"}),
 }
 
 
-LABELS = {Choice.CLUSTER: _("Cluster"), Choice.NAMESPACE: _("Namespace"), Choice.POLICY: _("Policy")}
+LABELS = {BarChoice.CLUSTER: _("Cluster"), BarChoice.NAMESPACE: _("Namespace"), BarChoice.POLICY: _("Policy")}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Chooser:
     ``kept`` are the parameters of the address that stay.
     """
 
-    choice: Choice
+    choice: BarChoice
     names: list[str]
     chosen: str
     empty: str
@@ -43,27 +43,27 @@ class Chooser:
         return LABELS[self.choice]
 
 
-def choosers(scope: Scope) -> list[Chooser]:
+def list_choosers(scope: PolicyScope) -> list[Chooser]:
     """The choosers of the page that ``scope`` is about, in the order of the bar."""
     choices = choices_of(scope.page)
-    found = []
-    if Choice.CLUSTER in choices:
+    choosers = []
+    if BarChoice.CLUSTER in choices:
         chosen = scope.cluster.name if scope.cluster else ""
         names = [cluster.name for cluster in scope.clusters]
-        found.append(_chooser(scope, Choice.CLUSTER, names, chosen, "" if chosen else gettext("None yet")))
-    if Choice.NAMESPACE in choices:
+        choosers.append(_make_chooser(scope, BarChoice.CLUSTER, names, chosen, "" if chosen else gettext("None yet")))
+    if BarChoice.NAMESPACE in choices:
         # parts/namespace.html lists the names, where they are not too many
-        found.append(_chooser(scope, Choice.NAMESPACE, [], scope.namespace, gettext("All")))
-    if Choice.POLICY in choices:
+        choosers.append(_make_chooser(scope, BarChoice.NAMESPACE, [], scope.namespace, gettext("All")))
+    if BarChoice.POLICY in choices:
         chosen = scope.policy.name if scope.policy else ""
-        found.append(_chooser(scope, Choice.POLICY, [policy.name for policy in scope.policies], chosen, ""))
-    return found
+        choosers.append(_make_chooser(scope, BarChoice.POLICY, [policy.name for policy in scope.policies], chosen, ""))
+    return choosers
 
 
-def _chooser(scope: Scope, choice: Choice, names: list[str], chosen: str, empty: str) -> Chooser:
-    asked = [(name, value) for name, values in scope.request.GET.lists() for value in values]
-    if choice is Choice.CLUSTER:
-        kept = [(name, value) for name, value in asked if name in ANYWHERE]
+def _make_chooser(scope: PolicyScope, choice: BarChoice, names: list[str], chosen: str, empty: str) -> Chooser:
+    parameters = [(name, value) for name, values in scope.request.GET.lists() for value in values]
+    if choice is BarChoice.CLUSTER:
+        remaining = [(name, value) for name, value in parameters if name in ANYWHERE]
     else:
-        kept = [(name, value) for name, value in asked if name not in GONE[choice]]
-    return Chooser(choice, names, chosen, empty, kept)
+        remaining = [(name, value) for name, value in parameters if name not in DROPPED_PARAMETERS[choice]]
+    return Chooser(choice, names, chosen, empty, remaining)

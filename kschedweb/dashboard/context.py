@@ -8,10 +8,10 @@ from django.conf import settings
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language
 
-from kschedweb.accounts.reach import looking
+from kschedweb.accounts.reach import as_looker
 from kschedweb.accounts.roles import Action
-from kschedweb.build import product
-from kschedweb.dashboard.bar import choosers
+from kschedweb.build import describe_product
+from kschedweb.dashboard.bar import list_choosers
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
 from kschedweb.policies.scope import scope_of
@@ -29,7 +29,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     user: Any = getattr(request, "user", None)
     role = getattr(user, "role", "")
 
-    def allowed(action: str) -> bool:
+    def is_allowed(action: str) -> bool:
         return bool(role) and (user.everywhere(action) if action == Action.ADMINISTER else user.may(action))
 
     def may(action: str) -> bool:
@@ -37,26 +37,26 @@ def frame(request: HttpRequest) -> dict[str, object]:
         reach = user.reach(action) if role else None
         return bool(role) and (reach is None or bool(scope.cluster and scope.cluster.pk in reach.clusters))
 
-    def waiting() -> int:
+    def count_waiting() -> int:
         """How many pods wait that they see, also on a page that shows whole clusters."""
-        with looking(lambda: user.reach(Action.VIEW) if role else None):
+        with as_looker(lambda: user.reach(Action.VIEW) if role else None):
             return waiting_count()
 
-    def pages(group: navigation.Group) -> list[dict[str, Any]]:
-        return navigation.entries(group, allowed, scope.page, scope.query)
+    def list_pages(group: navigation.RailGroup) -> list[dict[str, Any]]:
+        return navigation.list_entries(group, is_allowed, scope.page, scope.query)
 
     theme = request.COOKIES.get("theme", "system")
     return {
         "scope": scope,
         "theme": theme if theme in THEMES else "system",
-        "rail": SimpleLazyObject(lambda: [(group, pages(group)) for group in navigation.RAIL]),
-        "account_pages": SimpleLazyObject(lambda: pages(navigation.Group.ACCOUNT)),
-        "choosers": SimpleLazyObject(lambda: choosers(scope)),
-        "waiting_approvals": waiting,
+        "rail": SimpleLazyObject(lambda: [(group, list_pages(group)) for group in navigation.RAIL]),
+        "account_pages": SimpleLazyObject(lambda: list_pages(navigation.RailGroup.ACCOUNT)),
+        "choosers": SimpleLazyObject(lambda: list_choosers(scope)),
+        "waiting_approvals": count_waiting,
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
         "language": get_language(),
         "languages": settings.LANGUAGES,
-        "product": product() if role else "",
+        "product": describe_product() if role else "",
         "may_edit": SimpleLazyObject(lambda: may(Action.EDIT)),
         "may_administer": SimpleLazyObject(lambda: may(Action.ADMINISTER)),
         "sandbox_here": bool(settings.SANDBOX_SERVER),

@@ -12,14 +12,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter
+from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_named, snapshot_of
 from kschedweb.dashboard import inventory
-from kschedweb.watermarks.usage.selectors import present
+from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound
 from kschedweb.web.nodemap import nodemap
-from kschedweb.web.nodemap.grouping import packed
+from kschedweb.web.nodemap.grouping import pack_column
 from kschedweb.web.nodemap.serializers import (
     NODE,
     SHOW,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.watermarks.usage.selectors import Present
+    from kschedweb.watermarks.usage.selectors import CurrentUse
 
 FILTERS = [
     SNAPSHOT,
@@ -56,10 +56,10 @@ class ClusterMap(APIView):
     @extend_schema(parameters=FILTERS, responses=MapSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The nodes that the filter leaves, their groups by every label, and what can be shown of them."""
-        snapshot, nodes, use = _asked(request, name)
-        shows = inventory.shows(nodes, use).values()
+        snapshot, nodes, use = _read_request(request, name)
+        shows = inventory.list_shows(nodes, use).values()
         names = [node["name"] for node in nodes]
-        return Response(nodemap.document(names, inventory.labelled(snapshot, nodes), np.zeros(1), shows))
+        return Response(nodemap.build_document(names, inventory.group_by_labels(snapshot, nodes), np.zeros(1), shows))
 
 
 class ClusterFrames(APIView):
@@ -69,12 +69,12 @@ class ClusterFrames(APIView):
     @extend_schema(parameters=[SHOW, *FILTERS], responses=FramesSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """What a node map shows of the nodes that the filter leaves."""
-        _, nodes, use = _asked(request, name)
-        show, known = request.query_params.get("show", "cpu"), inventory.shows(nodes, use)
-        if show not in known:
-            message = f"show: one of {', '.join(known)}."
+        _, nodes, use = _read_request(request, name)
+        show, available = request.query_params.get("show", "cpu"), inventory.list_shows(nodes, use)
+        if show not in available:
+            message = f"show: one of {', '.join(available)}."
             raise ApplicationError.at("show", message)
-        return Response({"show": show, "times": 1, **packed(inventory.values(nodes, show, use))})
+        return Response({"show": show, "times": 1, **pack_column(inventory.compute_values(nodes, show, use))})
 
 
 class ClusterStays(APIView):
@@ -84,30 +84,34 @@ class ClusterStays(APIView):
     @extend_schema(parameters=[NODE, SNAPSHOT, AT], responses=NodePodsSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The pods of one node."""
-        snapshot, asked = _snapshot(request, name), asked_node(request)
-        node = node_rows(snapshot).filter(name=asked.replace("\0", "")).first()
+        snapshot, node_name = _get_snapshot(request, name), asked_node(request)
+        node = node_rows(snapshot).filter(name=node_name.replace("\0", "")).first()
         if node is None:
-            raise NotFound(f"Cluster {name} has no node {asked[:253]}.")
-        return Response(inventory.stays(snapshot, node))
+            raise NotFound(f"Cluster {name} has no node {node_name[:253]}.")
+        return Response(inventory.pod_stays(snapshot, node))
 
 
-def _snapshot(request: ApiRequest, name: str) -> Snapshot:
-    found = snapshot_of(cluster_get(name), request.query_params)
-    if found is None:
+def _get_snapshot(request: ApiRequest, name: str) -> Snapshot:
+    snapshot = snapshot_of(cluster_get(name), request.query_params)
+    if snapshot is None:
         raise NotFound(f"Cluster {name} has no snapshot yet.")
-    return found
+    return snapshot
 
 
-def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[str, Any]], Present | None]:
-    snapshot = _snapshot(request, name)
+def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[str, Any]], CurrentUse | None]:
+    snapshot = _get_snapshot(request, name)
     filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
     if not filtered.is_valid():
         errors: list[FieldProblem] = [
-            {"path": field, "message": " ".join(said)} for field, said in filtered.errors.items()
+            {"path": field, "message": " ".join(messages)} for field, messages in filtered.errors.items()
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
-    nodes = inventory.rows(snapshot, request.query_params, filtered.qs)
-    return snapshot, nodes, None if snapshot_named(request.query_params) else present(snapshot.cluster, timezone.now())
+    nodes = inventory.list_rows(snapshot, request.query_params, filtered.qs)
+    return (
+        snapshot,
+        nodes,
+        None if snapshot_named(request.query_params) else load_current_use(snapshot.cluster, timezone.now()),
+    )
 
 
 urlpatterns = [

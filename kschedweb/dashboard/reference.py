@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Field:
+class ApiField:
     """A parameter, a member of a body, or an answer; ``shape`` names a component to look up, "" if there is none."""
 
     name: str
@@ -47,9 +47,9 @@ class Operation:
     path: str
     summary: SafeString
     description: SafeString
-    parameters: list[Field]
-    body: list[Field]
-    answers: list[Field]
+    parameters: list[ApiField]
+    body: list[ApiField]
+    answers: list[ApiField]
     sends: str = ""
     example: str = ""
 
@@ -63,7 +63,11 @@ class Operation:
         """What calls it from a shell, after the address of the site in ``$SITE``."""
         words = ["curl", "-H", '"Authorization: Bearer $TOKEN"']
         words += ["-X", self.method] if self.method != "GET" else []
-        words += [f"-H '{one.name}: …'" for one in self.parameters if one.place == "header" and one.required]
+        words += [
+            f"-H '{parameter.name}: …'"
+            for parameter in self.parameters
+            if parameter.place == "header" and parameter.required
+        ]
         if self.sends:
             words += ["-H", f"'Content-Type: {self.sends}'", "-d", shlex.quote(self.example)]
         return " ".join([*words, f'"$SITE{self.path}"'])
@@ -75,11 +79,11 @@ class Shape:
 
     name: str
     description: SafeString
-    fields: list[Field]
+    fields: list[ApiField]
     words: list[str]
 
 
-def marked(text: str) -> SafeString:
+def render_code(text: str) -> SafeString:
     """Escaped text whose `quoted` parts are code."""
     parts = text.split("`")
     return format_html_join(
@@ -107,32 +111,36 @@ def type_of(schema: Json) -> tuple[str, str]:
     return " ".join(word for word in words if word), ""
 
 
-def field_of(name: str, schema: Json, required: bool, description: str = "") -> Field:
+def field_of(name: str, schema: Json, required: bool, description: str = "") -> ApiField:
     words, shape = type_of(schema)
     if schema.get("nullable"):
         words += " or null"
-    return Field(name, words, shape, required, marked(description or schema.get("description", "")))
+    return ApiField(name, words, shape, required, render_code(description or schema.get("description", "")))
 
 
-def _answer(status: str, response: Json) -> Field:
+def _read_answer(status: str, response: Json) -> ApiField:
     code = int(status) if status.isdigit() else 0
     phrase = HTTPStatus(code).phrase if code else "Any other failure"
     if "$ref" in response:
-        return Field(status, "Problem", "Problem", False, marked(phrase))
+        return ApiField(status, "Problem", "Problem", False, render_code(phrase))
     schemas = [media.get("schema", {}) for media in response.get("content", {}).values()]
-    return field_of(status, schemas[0], False, phrase) if schemas else Field(status, "empty", "", False, marked(phrase))
+    return (
+        field_of(status, schemas[0], False, phrase)
+        if schemas
+        else ApiField(status, "empty", "", False, render_code(phrase))
+    )
 
 
-def _operation(path: str, method: str, operation: Json) -> Operation:
+def _read_operation(path: str, method: str, operation: Json) -> Operation:
     content = operation.get("requestBody", {}).get("content", {})
     parameters = operation.get("parameters", [])
-    sends, example = next(((kind, one["example"]) for kind, one in content.items() if "example" in one), ("", ""))
+    sends, example = next(((kind, media["example"]) for kind, media in content.items() if "example" in media), ("", ""))
     return Operation(
         id=operation["operationId"],
         method=method.upper(),
         path=path,
-        summary=marked(operation.get("summary", "")),
-        description=marked(operation.get("description", "")),
+        summary=render_code(operation.get("summary", "")),
+        description=render_code(operation.get("description", "")),
         parameters=[
             replace(
                 field_of(item["name"], item["schema"], item.get("required", False), item.get("description", "")),
@@ -141,41 +149,45 @@ def _operation(path: str, method: str, operation: Json) -> Operation:
             for item in sorted(parameters, key=lambda item: item["in"] != "path")
         ],
         body=[field_of(media, value.get("schema", {}), True) for media, value in content.items()],
-        answers=[_answer(status, response) for status, response in operation["responses"].items()],
+        answers=[_read_answer(status, response) for status, response in operation["responses"].items()],
         sends=sends,
         example=example if isinstance(example, str) else json.dumps(example, indent=2, ensure_ascii=False),
     )
 
 
-def _shape(name: str, schema: Json) -> Shape:
+def _read_shape(name: str, schema: Json) -> Shape:
     required = schema.get("required", [])
     fields = [field_of(key, value, key in required) for key, value in schema.get("properties", {}).items()]
-    return Shape(name, marked(schema.get("description", "")), fields, [str(word) for word in schema.get("enum", [])])
+    return Shape(
+        name, render_code(schema.get("description", "")), fields, [str(word) for word in schema.get("enum", [])]
+    )
 
 
 @cache
-def reference() -> tuple[dict[str, list[Operation]], list[Shape]]:
+def load_reference() -> tuple[dict[str, list[Operation]], list[Shape]]:
     """The operations by their tag, and the shapes that they name."""
     schema = SchemaGenerator().get_schema(public=True)
     groups: dict[str, list[Operation]] = {}
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            groups.setdefault(operation["tags"][0], []).append(_operation(path, method, operation))
-    return groups, [_shape(name, value) for name, value in sorted(schema["components"]["schemas"].items())]
+            groups.setdefault(operation["tags"][0], []).append(_read_operation(path, method, operation))
+    return groups, [_read_shape(name, value) for name, value in sorted(schema["components"]["schemas"].items())]
 
 
 @require_safe
 @requires(Action.VIEW)
 def page(request: HttpRequest) -> HttpResponse:
-    groups, shapes = reference()
+    groups, shapes = load_reference()
     search = request.GET.get("search", "").strip()[:100]
     words = search.lower().split()
-    found = {tag: [one for one in operations if one.tells_of(words)] for tag, operations in groups.items()}
+    matching = {
+        tag: [operation for operation in operations if operation.tells_of(words)] for tag, operations in groups.items()
+    }
     context = {
-        "groups": {tag: operations for tag, operations in found.items() if operations},
+        "groups": {tag: operations for tag, operations in matching.items() if operations},
         "shapes": shapes,
         "search": search,
-        "found": sum(map(len, found.values())),
+        "found": sum(map(len, matching.values())),
         "total": sum(map(len, groups.values())),
     }
     return render(request, "dashboard/reference.html", context)

@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from kschedweb.accounts.roles import may
+from kschedweb.accounts.roles import role_allows
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.policies.scope import scope_of
 from kschedweb.web import actions as registered
 from kschedweb.web import navigation
-from kschedweb.web.searching import SearchHit, fitting, link, rows_fitting
+from kschedweb.web.searching import SearchHit, fitting_hits, page_hit, rows_fitting
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 EXPLAIN = re.compile(r"(?:explain|why)\s+(?:pod\s+)?(?P<pod>\S+)", re.IGNORECASE)
 
 
-def actions(request: HttpRequest, words: str) -> list[SearchHit]:
-    allowed = partial(may, getattr(request.user, "role", ""))
-    return fitting(words, registered.hits(allowed, scope_of(request).query))
+def search_actions(request: HttpRequest, words: str) -> list[SearchHit]:
+    allowed = partial(role_allows, getattr(request.user, "role", ""))
+    return fitting_hits(words, registered.find_actions(allowed, scope_of(request).query))
 
 
-def pages(request: HttpRequest, words: str) -> list[SearchHit]:
-    allowed, query = partial(may, getattr(request.user, "role", "")), scope_of(request).query
-    found: dict[str, SearchHit] = {}
-    for group in navigation.Group:
-        for page in navigation.entries(group, allowed, "", query):
-            for one in (page, *navigation.tabs(page["name"], query)):
-                found.setdefault(one["address"], SearchHit(one["label"], one["address"], page["icon"]))
-    return fitting(words, found.values())
+def search_pages(request: HttpRequest, words: str) -> list[SearchHit]:
+    allowed, query = partial(role_allows, getattr(request.user, "role", "")), scope_of(request).query
+    hits: dict[str, SearchHit] = {}
+    for group in navigation.RailGroup:
+        for page in navigation.list_entries(group, allowed, "", query):
+            for entry in (page, *navigation.list_tabs(page["name"], query)):
+                hits.setdefault(entry["address"], SearchHit(entry["label"], entry["address"], page["icon"]))
+    return fitting_hits(words, hits.values())
 
 
-def explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+def search_explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     """Pods whose decision somebody wants: "explain pod web"."""
-    asked = EXPLAIN.fullmatch(words)
-    if asked is None:
+    match = EXPLAIN.fullmatch(words)
+    if match is None:
         return []
-    return pods(request, asked["pod"], gettext("Explain pod") + " ")
+    return search_pods(request, match["pod"], gettext("Explain pod") + " ")
 
 
-def pods(request: HttpRequest, words: str, before: str = "") -> Sequence[SearchHit]:
+def search_pods(request: HttpRequest, words: str, before: str = "") -> Sequence[SearchHit]:
     """``words`` may be a part of the name or "namespace/part"; labels begin with ``before``."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
@@ -60,12 +60,12 @@ def pods(request: HttpRequest, words: str, before: str = "") -> Sequence[SearchH
     def make(row: tuple[str, str, bool]) -> SearchHit:
         space, pod, pending = row
         note = gettext("pending") if pending else ""
-        return link(f"{before}{space}/{pod}", "package", "decision", cluster, space, pod, note=note)
+        return page_hit(f"{before}{space}/{pod}", "package", "decision", cluster, space, pod, note=note)
 
     return rows_fitting(rows.values_list("namespace", "name", "pending"), "name", name, make)
 
 
-def nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+def search_nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
         return []

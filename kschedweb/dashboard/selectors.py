@@ -10,11 +10,11 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
-from kschedweb.clusters.seen import others, others_on
+from kschedweb.clusters.redaction import count_hidden_pods, others_on
 from kschedweb.clusters.selectors import node_rows, pod_ref, pod_refs, pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.jobs.models import Job
-from kschedweb.jobs.selectors import job_list, shown
+from kschedweb.jobs.selectors import job_list, redact_job
 from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
-    from kschedweb.policies.scope import Scope
-    from kschedweb.watermarks.usage.selectors import Present
+    from kschedweb.policies.scope import PolicyScope
+    from kschedweb.watermarks.usage.selectors import CurrentUse
 
 MOST_PENDING = 20_000
 FITS_NOW = "would fit now"  # in place of a reason
 
 
-def counts(snapshot: Snapshot) -> dict[str, int]:
+def count_objects(snapshot: Snapshot) -> dict[str, int]:
     """How many nodes and pods there are, and in what state."""
     nodes = node_rows(snapshot).aggregate(
         nodes=Count("id"),
@@ -41,17 +41,17 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
     pods = PodRow.objects.filter(snapshot=snapshot).aggregate(
         pods=Count("id"), waiting=Count("id", filter=waiting), held=Count("id", filter=waiting & Q(gated=True))
     )
-    beside = others(snapshot)
-    return nodes | pods | {"others": beside["pods"], "others_waiting": beside["waiting"]}
+    hidden = count_hidden_pods(snapshot)
+    return nodes | pods | {"others": hidden["pods"], "others_waiting": hidden["waiting"]}
 
 
 def others_of(snapshot: Snapshot, node: str) -> int:
     """How many pods there are of namespaces that who looks does not see, on ``node`` or where it is "" in all."""
     row = node_rows(snapshot).filter(name=node.replace("\0", "")).first() if node else None
-    return others_on(snapshot, row) if row else others(snapshot)["pods"]
+    return others_on(snapshot, row) if row else count_hidden_pods(snapshot)["pods"]
 
 
-def changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:
+def count_changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:
     """How many of ``rows`` of ``snapshot`` the snapshot ``before`` has not, and how many it had that are gone.
 
     A row is the same where the fields ``called`` are. What else narrows ``rows`` is only asked of those that are new.
@@ -61,13 +61,13 @@ def changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequen
     except ValueError:
         return 0, 0
     same = {name: OuterRef(name) for name in called}
-    every = rows.model._default_manager
-    added = rows.exclude(Exists(every.filter(snapshot_id=before_id, **same)))
-    gone = every.filter(snapshot_id=before_id).exclude(Exists(every.filter(snapshot=snapshot, **same)))
-    return added.count(), gone.count()
+    manager = rows.model._default_manager
+    added = rows.exclude(Exists(manager.filter(snapshot_id=before_id, **same)))
+    removed = manager.filter(snapshot_id=before_id).exclude(Exists(manager.filter(snapshot=snapshot, **same)))
+    return added.count(), removed.count()
 
 
-def headroom(snapshot: Snapshot, use: Present | None = None) -> list[dict[str, Any]]:
+def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[dict[str, Any]]:
     """What is free in each zone on nodes that take pods: CPU in millicores, memory in bytes, pods, and their shares.
 
     With ``use`` also the percent of CPU and memory that is used, where it is known of any of these nodes.
@@ -88,8 +88,8 @@ def headroom(snapshot: Snapshot, use: Present | None = None) -> list[dict[str, A
         },
     ).order_by("zone")
     zones: list[dict[str, Any]] = []
-    for found in totals:
-        zone: dict[str, Any] = dict(found)
+    for row in totals:
+        zone: dict[str, Any] = dict(row)
         for resource, used in (("cpu", "cpu_requested"), ("memory", "memory_requested"), ("pods", "pods_bound")):
             allocatable = zone[f"{resource}_allocatable"]
             zone[f"{resource}_free"] = allocatable - zone[used]
@@ -100,7 +100,7 @@ def headroom(snapshot: Snapshot, use: Present | None = None) -> list[dict[str, A
     return zones
 
 
-def _add_use(zones: list[dict[str, Any]], nodes: Any, use: Present) -> None:
+def _add_use(zones: list[dict[str, Any]], nodes: Any, use: CurrentUse) -> None:
     """Give ``zones`` the percent used of what those of ``nodes`` have whose use is known."""
     for resource, percents in (("cpu", use.cpu), ("memory", use.memory)):
         have: Counter[str] = Counter()
@@ -115,35 +115,35 @@ def _add_use(zones: list[dict[str, Any]], nodes: Any, use: Present) -> None:
 
 
 def pending_reasons(
-    revision: Revision | None, snapshot: Snapshot, seconds: float, most: int | None = None
+    revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
 ) -> tuple[list[tuple[str, int]], int]:
     """Why pods are pending under ``revision``: (reason, pods) most frequent first, and how many were asked about.
 
     A pod counts under each of its reasons. What no job has kept is asked for ``seconds``, and not at all in a cluster
-    that is not ``at_hand`` for ``most`` bytes.
+    that is not ``at_hand`` for ``max_bytes`` bytes.
     """
-    found = _of_pending(revision, snapshot, seconds, most)
-    reasons = Counter(reason for reasons in found.values() for reason in reasons)
-    return reasons.most_common(), len(found)
+    reasons_by_row = _of_pending(revision, snapshot, seconds, max_bytes)
+    reasons = Counter(reason for reasons in reasons_by_row.values() for reason in reasons)
+    return reasons.most_common(), len(reasons_by_row)
 
 
 def pending_because(
     revision: Revision | None, snapshot: Snapshot, reason: str, seconds: float
 ) -> tuple[list[int], int]:
     """The rows of the pods that are pending for ``reason``, and how many were asked about, as above."""
-    found = _of_pending(revision, snapshot, seconds)
-    return [row for row, reasons in found.items() if reason in reasons], len(found)
+    reasons_by_row = _of_pending(revision, snapshot, seconds)
+    return [row for row, reasons in reasons_by_row.items() if reason in reasons], len(reasons_by_row)
 
 
 def _of_pending(
-    revision: Revision | None, snapshot: Snapshot, seconds: float, most: int | None = None
+    revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
 ) -> dict[int, tuple[str, ...]]:
     """The reasons of each pending pod under ``revision``, by its row."""
     if revision is None:
         return {}
     pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PENDING])
-    found = playground.outcomes(snapshot, revision, pods, seconds=seconds, most=most)
-    return {pod.row: found[pod.key].reasons or (FITS_NOW,) for pod in pods if pod.key in found}
+    outcomes = playground.summarize_pods(snapshot, revision, pods, seconds=seconds, max_bytes=max_bytes)
+    return {pod.row: outcomes[pod.key].reasons or (FITS_NOW,) for pod in pods if pod.key in outcomes}
 
 
 @dataclass(frozen=True)
@@ -156,27 +156,31 @@ class ListedPod:
     @property
     def recorded(self) -> str:
         """What the cluster's own scheduler wrote, where it says something else than the engine does."""
-        said = self.row.message
-        if self.outcome is not None and self.outcome.message and said.startswith(self.outcome.message):
+        message = self.row.message
+        if self.outcome is not None and self.outcome.message and message.startswith(self.outcome.message):
             return ""
-        return said
+        return message
 
 
-def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float, most: int | None = None) -> list[ListedPod]:
+def with_outcomes(
+    scope: PolicyScope, rows: Iterable[PodRow], seconds: float, max_bytes: int | None = None
+) -> list[ListedPod]:
     """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach.
 
-    Nothing is said in a cluster that is not ``at_hand`` for ``most`` bytes, unless a job kept it.
+    Nothing is said in a cluster that is not ``at_hand`` for ``max_bytes`` bytes, unless a job kept it.
     """
     listed = list(rows)
-    found: dict[str, playground.DecisionSummary] = {}
+    outcomes: dict[str, playground.DecisionSummary] = {}
     if scope.snapshot is not None and scope.revision is not None:
         pending = [pod_ref(row) for row in listed if row.pending]
-        found = playground.outcomes(scope.snapshot, scope.revision, pending, seconds=seconds, most=most)
-    return [ListedPod(row, found.get(f"{row.namespace}/{row.name}")) for row in listed]
+        outcomes = playground.summarize_pods(
+            scope.snapshot, scope.revision, pending, seconds=seconds, max_bytes=max_bytes
+        )
+    return [ListedPod(row, outcomes.get(f"{row.namespace}/{row.name}")) for row in listed]
 
 
 def recent_jobs(user: User) -> list[Job]:
-    return [shown(user, job) for job in job_list()[:6]]
+    return [redact_job(user, job) for job in job_list()[:6]]
 
 
 def recent_changes() -> list[Revision]:

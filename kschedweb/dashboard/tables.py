@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kschedweb.clusters.filters import NodeFilter, PodFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "nodes",
         _("Nodes"),
@@ -23,7 +23,7 @@ register(
         page="nodes",
         filters=NodeFilter,
         also=("show", "by", "group"),
-        beside=("focus", "find"),
+        other_parameters=("focus", "find"),
     ),
     Table(
         "pods",

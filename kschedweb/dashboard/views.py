@@ -18,8 +18,8 @@ from django.views.i18n import JavaScriptCatalog
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.costs.selectors import brief
-from kschedweb.advice.plans.offering import offer_later
+from kschedweb.advice.costs.selectors import summarize_cost
+from kschedweb.advice.plans.offers import offer_later
 from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
@@ -29,14 +29,14 @@ from kschedweb.dashboard.context import THEMES
 from kschedweb.decisions import services as decisions
 from kschedweb.decisions.responsibility import WAITS
 from kschedweb.policies.scope import scope_of
-from kschedweb.watermarks.usage.selectors import present
+from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web import searching
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
-from kschedweb.web.languages import known
-from kschedweb.web.news import PARAMETER, Told, announced
-from kschedweb.web.nodemap.nodemap import MOST_NODES, MapSide, NodeMap, Now
-from kschedweb.web.pages import part
+from kschedweb.web.languages import supported_language
+from kschedweb.web.news import PARAMETER, NewsRequested, with_news
+from kschedweb.web.nodemap.nodemap import MOST_NODES, MapSide, MapState, NodeMap
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import PodRow, Snapshot
-    from kschedweb.policies.scope import Scope
-    from kschedweb.watermarks.usage.selectors import Present
+    from kschedweb.policies.scope import PolicyScope
+    from kschedweb.watermarks.usage.selectors import CurrentUse
 
 
 PAGE_SIZE = 50
@@ -73,23 +73,25 @@ def overview(request: PageRequest) -> HttpResponse:
     scope.snapshot_asked()
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
-    use = _use(scope)
+    use = _present_use(scope)
     plan = offer_of(scope.snapshot)
     if plan is None and not scope.pinned:
         offer_later(snapshot=scope.snapshot)
-    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE)
-    counts = selectors.counts(scope.snapshot)
-    if reasons and asked < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
+    reasons, explained = selectors.pending_reasons(
+        scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE
+    )
+    counts = selectors.count_objects(scope.snapshot)
+    if reasons and explained < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
         reasons = []  # What is known without reading the cluster is not all: a part of the page asks the rest.
     context = {
         "counts": counts,
-        "zones": selectors.headroom(scope.snapshot, use),
+        "zones": selectors.compute_headroom(scope.snapshot, use),
         "use": use,
-        "skew": use.skew(closed_nodes(scope.snapshot)) if use else None,
-        "cost": brief(scope.snapshot, use),
+        "skew": use.compute_skew(closed_nodes(scope.snapshot)) if use else None,
+        "cost": summarize_cost(scope.snapshot, use),
         "plan": plan,
         "reasons": reasons,
-        "asked": asked,
+        "asked": explained,
         "waits": WAITS,
         "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
@@ -97,17 +99,17 @@ def overview(request: PageRequest) -> HttpResponse:
     return render(request, "dashboard/overview.html", context)
 
 
-def _reads_at_once(scope: Scope, most: int | None = None) -> bool:
-    """Whether a request may read the cluster, of at most ``most`` bytes, for its pending pods."""
+def _reads_at_once(scope: PolicyScope, max_bytes: int | None = None) -> bool:
+    """Whether a request may read the cluster, of at most ``max_bytes`` bytes, for its pending pods."""
     assert scope.snapshot is not None
     assert scope.revision is not None
-    return decisions.at_hand(scope.snapshot, scope.revision, most)
+    return decisions.at_hand(scope.snapshot, scope.revision, max_bytes)
 
 
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def overview_reasons(request: HttpRequest) -> HttpResponse:
     """Why pods are pending, for the page that had no time to read the cluster; opened by itself it leads there."""
     if not getattr(request, "htmx", False):
@@ -115,14 +117,19 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
     scope = scope_of(request)
     if scope.snapshot is None:
         raise Http404("There is no such cluster.")
-    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
-    context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "waits": WAITS}
+    reasons, explained = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
+    context = {
+        "counts": selectors.count_objects(scope.snapshot),
+        "reasons": reasons,
+        "asked": explained,
+        "waits": WAITS,
+    }
     return render(request, "dashboard/reasons.html", context | {"read": True})
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def resolved(request: PageRequest) -> HttpResponse:
     """Which policy and snapshot a page shows, and whether each is still the latest, for a page that stays open."""
     scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
@@ -133,24 +140,24 @@ def resolved(request: PageRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@announced
+@with_news
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "nodes"})
-    found = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
+    filters = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
-        return export(form, f"{scope.cluster.name}-nodes", NODE_HEAD, found.qs.values_list(*NODE_HEAD))
-    use = _use(scope)
-    page = _page(request, scope.snapshot, found.qs, "name")
+        return export_rows(form, f"{scope.cluster.name}-nodes", NODE_HEAD, filters.qs.values_list(*NODE_HEAD))
+    use = _present_use(scope)
+    page = _paginate(request, scope.snapshot, filters.qs, "name")
     context = {
-        "filter": found,
+        "filter": filters,
         "page": page,
         "use": use,
-        "rows": [(node, *(use.of(node.name) if use else (None, None))) for node in page],
-        "map": _node_map(request, scope.snapshot, found.qs, use),
+        "rows": [(node, *(use.node_levels(node.name) if use else (None, None))) for node in page],
+        "map": _node_map(request, scope.snapshot, filters.qs, use),
         "zones": NodeRow.objects.filter(snapshot=scope.snapshot)
         .order_by("zone")
         .values_list("zone", flat=True)
@@ -159,49 +166,49 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     return render(request, "dashboard/nodes.html", context)
 
 
-def _use(scope: Scope) -> Present | None:
+def _present_use(scope: PolicyScope) -> CurrentUse | None:
     """What is used now, beside what is requested; nothing beside a snapshot of the address: it is not of then."""
-    return present(scope.cluster, timezone.now()) if scope.cluster and not scope.pinned else None
+    return load_current_use(scope.cluster, timezone.now()) if scope.cluster and not scope.pinned else None
 
 
-def _page(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
+def _paginate(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
     """The page that the address numbers. Its news are a newer snapshot: how many rows it has besides, by how they are
     ``called``.
     """
-    asked = request.GET.get(PARAMETER, "")
-    if asked and asked != str(snapshot.pk):
-        added, gone = selectors.changes(snapshot, rows, asked, called)
-        said = [
+    newest = request.GET.get(PARAMETER, "")
+    if newest and newest != str(snapshot.pk):
+        added, removed = selectors.count_changes(snapshot, rows, newest, called)
+        parts = [
             words % {"count": f"{count:,}"}
-            for words, count in ((gettext("%(count)s new"), added), (gettext("%(count)s gone"), gone))
+            for words, count in ((gettext("%(count)s new"), added), (gettext("%(count)s gone"), removed))
             if count
         ]
-        raise Told(1, gettext(", ").join(said) or gettext("A newer snapshot"))
-    if asked:
-        raise Told(0)
+        raise NewsRequested(1, gettext(", ").join(parts) or gettext("A newer snapshot"))
+    if newest:
+        raise NewsRequested(0)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     page.newest = str(snapshot.pk)  # type: ignore[attr-defined]
     return page
 
 
 def _node_map(
-    request: HttpRequest, snapshot: Snapshot, found: QuerySet[NodeRow], use: Present | None
+    request: HttpRequest, snapshot: Snapshot, queryset: QuerySet[NodeRow], use: CurrentUse | None
 ) -> NodeMap | None:
     """The map of the nodes of the filter; ``None`` where there are none, or more than a map draws."""
-    if not 0 < found.count() <= MOST_NODES:
+    if not 0 < queryset.count() <= MOST_NODES:
         return None
-    cluster, filtered = snapshot.cluster.name, inventory.filters(request.GET)
+    cluster, filtered = snapshot.cluster.name, inventory.select_filters(request.GET)
     pin = scope_of(request).pin
-    listed = inventory.rows(snapshot, filtered, found)
-    shows = inventory.shows(listed, use)
+    listed = inventory.list_rows(snapshot, filtered, queryset)
+    shows = inventory.list_shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
     query = f"?{urlencode(filtered | pin)}" if filtered or pin else ""
-    now = Now(
+    now = MapState(
         [node["name"] for node in listed],
-        inventory.groupings(listed),
+        inventory.list_groupings(listed),
         show,
-        inventory.values(listed, show.key, use),
-        inventory.pods(listed),
+        inventory.compute_values(listed, show.key, use),
+        inventory.count_pods(listed),
     )
     side = MapSide(
         label="",
@@ -212,40 +219,40 @@ def _node_map(
         decisions=reverse("decision", args=[cluster, "-", "-"]).removesuffix("-/-/"),
         nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster} | pin)}&node=",
     )
-    asked = request.GET
+    params = request.GET
     return NodeMap(
         [side],
         list(shows.values()),
-        by=asked.get("by", ""),
-        group=asked.get("group", ""),
-        focus=asked.get("focus", ""),
-        find=asked.get("find", ""),
+        by=params.get("by", ""),
+        group=params.get("group", ""),
+        focus=params.get("focus", ""),
+        find=params.get("find", ""),
         fields={"cluster": cluster, **filtered, **pin},
     )
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@announced
+@with_news
 def pods(request: HttpRequest) -> HttpResponseBase:
     """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "pods"})
-    rows, reason, asked = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
+    rows, reason, explained = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
     if reason:
-        because, asked = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)
+        because, explained = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)
         rows = rows.filter(pk__in=because)
-    found = PodFilter(request.GET, queryset=rows)
+    filters = PodFilter(request.GET, queryset=rows)
     if (form := request.GET.get("format")) in FORMATS:
-        return export(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, found.qs))
-    page = _page(request, scope.snapshot, found.qs, "namespace", "name")
+        return export_rows(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, filters.qs))
+    page = _paginate(request, scope.snapshot, filters.qs, "namespace", "name")
     context = {
         "decision_query": scope.decision_query,
-        "filter": found,
+        "filter": filters,
         "reason": reason,
-        "asked": asked,
+        "asked": explained,
         "page": page,
         "others": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
         "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
@@ -256,7 +263,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     """The message cell of one pending pod, for those that the list had no time for."""
     scope = scope_of(request)
@@ -271,7 +278,7 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def namespaces(request: HttpRequest) -> HttpResponse:
     """The first namespaces of the cluster whose names hold what was typed, as options."""
     typed = request.GET.get("namespace", "").strip().lower()
@@ -279,7 +286,7 @@ def namespaces(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/namespaces.html", {"names": names[:SUGGESTED]})
 
 
-def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:
+def _pod_lines(scope: PolicyScope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:
     listed = list(rows)
     for item in selectors.with_outcomes(scope, listed, EXPORT_SECONDS):
         decided = item.outcome.message or f"fits {item.outcome.node}" if item.outcome else ""
@@ -288,7 +295,7 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
     words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
@@ -296,21 +303,23 @@ def search(request: HttpRequest) -> HttpResponse:
     if group is not None:
         page = Paginator(group.find(request, words), PAGE_SIZE).get_page(request.GET.get("page"))
         return render(request, "dashboard/search_kind.html", {"words": words, "group": group, "page": page})
-    found = searching.search(request, words)
+    groups = searching.search_groups(request, words)
     template = "dashboard/results.html" if getattr(request, "htmx", False) else "dashboard/search.html"
-    return render(request, template, {"words": words, "groups": found, "total": sum(one.total for one in found)})
+    return render(
+        request, template, {"words": words, "groups": groups, "total": sum(section.total for section in groups)}
+    )
 
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Keep the chosen theme in a cookie; the server renders the next page with it, so nothing flashes."""
-    return _kept(request, "theme", THEMES)
+    return _set_cookie(request, "theme", THEMES)
 
 
 @require_POST
 def language(request: HttpRequest) -> HttpResponse:
     """Keep the language that somebody chose before they logged in; settings have that of a person."""
-    return _kept(request, settings.LANGUAGE_COOKIE_NAME, dict(settings.LANGUAGES))
+    return _set_cookie(request, settings.LANGUAGE_COOKIE_NAME, dict(settings.LANGUAGES))
 
 
 class ScriptWords(JavaScriptCatalog):
@@ -319,10 +328,10 @@ class ScriptWords(JavaScriptCatalog):
 
 
 @require_safe
-@part
+@page_part
 def words(request: HttpRequest, language: str) -> HttpResponseBase:
     """The words of scripts in ``language``, as a script."""
-    if not known(language):
+    if not supported_language(language):
         raise Http404("There is no such language.")
     with translation.override(language):
         response = ScriptWords.as_view()(request)
@@ -330,7 +339,7 @@ def words(request: HttpRequest, language: str) -> HttpResponseBase:
     return response
 
 
-def _kept(request: HttpRequest, name: str, choices: Container[str]) -> HttpResponse:
+def _set_cookie(request: HttpRequest, name: str, choices: Container[str]) -> HttpResponse:
     chosen = request.POST.get(name, "")
     target = request.POST.get("next", "/")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):

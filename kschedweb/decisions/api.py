@@ -13,20 +13,20 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import pod_rows
-from kschedweb.decisions import services, told
-from kschedweb.decisions.asked import (
-    PARAMETERS,
-    AnsweredSerializer,
-    ApprovalWaitSerializer,
-    Asked,
-    ResponsibleSchedulerSerializer,
-)
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
-from kschedweb.decisions.inquiring.deciding import decision_question
-from kschedweb.decisions.inquiring.services import pod_known, sought
+from kschedweb.decisions import rest_answers, services
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
+from kschedweb.decisions.inquiring.decision_questions import decision_question
+from kschedweb.decisions.inquiring.services import find_answer, pod_known
 from kschedweb.decisions.load_aware.api import InForceSerializer
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
+from kschedweb.decisions.rest_requests import (
+    PARAMETERS,
+    AnsweredSerializer,
+    ApprovalWaitSerializer,
+    DecisionRequest,
+    ResponsibleSchedulerSerializer,
+)
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class DecisionSerializer(AnsweredSerializer):
     """
 
     status = serializers.ChoiceField(
-        choices=[one.value for one in PodStatus],
+        choices=[status.value for status in PodStatus],
         help_text="`waiting_for_approval`: people have to decide, and the answer is what would be decided anew. "
         "`handled_elsewhere`: neither the policy nor a live scheduler of the cluster has the pod's schedulerName.",
     )
@@ -163,23 +163,26 @@ class DecisionView(APIView):
         parameters=PARAMETERS,
     )
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
-        asked = Asked.of(request, name)
-        snapshot, key = asked.snapshot, f"{namespace}/{pod}"
-        scheduler, wait = find_responsible_scheduler(snapshot, asked.revision, key)
-        standing = told.standing(scheduler, wait)
+        decision_request = DecisionRequest.from_query(request, name)
+        snapshot, key = decision_request.snapshot, f"{namespace}/{pod}"
+        scheduler, wait = find_responsible_scheduler(snapshot, decision_request.revision, key)
+        pod_status = rest_answers.status_to_json(scheduler, wait)
         if (revision := scheduler.revision) is None:
             bound_to = pod_rows(snapshot).values_list("node", flat=True).get(namespace=namespace, name=pod)
-            return Response(standing | told.handled_elsewhere(snapshot, asked.revision, key, scheduler, bound_to))
+            return Response(
+                pod_status
+                | rest_answers.handled_elsewhere(snapshot, decision_request.revision, key, scheduler, bound_to)
+            )
         if not (at_hand := services.at_hand(snapshot, revision)):
             pod_known(snapshot, key)
-        found = sought(
+        answer = find_answer(
             request.user,
             decision_question(snapshot, revision, key),
-            lambda: told.decision(snapshot, services.case(snapshot, key, revision), revision),
+            lambda: rest_answers.decision_to_json(snapshot, services.decide_pod(snapshot, key, revision), revision),
             lambda _, content: content["answer"],
             at_hand=at_hand,
         )
-        return waiting(request, found) if isinstance(found, Question) else Response(standing | found)
+        return respond_accepted(request, answer) if isinstance(answer, Question) else Response(pod_status | answer)
 
 
 urlpatterns = [

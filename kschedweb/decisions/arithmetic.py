@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.utils.translation import gettext
 
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.decisions.presenters import presenter
-from kschedweb.web.units import counted
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
+from kschedweb.decisions.presenters import get_presenter
+from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from kschedweb.engine.framework.explanation import ScoreColumn
 
 
-def explain(matrix: Matrix, case: Case, node: int, plugin: str) -> Arithmetic:
+def explain_score(matrix: Matrix, case: Case, node: int, plugin: str) -> Arithmetic:
     """The arithmetic of ``plugin`` on the node at position ``node``; ``error`` says why there is none."""
     name = matrix.explanation.nodes[node]
-    found = scored(matrix, node, plugin)
-    if isinstance(found, str):
-        return Arithmetic(name, plugin, "", error=found)
-    column, index = found
+    score_cell = find_score(matrix, node, plugin)
+    if isinstance(score_cell, str):
+        return Arithmetic(name, plugin, "", error=score_cell)
+    column, index = score_cell
     raw, final = int(column.raw[index]), int(column.normalized[index])
-    tells = presenter(plugin)
-    result = Arithmetic(name, plugin, str(tells.about))
-    tells.work(case, node, result)
-    result.steps.append(Step(gettext("Raw score"), gettext("from the plugin"), str(raw)))
-    formula = tells.normalization(column.raw.tolist(), raw)
-    result.steps.append(Step(gettext("Normalised over the feasible nodes"), formula, str(final)))
-    result.steps.append(Step(gettext("Weight"), f"{final} × {column.weight}", str(final * column.weight)))
-    result.steps.append(place(matrix, node))
+    plugin_presenter = get_presenter(plugin)
+    result = Arithmetic(name, plugin, str(plugin_presenter.description))
+    plugin_presenter.work(case, node, result)
+    result.steps.append(ArithmeticStep(gettext("Raw score"), gettext("from the plugin"), str(raw)))
+    formula = plugin_presenter.normalization(column.raw.tolist(), raw)
+    result.steps.append(ArithmeticStep(gettext("Normalised over the feasible nodes"), formula, str(final)))
+    result.steps.append(ArithmeticStep(gettext("Weight"), f"{final} × {column.weight}", str(final * column.weight)))
+    result.steps.append(explain_total(matrix, node))
     return result
 
 
-def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
+def find_score(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
     """The plugin's column and the node's place in it, or the reason why there is none."""
     column = next((item for item in matrix.explanation.scores if item.plugin == plugin), None)
     if column is None:
@@ -51,7 +51,7 @@ def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | 
     return column, index
 
 
-def place(matrix: Matrix, node: int) -> Step:
+def explain_total(matrix: Matrix, node: int) -> ArithmeticStep:
     """The node's total over all plugins, its rank, and its lead over the runner-up or distance from the best."""
     row = matrix.rows([node])[0]
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
@@ -62,12 +62,12 @@ def place(matrix: Matrix, node: int) -> Step:
         place = gettext("the only feasible node")
     elif totals[1] == totals[0]:
         place = gettext("shared with %(other_nodes)s") % {
-            "other_nodes": counted(int((totals == totals[0]).sum()) - 1, "other nodes")
+            "other_nodes": format_count(int((totals == totals[0]).sum()) - 1, "other nodes")
         }
     else:
         place = gettext("%(int)s ahead of the next") % {"int": f"{int(totals[0] - totals[1]):,}"}
     assert row.place is not None
-    return Step(
+    return ArithmeticStep(
         gettext("Total, rank %(rank)s of %(totals)s") % {"rank": f"{row.place.rank:,}", "totals": f"{len(totals):,}"},
         f"{parts}; {place}",
         f"{row.place.total:,}",

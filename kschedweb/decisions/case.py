@@ -15,7 +15,7 @@ class Case:
     """One pod against one snapshot under one policy.
 
     ``snapshot`` is the cluster as the scheduler finds it: a bound pod is removed from its node, ``bound_to`` ("" for a
-    pending pod). ``scheduler`` runs over ``snapshot``. ``tried`` is true for a try of a run, false for what would
+    pending pod). ``scheduler`` runs over ``snapshot``. ``from_run`` is true for a try of a run, false for what would
     happen now.
     """
 
@@ -24,7 +24,7 @@ class Case:
     scheduler: Scheduler
     explanation: Explanation
     bound_to: str
-    tried: bool = False
+    from_run: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ClassicCase:
     scheduler: ClassicScheduler
     explanation: ClassicExplanation
     bound_to: str
-    tried: bool = False
+    from_run: bool = False
 
 
 AnyCase = Case | ClassicCase
@@ -45,6 +45,6 @@ AnyCase = Case | ClassicCase
 def case_of(snapshot: EngineSnapshot, pod: Pod, scheduler: Scheduler, explanation: Explanation) -> AnyCase:
     """The case of a pod of a run that ``scheduler`` explained over ``snapshot``."""
     if not isinstance(scheduler, ClassicScheduler):
-        return Case(snapshot, pod, scheduler, explanation, "", tried=True)
+        return Case(snapshot, pod, scheduler, explanation, "", from_run=True)
     assert isinstance(explanation, ClassicExplanation)
-    return ClassicCase(scheduler.snapshot, as_of_then(pod), scheduler, explanation, "", tried=True)
+    return ClassicCase(scheduler.snapshot, as_of_then(pod), scheduler, explanation, "", from_run=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kschedweb.clusters.seen import PodNotFound
+from kschedweb.clusters.redaction import PodNotFound
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.affinity import PREFERRED
 from kschedweb.web.errors import Unprocessable
@@ -49,19 +49,19 @@ class ProfileMissing(CycleFails):
 
 class Decider(ABC, Generic[Runs, Decides, Decided]):
     @abstractmethod
-    def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
+    def state_version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
         """A value that changes with what an answer depends on beside snapshot, pod and policy."""
 
     @abstractmethod
     def has_read(self, snapshot: Snapshot, runs: Runs) -> bool:
-        """Whether this process has read what ``scheduler`` reads."""
+        """Whether this process has read what ``build_scheduler`` reads."""
 
     @abstractmethod
-    def scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
+    def build_scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
         """The scheduler over a stored snapshot, which is shared and must not be changed."""
 
     @abstractmethod
-    def release(self, case: Decided) -> str:
+    def release_version(self, case: Decided) -> str:
         """The kube-scheduler that the decision is as, as "1.36.3"."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         With ``only_profile`` also where it has one profile, of whatever name, as live schedulers run it.
         """
 
-    def case(
+    def decide_pod(
         self, scheduler: Decides, pod_key: str, is_live: Callable[[str], bool] = lambda scheduler_name: False
     ) -> Decided:
         """The decision about a pod; a bound pod is removed from its node first.
@@ -79,20 +79,20 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         ``is_live`` says whether a live scheduler has this name: it runs the only profile of a policy under its own.
         Raises NotFound if the snapshot has no such pod, CycleFails if the scheduling cycle fails.
         """
-        pod = self.pod(scheduler.snapshot, pod_key)
+        pod = self.find_pod(scheduler.snapshot, pod_key)
         bound_to = pod.node_name
         if bound_to:
-            scheduler, pod = self._without(scheduler, pod_key)
+            scheduler, pod = self._remove_pod(scheduler, pod_key)
         try:
-            return self._explained(scheduler, self.as_profile(scheduler, pod, is_live), bound_to)
+            return self._build_case(scheduler, self.as_profile(scheduler, pod, is_live), bound_to)
         except CycleError as error:
-            raise CycleFails(pod_key, str(error), _unread(pod, str(error))) from None
+            raise CycleFails(pod_key, str(error), _unreadable_fields(pod, str(error))) from None
 
     @staticmethod
-    def pod(known: EngineSnapshot, pod_key: str) -> Pod:
+    def find_pod(snapshot: EngineSnapshot, pod_key: str) -> Pod:
         """The pod ``pod_key``; raises PodNotFound if there is none."""
         try:
-            return known.pod(pod_key)
+            return snapshot.get_pod(pod_key)
         except KeyError:
             raise PodNotFound(f"The snapshot has no pod {pod_key}.") from None
 
@@ -101,11 +101,11 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         return pod
 
     @abstractmethod
-    def _without(self, scheduler: Decides, pod_key: str) -> tuple[Decides, Pod]:
+    def _remove_pod(self, scheduler: Decides, pod_key: str) -> tuple[Decides, Pod]:
         """The scheduler over the cluster without a bound pod, and that pod as unbound."""
 
     @abstractmethod
-    def _explained(self, scheduler: Decides, pod: Pod, bound_to: str) -> Decided: ...
+    def _build_case(self, scheduler: Decides, pod: Pod, bound_to: str) -> Decided: ...
 
     @abstractmethod
     def with_victims(self, case: Decided) -> Explanation:
@@ -115,12 +115,12 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def present(self, case: Decided, other: AnyCase | None = None) -> Presentation:
         """The presentation of a case on pages; ``other`` is the same pod under another policy."""
 
-    def told(self, case: Decided) -> dict[str, Any]:
+    def rest_fields(self, case: Decided) -> dict[str, Any]:
         """Fields of a REST answer that only this kind of policy has."""
         return {}
 
 
-def _unread(pod: Pod, why: str) -> list[str]:
+def _unreadable_fields(pod: Pod, why: str) -> list[str]:
     """The fields of the pod because of which the cycle failed as ``why`` says, with what is wrong with each.
 
     1.13 says the same of a field without its path.

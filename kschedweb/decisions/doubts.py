@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
-from kschedweb.clusters.missing import list_missing_kinds
-from kschedweb.clusters.models import Source
-from kschedweb.policies.kinds import PROFILES
+from kschedweb.clusters.missing_kinds import list_missing_kinds
+from kschedweb.clusters.models import ClusterSource
+from kschedweb.policies.dialects import PROFILES
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster, Snapshot
@@ -28,7 +28,7 @@ def _version_doubt(cluster: Cluster) -> str:
         return gettext(
             "The release is guessed from the kubelets (%(version)s): give the version with the next import."
         ) % {"version": cluster.server_version}
-    if cluster.source == Source.IMPORT and not cluster.server_version:
+    if cluster.source == ClusterSource.IMPORT and not cluster.server_version:
         return gettext(
             "The cluster's version is not known, so the newest release is assumed: give it with the next import."
         )

@@ -6,14 +6,16 @@ from typing import Any
 
 from django import forms
 
-from kschedweb.decisions.load_aware.row import MOVING, Conditions
+from kschedweb.decisions.load_aware.curves import MOVING, Conditions
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.translating import gettext_lazy as _
 
 PERCENT = "Percent of a node."
 
 
-def _percent(label: str, help_text: str, initial: float, maximum: int = 100, step: str = "0.5") -> forms.FloatField:
+def _percent_field(
+    label: str, help_text: str, initial: float, maximum: int = 100, step: str = "0.5"
+) -> forms.FloatField:
     widget = forms.NumberInput(attrs={"step": step})
     return forms.FloatField(
         label=label, help_text=help_text, min_value=0, max_value=maximum, initial=initial, required=False, widget=widget
@@ -23,13 +25,17 @@ def _percent(label: str, help_text: str, initial: float, maximum: int = 100, ste
 class ConditionsForm(forms.Form):
     """The row of nodes for score curves; the defaults are those of ``Conditions``."""
 
-    pod = _percent(_("Pod (% of a node)"), _("Requests, limit and use of the pod."), Conditions.pod)
-    average = _percent(_("Average use (%)"), _("Mean use of the cluster, of allocatable."), Conditions.average)
-    lowest = _percent(
+    pod = _percent_field(_("Pod (% of a node)"), _("Requests, limit and use of the pod."), Conditions.pod)
+    average = _percent_field(_("Average use (%)"), _("Mean use of the cluster, of allocatable."), Conditions.average)
+    lowest = _percent_field(
         _("X axis starts at (% used)"), _("Use of the first node of the row."), Conditions.lowest, maximum=90, step="1"
     )
-    deviation = _percent(_("Deviation (% points)"), _("Standard deviation of each node's use."), Conditions.deviation)
-    requested = _percent(_("Requested (% of a node)"), _("What the pods on each node request."), Conditions.requested)
+    deviation = _percent_field(
+        _("Deviation (% points)"), _("Standard deviation of each node's use."), Conditions.deviation
+    )
+    requested = _percent_field(
+        _("Requested (% of a node)"), _("What the pods on each node request."), Conditions.requested
+    )
     moving = forms.ChoiceField(
         label=_("What changes along the X axis"),
         help_text=_("All other figures of a node stay at the average."),
@@ -41,16 +47,16 @@ class ConditionsForm(forms.Form):
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors:
             try:
-                self.conditions = made(data).check()
+                self.conditions = build_conditions(data).validate()
             except Unprocessable as error:
                 for problem in error.errors:
                     self.add_error(problem["path"], problem["message"])
         return data
 
 
-def made(data: dict[str, Any]) -> Conditions:
+def build_conditions(data: dict[str, Any]) -> Conditions:
     """The conditions from cleaned fields, with defaults for empty ones."""
-    given = {name: value for name, value in data.items() if value not in (None, "")}
-    if "lowest" in given:
-        given["lowest"] = int(given["lowest"])
-    return Conditions(**given)
+    values = {name: value for name, value in data.items() if value not in (None, "")}
+    if "lowest" in values:
+        values["lowest"] = int(values["lowest"])
+    return Conditions(**values)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class Kind(models.TextChoices):
+class QuestionKind(models.TextChoices):
     DECISION = "decision", _("Decision")
     EFFECT = "effect", _("Effect of an edited policy")
     GROUP = "group", _("Group of pods")
@@ -28,7 +28,7 @@ class Question(Inquiry):
     Labels remain when the objects that they name are deleted.
     """
 
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=QuestionKind.choices)
     asked = models.JSONField()
     key = models.CharField(max_length=64, db_index=True, default="", db_default="")  # as of services.Ask
     address = models.TextField(blank=True, default="", db_default="")  # of the page that shows it, "" for its own
@@ -40,7 +40,7 @@ class Question(Inquiry):
     content = models.BinaryField(null=True)  # JSON, compressed
     columns = models.BinaryField(null=True)  # of decisions: kept/columns.py reads it
 
-    objects = Covered("snapshot", own=True, part="own")
+    objects = Covered("snapshot", visible_to_creator=True, part="own")
 
     @property
     def subject(self) -> str:

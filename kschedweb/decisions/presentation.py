@@ -11,13 +11,13 @@ from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.decisions import words
 from kschedweb.decisions.matrix.matrix import Matrix
-from kschedweb.decisions.parts import Arithmetic, Headline, Miss
-from kschedweb.decisions.titles import FITS, STUCK, Standing
+from kschedweb.decisions.page_parts import Arithmetic, Headline, NearestMiss
+from kschedweb.decisions.titles import FITS, STUCK, PlacementState
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import Code
-from kschedweb.engine.plugins.humanapproval import words as waiting
-from kschedweb.web.units import amount
-from kschedweb.web.units import counted as counted_nodes
+from kschedweb.engine.plugins.humanapproval import describe_request as waiting
+from kschedweb.web.units import format_amount
+from kschedweb.web.units import format_count as counted_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,83 +47,83 @@ class Presentation(Matrix, ABC):
         self.case = case
 
     @abstractmethod
-    def worked(self, node: int, plugin: str) -> Arithmetic:
+    def compute_arithmetic(self, node: int, plugin: str) -> Arithmetic:
         """The arithmetic of ``plugin``'s score on the node at position ``node``."""
 
     @abstractmethod
-    def read(self, node: int, status: Status) -> words.Reading: ...
+    def explain_verdict(self, node: int, status: Status) -> words.VerdictReading: ...
 
     @abstractmethod
-    def shortages(self, node: int) -> list[words.Shortage]:
+    def list_shortages(self, node: int) -> list[words.Shortage]:
         """The resources that a node lacks, worst first."""
 
     @abstractmethod
-    def summary(self, reason: words.RejectionReason) -> str:
+    def summarize_reason(self, reason: words.RejectionReason) -> str:
         """The words for ``reason`` after a count of nodes."""
 
-    def devices(self, node: int) -> DevicesOnNode | None:
+    def devices_on_node(self, node: int) -> DevicesOnNode | None:
         """The devices of the node at a position for the pod's claims; ``None`` where it claims none."""
         return None
 
-    def notes(self) -> list[str]:
+    def list_notes(self) -> list[str]:
         """Further notes on the answer."""
         return []
 
     @property
-    def waiting(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether PreEnqueue keeps the pod from being scheduled at all."""
         return not self.explanation.pre_enqueue.ok
 
-    def nearest_miss(self, most: int | None = None) -> Miss | None:
+    def nearest_miss(self, limit: int | None = None) -> NearestMiss | None:
         """The rejected node with the fewest filters against it.
 
-        Among the first ``most`` of several such nodes (``None``: all), it is the one with the smallest shortage.
+        Among the first ``limit`` of several such nodes (``None``: all), it is the one with the smallest shortage.
         """
-        found = self.explanation
-        if not found.filters:
+        explanation = self.explanation
+        if not explanation.filters:
             return None
-        against = sum((column.codes != 0).astype(np.int32) for column in found.filters)
-        candidates = np.flatnonzero(found.rejected_by >= 0)
+        against = sum((column.codes != 0).astype(np.int32) for column in explanation.filters)
+        candidates = np.flatnonzero(explanation.rejected_by >= 0)
         if not candidates.size:
             return None
         fewest = candidates[against[candidates] == against[candidates].min()]
-        node = min((int(item) for item in fewest[:most]), key=self._distance)
-        status = found.verdict_at(node)
+        node = min((int(item) for item in fewest[:limit]), key=self._distance_to_fit)
+        status = explanation.verdict_at(node)
         assert status is not None
-        reading, lacking, name = self.read(node, status), self.shortages(node), found.nodes[node]
+        reading, lacking, name = self.explain_verdict(node, status), self.list_shortages(node), explanation.nodes[node]
         if status.plugin in self.fits and lacking and len(lacking) == len(status.reasons):
-            return Miss(
+            return NearestMiss(
                 name,
                 reading,
                 gettext("%(name)s lacks only %(listed)s")
-                % {"name": name, "listed": words.listed([str(one) for one in lacking])},
+                % {"name": name, "listed": words.join_with_and([str(shortage) for shortage in lacking])},
             )
         text = reading.text if name in reading.text else f"{name}: {reading.text}"
-        return Miss(name, reading, text)
+        return NearestMiss(name, reading, text)
 
-    def _distance(self, node: int) -> tuple[int, int, float]:
+    def _distance_to_fit(self, node: int) -> tuple[int, int, float]:
         status = self.explanation.verdict_at(node)
         assert status is not None
-        lacking = sum(item.missing / max(item.asked, 1) for item in self.shortages(node))
+        lacking = sum(item.missing / max(item.requested, 1) for item in self.list_shortages(node))
         return status.code is Code.UNRESOLVABLE, len(status.reasons), lacking
 
-    def answer(self) -> Headline:
+    def build_headline(self) -> Headline:
         """The headline: one sentence about the result, with details."""
         name = self.case.pod.name
-        if self.waiting:
-            return self._held(name)
-        if (unknown := self.explanation.unsimulated()) is not None:
+        if self.is_waiting:
+            return self._held_headline(name)
+        if (unknown := self.explanation.find_unsimulated()) is not None:
             return Headline(
-                gettext("%(name)s cannot be judged: %(about)s") % {"name": name, "about": unknown.about[0]},
+                gettext("%(name)s cannot be judged: %(about)s") % {"name": name, "about": unknown.facts[0]},
                 "amber",
                 [gettext(UNKNOWN)],
                 unknown.message,
             )
         if self.explanation.chosen is None:
-            return self._unschedulable(name)
-        return self._scheduled(name)
+            return self._unschedulable_headline(name)
+        return self._scheduled_headline(name)
 
-    def _held(self, name: str) -> Headline:
+    def _held_headline(self, name: str) -> Headline:
         status = self.explanation.pre_enqueue
         if status.plugin == "SchedulingGates":
             details = gettext("A gated pod is not scheduled until its gates are removed. %(without_gates)s") % {
@@ -152,43 +152,47 @@ class Presentation(Matrix, ABC):
         }
 
     @property
-    def standing(self) -> Standing:
+    def placement_state(self) -> PlacementState:
         """Where the pod is, against where it would go."""
         if not self.case.bound_to:
-            return Standing.TRIED if self.case.tried else Standing.PENDING
-        return Standing.HERE if self.case.bound_to == self.explanation.node else Standing.ELSEWHERE
+            return PlacementState.ATTEMPTED if self.case.from_run else PlacementState.PENDING
+        return (
+            PlacementState.ON_CHOSEN_NODE
+            if self.case.bound_to == self.explanation.node
+            else PlacementState.ON_OTHER_NODE
+        )
 
-    def _unschedulable(self, name: str) -> Headline:
-        title = STUCK[self.standing].format(pod=name, bound=self.case.bound_to, why=self._why())
-        return Headline(title, "red", [*self._as_if_unbound(), *self.notes()], self.explanation.message)
+    def _unschedulable_headline(self, name: str) -> Headline:
+        title = STUCK[self.placement_state].format(pod=name, bound=self.case.bound_to, why=self._explain_infeasible())
+        return Headline(title, "red", [*self._as_if_unbound(), *self.list_notes()], self.explanation.message)
 
-    def _why(self) -> str:
+    def _explain_infeasible(self) -> str:
         """Why no node is feasible."""
-        found, reasons = self.explanation, self.reasons()
-        if found.pre_filter is not None:
-            return found.pre_filter.message
-        if not reasons and found.pre_filter_nodes is not None:
+        explanation, reasons = self.explanation, self.count_reasons()
+        if explanation.pre_filter is not None:
+            return explanation.pre_filter.message
+        if not reasons and explanation.pre_filter_nodes is not None:
             return gettext("it may only run on %(listed)s, and the cluster has no such node") % {
-                "listed": ", ".join(found.pre_filter_nodes[:3])
+                "listed": ", ".join(explanation.pre_filter_nodes[:3])
             }
         if not reasons:
-            return found.message or gettext("there are no nodes")
+            return explanation.message or gettext("there are no nodes")
         if len(reasons) == 1:
-            return self._none(reasons[0][0])
+            return self._reason_for_all_nodes(reasons[0][0])
         listed = [
-            gettext("%(number)s %(what)s") % {"number": f"{number:,}", "what": self._counted(reason, number)}
+            gettext("%(number)s %(what)s") % {"number": f"{number:,}", "what": self._phrase_for_count(reason, number)}
             for reason, number in reasons[:3]
         ]
-        left = len(reasons) - 3
+        further = len(reasons) - 3
         more = (
             ""
-            if left < 1
+            if further < 1
             else gettext("; and 1 more reason")
-            if left == 1
-            else gettext("; and %(left)s more reasons") % {"left": left}
+            if further == 1
+            else gettext("; and %(left)s more reasons") % {"left": further}
         )
         return gettext("of %(nodes)s nodes, %(listed)s%(more)s") % {
-            "nodes": f"{len(found.nodes):,}",
+            "nodes": f"{len(explanation.nodes):,}",
             "listed": gettext("; ").join(listed),
             "more": more,
         }
@@ -201,77 +205,82 @@ class Presentation(Matrix, ABC):
             % {"bound_to": self.case.bound_to}
         ]
 
-    def _scheduled(self, name: str) -> Headline:
-        found, says = self.explanation, FITS[self.standing]
-        top = int(found.total.max())
+    def _scheduled_headline(self, name: str) -> Headline:
+        explanation, says = self.explanation, FITS[self.placement_state]
+        top = int(explanation.total.max())
         details = self._as_if_unbound()
-        details += [held(asked) for asked in found.asks.values()] + self.notes()
-        if found.unscored:
+        details += [describe_approval(approval) for approval in explanation.asks.values()] + self.list_notes()
+        if explanation.is_unscored:
             details.append(gettext(UNSCORED))
-        about: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": found.node}
-        about |= {"total": f"{top:,}", "maximum": f"{self.ceiling:,}"}
-        if len(found.feasible) == 1:
-            return Headline(says.only.format(**about), "blue", details)
-        if len(found.best) > 1:
+        parameters: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": explanation.node}
+        parameters |= {"total": f"{top:,}", "maximum": f"{self.ceiling:,}"}
+        if len(explanation.feasible) == 1:
+            return Headline(says.only.format(**parameters), "blue", details)
+        if len(explanation.best) > 1:
             details.append(gettext(self.tied))
-            others = counted_nodes(len(found.best) - 1, "other nodes")
-            return Headline(says.shared.format(**about, others=others), "blue", details)
+            other_nodes = counted_nodes(len(explanation.best) - 1, "other nodes")
+            return Headline(says.shared.format(**parameters, others=other_nodes), "blue", details)
         first, second = self.order[:2].tolist()
-        margin = top - int(found.total[second])
-        about |= {"margin": f"{margin:,}", "second": found.nodes[int(found.feasible[second])]}
-        return Headline(says.ahead.format(**about, plugin=self.decided_by(first, second)), "blue", details)
+        margin = top - int(explanation.total[second])
+        parameters |= {"margin": f"{margin:,}", "second": explanation.nodes[int(explanation.feasible[second])]}
+        return Headline(says.ahead.format(**parameters, plugin=self.decided_by(first, second)), "blue", details)
 
-    def reasons(self) -> list[tuple[words.RejectionReason, int]]:
+    def count_reasons(self) -> list[tuple[words.RejectionReason, int]]:
         """Why nodes were rejected, with the number of nodes for each reason."""
-        return histogram(self.explanation)
+        return count_decisive_reasons(self.explanation)
 
     def in_group(self, key: str, node: int, count: int) -> str:
         status = self.explanation.verdict_at(node)
         assert status is not None
-        said = [self._counted(words.RejectionReason(status.plugin, *told), count) for told in status.told]
-        return gettext("; ").join(dict.fromkeys(said))
+        texts = [
+            self._phrase_for_count(words.RejectionReason(status.plugin, *reason_parts), count)
+            for reason_parts in status.detailed_reasons
+        ]
+        return gettext("; ").join(dict.fromkeys(texts))
 
-    def _none(self, reason: words.RejectionReason) -> str:
+    def _reason_for_all_nodes(self, reason: words.RejectionReason) -> str:
         """The sentence for a reason that keeps the pod from every node."""
-        if reason.plugin in self.fits and (asked := self.case.pod.requests.get(reason.about, 0)):
+        if reason.plugin in self.fits and (requested := self.case.pod.requests.get(reason.fact, 0)):
             return gettext("no node has %(asked)s%(of)s free") % {
-                "asked": amount(asked, reason.about),
-                "of": words.of(reason.about),
+                "asked": format_amount(requested, reason.fact),
+                "of": words.resource_suffix(reason.fact),
             }
-        return gettext("every node %(summary)s") % {"summary": self.summary(reason)}
+        return gettext("every node %(summary)s") % {"summary": self.summarize_reason(reason)}
 
-    def _counted(self, reason: words.RejectionReason, number: int) -> str:
-        text = self.summary(reason)
+    def _phrase_for_count(self, reason: words.RejectionReason, number: int) -> str:
+        text = self.summarize_reason(reason)
         if number == 1:
             return text
-        verb, space, rest = text.partition(" ")
+        verb, space, tail = text.partition(" ")
         # Other languages than English have one form.
         plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
-        return f"{plural}{space}{rest}"
+        return f"{plural}{space}{tail}"
 
 
-def held(asked: dict[str, Any]) -> str:
+def describe_approval(approval: dict[str, Any]) -> str:
     """A few sentences that say that the pod would wait for people, and why."""
-    because = gettext(", because %(listed)s") % {"listed": gettext("; ").join(asked["why"])} if asked["why"] else ""
-    after = gettext("bound anyway") if asked["onTimeout"] == "Allow" else gettext("rejected")
+    because = (
+        gettext(", because %(listed)s") % {"listed": gettext("; ").join(approval["why"])} if approval["why"] else ""
+    )
+    after = gettext("bound anyway") if approval["onTimeout"] == "Allow" else gettext("rejected")
     text = gettext(
         "Before it is bound, it would be %(waiting)s%(because)s. Without an answer it would be %(after)s."
-    ) % {"waiting": waiting(asked), "because": because, "after": after}
-    return f"{text} {asked['reason']}" if asked["reason"] else text
+    ) % {"waiting": waiting(approval), "because": because, "after": after}
+    return f"{text} {approval['reason']}" if approval["reason"] else text
 
 
-def histogram(explanation: Explanation) -> list[tuple[words.RejectionReason, int]]:
+def count_decisive_reasons(explanation: Explanation) -> list[tuple[words.RejectionReason, int]]:
     """Every reason of the decisive verdicts with its number of nodes, most frequent first."""
     listed: list[tuple[words.RejectionReason, int]] = []
     for position, column in enumerate(explanation.filters):
-        here = explanation.rejected_by == position
-        for code, number in zip(*np.unique(column.codes[here], return_counts=True), strict=True):
-            told = column.verdicts[int(code)].told
-            listed += [(words.RejectionReason(column.plugin, *reason), int(number)) for reason in told]
-    return counted(listed)
+        mask = explanation.rejected_by == position
+        for code, number in zip(*np.unique(column.codes[mask], return_counts=True), strict=True):
+            reasons = column.verdicts[int(code)].detailed_reasons
+            listed += [(words.RejectionReason(column.plugin, *reason), int(number)) for reason in reasons]
+    return merge_reason_counts(listed)
 
 
-def counted(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[words.RejectionReason, int]]:
+def merge_reason_counts(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[words.RejectionReason, int]]:
     """The number of nodes of each text, also if several plugins share it; most frequent first."""
     first: dict[str, words.RejectionReason] = {}
     counts: Counter[str] = Counter()

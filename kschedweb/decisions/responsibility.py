@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from kschedweb.clusters.selectors import pod_refs, pod_rows, snapshot_current
-from kschedweb.decisions.kinds import decider
-from kschedweb.decisions.parts import Headline
-from kschedweb.policies.selectors import runs
+from kschedweb.decisions.deciders import get_decider
+from kschedweb.decisions.page_parts import Headline
+from kschedweb.policies.selectors import load_revision
 from kschedweb.web.durations import format_duration
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class ApprovalWait:
 
     @property
     def sentence(self) -> str:
-        told = {"lasting": self.lasting, "node": self.node, "people": self.people}
-        return gettext("Waits for approval for %(lasting)s: %(node)s, %(people)s") % told
+        parameters = {"lasting": self.lasting, "node": self.node, "people": self.people}
+        return gettext("Waits for approval for %(lasting)s: %(node)s, %(people)s") % parameters
 
     def __hash__(self) -> int:
         return hash(self.request)
@@ -132,15 +132,15 @@ def find_responsible_schedulers(
     cluster: Cluster, revision: Revision, scheduler_names: Collection[str]
 ) -> dict[str, ResponsibleScheduler]:
     """The scheduler of each name: a profile of ``revision``, else a live one, else one that nobody here knows."""
-    document = runs(revision, cluster.server_version)
-    own = {name for name in scheduler_names if decider(revision).answers_for(document, name)}
-    others = set(scheduler_names) - own
-    found = {name: ResponsibleScheduler(name, Answerer.POLICY, revision) for name in own}
-    found |= {name: ResponsibleScheduler(name, Answerer.UNKNOWN) for name in others}
-    if others:
-        for name, live in find_live_profiles(cluster, others).items():
-            found[name] = ResponsibleScheduler(name, Answerer.LIVE, live.revision, live.address)
-    return found
+    document = load_revision(revision, cluster.server_version)
+    own_names = {name for name in scheduler_names if get_decider(revision).answers_for(document, name)}
+    other_names = set(scheduler_names) - own_names
+    scheduler_by_name = {name: ResponsibleScheduler(name, Answerer.POLICY, revision) for name in own_names}
+    scheduler_by_name |= {name: ResponsibleScheduler(name, Answerer.UNKNOWN) for name in other_names}
+    if other_names:
+        for name, live in find_live_profiles(cluster, other_names).items():
+            scheduler_by_name[name] = ResponsibleScheduler(name, Answerer.LIVE, live.revision, live.address)
+    return scheduler_by_name
 
 
 def find_responsible_scheduler(
@@ -181,8 +181,8 @@ def handled_by(scheduler_name: str) -> str:
 
 def waiting_headline(pod: str, wait: ApprovalWait, decided: str) -> Headline:
     """The headline of a pod that waits for approval; ``decided`` is that of a decision made now."""
-    told = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
-    title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % told
-    held = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")
+    parameters = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
+    title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % parameters
+    held_text = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")
     now = gettext("Decided anew on this snapshot: %(decided)s.")
-    return Headline(title, "amber", [held % {"scheduler": wait.scheduler_name}, now % {"decided": decided}])
+    return Headline(title, "amber", [held_text % {"scheduler": wait.scheduler_name}, now % {"decided": decided}])

@@ -10,10 +10,10 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
-from kschedweb.engine.releases.classic.describing import described
-from kschedweb.policies.kinds import CONVERTIBLE, DECIDING
+from kschedweb.engine.releases.classic.descriptions import describe_rule
+from kschedweb.policies.dialects import CONVERTIBLE, DECIDING
 from kschedweb.policies.models import Revision
-from kschedweb.policies.selectors import algorithm, deciding_only, policy_get, profiles_only, revision_get
+from kschedweb.policies.selectors import deciding_only, load_algorithm, policy_get, profiles_only, revision_get
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
     """The named snapshot of a cluster, or the newest if ``snapshot`` is empty. Raises Http404 or NotFound."""
-    found = cluster_get(cluster)
+    selected_cluster = cluster_get(cluster)
     if snapshot:
-        return snapshot_get(found, snapshot)
-    current = snapshot_current(found)
+        return snapshot_get(selected_cluster, snapshot)
+    current = snapshot_current(selected_cluster)
     if current is None:
         raise NotFound(f"Cluster {cluster} has not been read yet: refresh it first.")
     return current
@@ -63,7 +63,7 @@ def profiles_named(text: str, path: str = "policy") -> Revision:
     return profiles_only(revision_named(text, path), path)
 
 
-def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
+def find_neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
     """The pending pods before and after this one in the order of the list; ``None`` at its ends."""
     pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
     before = pending.filter(Q(namespace__lt=namespace) | Q(namespace=namespace, name__lt=pod))
@@ -81,10 +81,10 @@ def policy_choices(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """The newest revisions, or those of ``kinds``, as choices of a form: (``name@revision``, label)."""
     return [
         (
-            f"{one.policy.name}@{one.number}",
-            gettext("%(policy)s, revision %(item)s") % {"policy": one.policy.name, "item": one.number},
+            f"{revision.policy.name}@{revision.number}",
+            gettext("%(policy)s, revision %(item)s") % {"policy": revision.policy.name, "item": revision.number},
         )
-        for one in revisions_to_compare(kinds)
+        for revision in revisions_to_compare(kinds)
     ]
 
 
@@ -107,9 +107,9 @@ def pod_to_begin_with(snapshot: Snapshot) -> str:
 def classic_uses() -> dict[str, list[str]]:
     """By predicate and priority, the names of the classic policies whose newest revision runs it."""
     newest = Revision.objects.filter(policy__kind__in=CONVERTIBLE).annotate(last=Max("policy__revisions__number"))
-    found: dict[str, list[str]] = {}
+    policies_by_rule: dict[str, list[str]] = {}
     for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):
-        runs = algorithm(revision)
-        for name in dict.fromkeys(described(one).name for one in (*runs.predicates, *runs.priorities)):
-            found.setdefault(name, []).append(revision.policy.name)
-    return found
+        runs = load_algorithm(revision)
+        for name in dict.fromkeys(describe_rule(rule).name for rule in (*runs.predicates, *runs.priorities)):
+            policies_by_rule.setdefault(name, []).append(revision.policy.name)
+    return policies_by_rule

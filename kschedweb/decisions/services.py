@@ -14,12 +14,12 @@ from weakref import WeakValueDictionary
 
 from django.utils.translation import gettext
 
-from kschedweb.clusters.seen import pod_sought
+from kschedweb.clusters.redaction import pod_sought
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.decider import CycleFails, ProfileMissing
-from kschedweb.decisions.kinds import PROFILES, decider
-from kschedweb.decisions.pending.outcomes import DecisionSummary, kept
-from kschedweb.decisions.pending.outcomes import forget as forget_kept
+from kschedweb.decisions.deciders import PROFILES, get_decider
+from kschedweb.decisions.pending.outcomes import DecisionSummary, find_summaries
+from kschedweb.decisions.pending.outcomes import clear_cache as forget_kept
 from kschedweb.decisions.presentation import last_reasons
 from kschedweb.decisions.responsibility import (
     WAITS,
@@ -28,10 +28,10 @@ from kschedweb.decisions.responsibility import (
     find_waits,
     handled_by,
 )
-from kschedweb.decisions.snapshots import shelf
+from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine import Explanation, Scheduler
-from kschedweb.engine.patience import NotNow, Patience, checkpoint, held, limited
-from kschedweb.policies.selectors import runs
+from kschedweb.engine.patience import DeadlineExceeded, Patience, checkpoint, hold_lock, limit_by
+from kschedweb.policies.selectors import load_revision
 from kschedweb.web.errors import NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -64,34 +64,36 @@ _lock = Lock()
 _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
-def alone(snapshot: Snapshot) -> AbstractContextManager[None]:
+def lock_snapshot(snapshot: Snapshot) -> AbstractContextManager[None]:
     """Read a snapshot alone: reading fills the engine's caches, so only one thread at a time may read it.
 
     Raises Stopped where another one reads it for longer than somebody waits.
     """
     with _lock:
-        return held(_locks.setdefault(snapshot.pk, RLock()))
+        return hold_lock(_locks.setdefault(snapshot.pk, RLock()))
 
 
-def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
+def explain_pod(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
     """Explain the decision of ``revision`` about the pod ``pod_key`` ("namespace/name").
 
     Raises NotFound if the snapshot has no such pod, Unprocessable if the scheduling cycle fails.
     """
-    return case(snapshot, pod_key, revision).explanation
+    return decide_pod(snapshot, pod_key, revision).explanation
 
 
-def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
-    """As ``explain``, with the snapshot and the pod."""
-    decides = decider(revision)
+def decide_pod(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
+    """As ``explain_pod``, with the snapshot and the pod."""
+    decider = get_decider(revision)
 
-    def make() -> AnyCase:
-        found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key, partial(is_live, snapshot))
-        return found
+    def compute() -> AnyCase:
+        pod_case: AnyCase = decider.decide_pod(scheduler_of(snapshot, revision), pod_key, partial(is_live, snapshot))
+        return pod_case
 
-    with pod_sought(snapshot, pod_key), alone(snapshot):
-        found: AnyCase = shelf(snapshot).answers.get((*decides.version(snapshot), revision.pk, pod_key), make)
-        return found
+    with pod_sought(snapshot, pod_key), lock_snapshot(snapshot):
+        pod_case: AnyCase = get_cache(snapshot).answers.get(
+            (*decider.state_version(snapshot), revision.pk, pod_key), compute
+        )
+        return pod_case
 
 
 def is_live(snapshot: Snapshot, scheduler_name: str) -> bool:
@@ -102,120 +104,127 @@ def is_live(snapshot: Snapshot, scheduler_name: str) -> bool:
 def other_case(snapshot: Snapshot, pod_key: str, against: Revision) -> AnyCase | Unprocessable:
     """The pod under a policy that it is compared with, or why that does not decide about it."""
     try:
-        return case(snapshot, pod_key, against)
+        return decide_pod(snapshot, pod_key, against)
     except ProfileMissing as error:
-        said = gettext("No profile is named %(scheduler)s, so this policy does not decide about the pod.")
-        return Unprocessable(said % {"scheduler": error.scheduler_name})
+        text = gettext("No profile is named %(scheduler)s, so this policy does not decide about the pod.")
+        return Unprocessable(text % {"scheduler": error.scheduler_name})
     except Unprocessable as error:
         return error
 
 
-def at_hand(snapshot: Snapshot, revision: Revision, most: int | None = None) -> bool:
+def at_hand(snapshot: Snapshot, revision: Revision, max_bytes: int | None = None) -> bool:
     """Whether a request may ask what ``revision`` decides: this process has read the cluster for it, or it is small.
 
-    A small one has at most ``most`` bytes, and no more than a request may read.
+    A small one has at most ``max_bytes`` bytes, and no more than a request may read.
     """
-    if snapshot.size <= min(snapshots.READ_AT_ONCE, snapshots.READ_AT_ONCE if most is None else most):
+    if snapshot.size <= min(snapshots.READ_AT_ONCE, snapshots.READ_AT_ONCE if max_bytes is None else max_bytes):
         return True
-    return decider(revision).has_read(snapshot, runs(revision, snapshot.cluster.server_version))
+    return get_decider(revision).has_read(snapshot, load_revision(revision, snapshot.cluster.server_version))
 
 
-def about(snapshot: Snapshot, revision: Revision) -> dict[str, Any]:
-    """What an answer is about, as ``asked.AboutSerializer``, in JSON."""
+def answer_subject(snapshot: Snapshot, revision: Revision) -> dict[str, Any]:
+    """What an answer is about, as ``iterate_summaries.AboutSerializer``, in JSON."""
     return {"snapshot": str(snapshot.pk), "policy": revision.policy.name, "revision": revision.number}
 
 
-def address(path: str, snapshot: Snapshot, revision: Revision, **query: object) -> str:
+def page_address(path: str, snapshot: Snapshot, revision: Revision, **query: object) -> str:
     """The page at ``path`` about this snapshot and revision, whatever is the newest; empty values are left out."""
-    named = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk, **query}
-    return f"{path}?{urlencode({name: value for name, value in named.items() if value})}"
+    parameters = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk, **query}
+    return f"{path}?{urlencode({name: value for name, value in parameters.items() if value})}"
 
 
 def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
     """The scheduler of ``revision`` over a stored snapshot."""
-    decides = decider(revision)
-    key = (*decides.version(snapshot), revision.pk)
+    decider = get_decider(revision)
+    key = (*decider.state_version(snapshot), revision.pk)
 
-    def make() -> Any:
-        return decides.scheduler(snapshot, runs(revision, snapshot.cluster.server_version))
+    def build() -> Any:
+        return decider.build_scheduler(snapshot, load_revision(revision, snapshot.cluster.server_version))
 
-    return shelf(snapshot).schedulers.get(key, make)
+    return get_cache(snapshot).schedulers.get(key, build)
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
-    """As ``explain``, with the result of PostFilter for a pod that fits nowhere: the victims of preemption."""
-    decides = decider(revision)
-    with alone(snapshot):
-        known = case(snapshot, pod_key, revision)
-        if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
-            return known.explanation
-        key = (*decides.version(snapshot), revision.pk, pod_key, "with victims")
-        found: Explanation = shelf(snapshot).answers.get(key, partial(decides.with_victims, known))
-        return found
+    """As ``explain_pod``, with the result of PostFilter for a pod that fits nowhere: the victims of preemption."""
+    decider = get_decider(revision)
+    with lock_snapshot(snapshot):
+        pod_case = decide_pod(snapshot, pod_key, revision)
+        if pod_case.explanation.feasible.size or not pod_case.explanation.pre_enqueue.ok:
+            return pod_case.explanation
+        key = (*decider.state_version(snapshot), revision.pk, pod_key, "with victims")
+        explanation: Explanation = get_cache(snapshot).answers.get(key, partial(decider.with_victims, pod_case))
+        return explanation
 
 
 def explain_with(
     snapshot: Snapshot,
     pod_key: str,
     document: Configuration | Algorithm,
-    decides: Decider[Any, Any, Any] = PROFILES,
+    decider: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
-    """As ``explain`` for an unsaved document, which was read for the decider ``decides``."""
-    with pod_sought(snapshot, pod_key), alone(snapshot):
-        found: AnyCase = decides.case(decides.scheduler(snapshot, document), pod_key)
-        return found.explanation
+    """As ``explain_pod`` for an unsaved document, which was read for the decider ``decider``."""
+    with pod_sought(snapshot, pod_key), lock_snapshot(snapshot):
+        pod_case: AnyCase = decider.decide_pod(decider.build_scheduler(snapshot, document), pod_key)
+        return pod_case.explanation
 
 
 def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
-    """As ``case`` with ``side`` as the only plugin that scores; raises Unprocessable if its arguments are invalid."""
+    """As ``decide_pod`` with ``side`` as the only plugin that scores.
 
-    def make() -> Case:
+    Raises Unprocessable if its arguments are invalid.
+    """
+
+    def compute() -> Case:
         engine = snapshots.engine_snapshot(snapshot)
-        scheduler = PROFILES.pod(engine, pod_key).scheduler_name
-        return PROFILES.case(Scheduler(engine, side.scoring(scheduler)), pod_key)
+        scheduler = PROFILES.find_pod(engine, pod_key).scheduler_name
+        return PROFILES.decide_pod(Scheduler(engine, side.scoring_configuration(scheduler)), pod_key)
 
     arguments = json.dumps(side.args, sort_keys=True)
     with pod_sought(snapshot, pod_key):
-        return remembered(snapshot, (side.plugin, arguments, pod_key), make)
+        return get_or_compute(snapshot, (side.plugin, arguments, pod_key), compute)
 
 
-def outcomes(
+def summarize_pods(
     snapshot: Snapshot,
     revision: Revision,
     pods: Iterable[PodRef],
     *,
     seconds: float = 10.0,
-    most: int | None = None,
+    max_bytes: int | None = None,
 ) -> dict[str, DecisionSummary]:
     """What is said of each pod: that it waits for approval, what its scheduler decides, or which one handles it.
 
-    A decision is one that a job kept, or that ``asked`` finds now in ``seconds``. Nothing is asked in a cluster that is
-    not ``at_hand``.
+    A decision is one that a job kept, or that ``iterate_summaries`` finds now in ``seconds``. Nothing is asked in a
+    cluster that is not ``at_hand``.
     """
     listed = list(pods)
     schedulers = find_responsible_schedulers(snapshot.cluster, revision, {pod.scheduler_name for pod in listed})
     waits = find_waits(snapshot, listed)
-    found = {key: waiting(wait) for key, wait in waits.items()}
+    summaries = {key: summarize_waiting(wait) for key, wait in waits.items()}
     keys: dict[Revision, list[str]] = {}
     for pod in listed:
         scheduler = schedulers[pod.scheduler_name]
-        if pod.key in found:
+        if pod.key in summaries:
             continue
         if scheduler.revision is None:
-            found[pod.key] = handled_elsewhere(scheduler)
+            summaries[pod.key] = handled_elsewhere(scheduler)
         else:
             keys.setdefault(scheduler.revision, []).append(pod.key)
-    until = monotonic() + seconds
-    for answering, theirs in keys.items():
-        found |= _decided(snapshot, answering, theirs, max(until - monotonic(), 0.0), most)
-    return {pod.key: _by(schedulers[pod.scheduler_name], found[pod.key]) for pod in listed if pod.key in found}
+    deadline = monotonic() + seconds
+    for answering, pod_keys in keys.items():
+        summaries |= _find_decided(snapshot, answering, pod_keys, max(deadline - monotonic(), 0.0), max_bytes)
+    return {
+        pod.key: _with_live_scheduler(schedulers[pod.scheduler_name], summaries[pod.key])
+        for pod in listed
+        if pod.key in summaries
+    }
 
 
-def _by(scheduler: ResponsibleScheduler, summary: DecisionSummary) -> DecisionSummary:
+def _with_live_scheduler(scheduler: ResponsibleScheduler, summary: DecisionSummary) -> DecisionSummary:
     return replace(summary, scheduler=scheduler) if scheduler.is_live else summary
 
 
-def waiting(wait: ApprovalWait) -> DecisionSummary:
+def summarize_waiting(wait: ApprovalWait) -> DecisionSummary:
     """A pod that people have to approve."""
     return DecisionSummary("", 0, wait.sentence, (WAITS,), wait=wait)
 
@@ -226,60 +235,60 @@ def handled_elsewhere(scheduler: ResponsibleScheduler) -> DecisionSummary:
     return DecisionSummary("", 0, message, (handled_by(scheduler.scheduler_name),), scheduler=scheduler)
 
 
-def _decided(
-    snapshot: Snapshot, revision: Revision, keys: list[str], seconds: float, most: int | None
+def _find_decided(
+    snapshot: Snapshot, revision: Revision, keys: list[str], seconds: float, max_bytes: int | None
 ) -> dict[str, DecisionSummary]:
     """What ``revision`` decides about pods that are its own, as far as that is known or found in ``seconds``."""
-    known_before = kept(snapshot, revision)
-    found = {key: known_before[key] for key in keys if key in known_before}
-    if len(found) == len(keys) or not at_hand(snapshot, revision, most):
-        return found
-    under = (*decider(revision).version(snapshot), revision.pk)
-    found |= {key: told for key in keys if key not in found and (told := _outcomes.peek((*under, key)))}
-    if missing := [key for key in keys if key not in found]:
-        for key, told in asked(snapshot, revision, missing, seconds):
-            _outcomes.put((*under, key), told)
-            found[key] = told
-    return found
+    known_before = find_summaries(snapshot, revision)
+    summaries = {key: known_before[key] for key in keys if key in known_before}
+    if len(summaries) == len(keys) or not at_hand(snapshot, revision, max_bytes):
+        return summaries
+    under = (*get_decider(revision).state_version(snapshot), revision.pk)
+    summaries |= {key: summary for key in keys if key not in summaries and (summary := _outcomes.peek((*under, key)))}
+    if missing := [key for key in keys if key not in summaries]:
+        for key, summary in iterate_summaries(snapshot, revision, missing, seconds):
+            _outcomes.put((*under, key), summary)
+            summaries[key] = summary
+    return summaries
 
 
-def asked(
+def iterate_summaries(
     snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], seconds: float
 ) -> Iterator[tuple[str, DecisionSummary]]:
-    """Each pod with its ``outcome``; pods that no plugin can tell apart are asked about once.
+    """Each pod with its ``summarize_pod``; pods that no plugin can tell apart are asked about once.
 
     After ``seconds`` nothing is asked any more, but the first pod always is: reading the cluster takes no time of them.
     A pod whose answer alone takes too long is left out.
     """
     pending = scheduler_of(snapshot, revision).snapshot.pending
     kinds: dict[str, Hashable] = {pod.key: pod.key if pod.nominated_node else pod.signature for pod in pending}
-    known: dict[Hashable, DecisionSummary] = {}
-    until = inf
+    summary_by_kind: dict[Hashable, DecisionSummary] = {}
+    deadline = inf
     for key in pod_keys:
         kind = kinds.get(key, key)
-        if kind not in known:
-            if monotonic() > until:
+        if kind not in summary_by_kind:
+            if monotonic() > deadline:
                 continue
             try:
-                with limited(Patience(max(seconds / 4, AT_LEAST))):
-                    known[kind] = outcome(snapshot, revision, key)
-            except NotNow:
+                with limit_by(Patience(max(seconds / 4, AT_LEAST))):
+                    summary_by_kind[kind] = summarize_pod(snapshot, revision, key)
+            except DeadlineExceeded:
                 checkpoint()  # whoever asks about all of them may have no time left either
-            until = min(until, monotonic() + seconds)
-        if kind in known:
-            yield key, known[kind]
+            deadline = min(deadline, monotonic() + seconds)
+        if kind in summary_by_kind:
+            yield key, summary_by_kind[kind]
 
 
-def remembered(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
+def get_or_compute(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
     """What ``make`` finds of a snapshot's engine snapshot for profiles, kept under ``key``."""
-    with alone(snapshot):
-        found: Answer = shelf(snapshot).answers.get((*PROFILES.version(snapshot), *key), make)
-        return found
+    with lock_snapshot(snapshot):
+        answer: Answer = get_cache(snapshot).answers.get((*PROFILES.state_version(snapshot), *key), make)
+        return answer
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches; for tests, which use primary keys again."""
-    snapshots.forget()
+    snapshots.clear_caches()
     forget_answers()
 
 
@@ -290,17 +299,17 @@ def forget_answers() -> None:
     _outcomes.clear()
 
 
-def outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
+def summarize_pod(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
     """The decision about one pod, which nothing keeps."""
     try:
-        explanation = explain(snapshot, pod_key, revision)
+        explanation = explain_pod(snapshot, pod_key, revision)
     except CycleFails as error:
         return DecisionSummary("", 0, f"The scheduling cycle of such a pod fails: {error.why}", (error.why,))
     except (NotFound, Unprocessable) as error:
         return DecisionSummary("", 0, error.detail, (error.detail,))
-    held = explanation.pre_enqueue
-    if not held.ok:
-        return DecisionSummary("", 0, held.message, held.reasons)
+    status = explanation.pre_enqueue
+    if not status.ok:
+        return DecisionSummary("", 0, status.message, status.reasons)
     if explanation.node:
         return DecisionSummary(explanation.node, len(explanation.feasible), "")
     return DecisionSummary("", 0, explanation.message, last_reasons(explanation) or (explanation.message,))

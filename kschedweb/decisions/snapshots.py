@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions import utilisation
+from kschedweb.decisions import figures_in_force
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 READ_AT_ONCE = 60_000_000  # bytes of objects that a request may read, once a process: some 5 s of one core
 
 CLASSIC = "classic"  # beside the ways of counting
-KEPT = 32_000_000  # bytes of objects of the snapshots that a process keeps: some 500 MiB of memory
+CACHE_BYTES = 32_000_000  # bytes of objects of the snapshots that a process keeps: some 500 MiB of memory
 AT_LEAST = 4  # snapshots are kept, however large
 
 
-class Shelf:
+class SnapshotCache:
     """What this process has worked out of one stored snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self.weight = min(snapshot.size, KEPT // AT_LEAST)
+        self.weight = min(snapshot.size, CACHE_BYTES // AT_LEAST)
         self.engines: LRU[Any] = LRU(6)
         self.schedulers: LRU[Any] = LRU(8)
         self.answers: LRU[Any] = LRU(64)
 
 
-_shelves: LRU[Shelf] = LRU(KEPT, weigh=lambda shelf: shelf.weight)
+_caches: LRU[SnapshotCache] = LRU(CACHE_BYTES, weigh=lambda shelf: shelf.weight)
 
 
-def shelf(snapshot: Snapshot) -> Shelf:
+def get_cache(snapshot: Snapshot) -> SnapshotCache:
     """The shelf of ``snapshot``; an empty one where this process knows nothing of it, or no longer."""
-    return _shelves.get(snapshot.pk, lambda: Shelf(snapshot))
+    return _caches.get(snapshot.pk, lambda: SnapshotCache(snapshot))
 
 
-def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
+def figures_version(snapshot: Snapshot) -> tuple[Hashable, ...]:
     """A version of the figures for ``snapshot``, on which answers depend; figures of its time may still come in."""
-    return (snapshot.pk, utilisation.version(snapshot))
+    return (snapshot.pk, figures_in_force.figures_version(snapshot))
 
 
 def at_hand(snapshot: Snapshot) -> bool:
@@ -65,8 +65,8 @@ def has_read_classic(snapshot: Snapshot) -> bool:
 
 
 def _has_engine(snapshot: Snapshot, key: Hashable) -> bool:
-    known = _shelves.peek(snapshot.pk)
-    return known is not None and known.engines.peek(key) is not None
+    cache = _caches.peek(snapshot.pk)
+    return cache is not None and cache.engines.peek(key) is not None
 
 
 def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> EngineSnapshot:
@@ -74,35 +74,35 @@ def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> Engine
 
     ``counting`` is how the release that decides counts what pods take.
     """
-    engines = shelf(snapshot).engines
+    engines = get_cache(snapshot).engines
 
-    def read() -> EngineSnapshot:
+    def read_engine() -> EngineSnapshot:
         return EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=counting)
 
-    def make() -> EngineSnapshot:
-        return utilisation.applied(engines.get(counting, read), snapshot)
+    def build() -> EngineSnapshot:
+        return figures_in_force.apply_figures(engines.get(counting, read_engine), snapshot)
 
-    found: EngineSnapshot = engines.get((*version(snapshot), counting), make)
-    return found
+    engine: EngineSnapshot = engines.get((*figures_version(snapshot), counting), build)
+    return engine
 
 
 def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
     """The engine snapshot of a stored snapshot for classic policies; today's zone labels count as those of 1.13."""
 
-    def read() -> ClassicSnapshot:
+    def read_snapshot() -> ClassicSnapshot:
         return ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
 
-    found: ClassicSnapshot = shelf(snapshot).engines.get(CLASSIC, read)
-    return found
+    engine: ClassicSnapshot = get_cache(snapshot).engines.get(CLASSIC, read_snapshot)
+    return engine
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the shelves; for tests, which use primary keys again."""
-    _shelves.clear()
+    _caches.clear()
 
 
 def forget_answers() -> None:
     """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
-    for known in _shelves.values():
-        known.schedulers.clear()
-        known.answers.clear()
+    for cache in _caches.values():
+        cache.schedulers.clear()
+        cache.answers.clear()

@@ -8,21 +8,21 @@ from enum import StrEnum
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class Standing(StrEnum):
+class PlacementState(StrEnum):
     """Where a pod is before it is decided about.
 
-    ``TRIED``: in a run, at a time of its own; ``HERE``: on the node that would be chosen again; ``ELSEWHERE``: on
-    another node.
+    ``ATTEMPTED``: in a run, at a time of its own; ``ON_CHOSEN_NODE``: on the node that would be chosen again;
+    ``ON_OTHER_NODE``: on another node.
     """
 
     PENDING = "pending"
-    TRIED = "tried"
-    HERE = "here"
-    ELSEWHERE = "elsewhere"
+    ATTEMPTED = "tried"
+    ON_CHOSEN_NODE = "here"
+    ON_OTHER_NODE = "elsewhere"
 
 
 @dataclass(frozen=True)
-class Sentences:
+class TitleTemplates:
     """``only``: no other node can run it; ``shared``: with the same total as others; ``ahead``: of all others."""
 
     only: str
@@ -31,17 +31,17 @@ class Sentences:
 
 
 FITS = {
-    Standing.PENDING: Sentences(
+    PlacementState.PENDING: TitleTemplates(
         _("{pod} would fit now on {node}, the only node that can run it"),
         _("{pod} would fit now on {node}: {total} of {maximum}, shared with {others}"),
         _("{pod} would fit now on {node}: {total} of {maximum}, {margin} ahead of {second}; {plugin} decided"),
     ),
-    Standing.TRIED: Sentences(
+    PlacementState.ATTEMPTED: TitleTemplates(
         _("{pod} goes to {node}, the only node that can run it"),
         _("{pod} goes to {node}: {total} of {maximum}, shared with {others}"),
         _("{pod} goes to {node}: {total} of {maximum}, {margin} ahead of {second}; {plugin} decided"),
     ),
-    Standing.HERE: Sentences(
+    PlacementState.ON_CHOSEN_NODE: TitleTemplates(
         _("{pod} is on {bound} and would go there again, to the only node that can run it"),
         _("{pod} is on {bound} and would go there again: {total} of {maximum}, shared with {others}"),
         _(
@@ -49,7 +49,7 @@ FITS = {
             "{plugin} decided"
         ),
     ),
-    Standing.ELSEWHERE: Sentences(
+    PlacementState.ON_OTHER_NODE: TitleTemplates(
         _("{pod} is on {bound}; now it would go to {node}, the only node that can run it"),
         _("{pod} is on {bound}; now it would go to {node}: {total} of {maximum}, shared with {others}"),
         _(
@@ -59,7 +59,7 @@ FITS = {
     ),
 }
 STUCK = {
-    Standing.PENDING: _("{pod} is pending: {why}"),
-    Standing.TRIED: _("{pod} is pending: {why}"),
-    Standing.ELSEWHERE: _("{pod} is on {bound}; now it would fit nowhere: {why}"),
+    PlacementState.PENDING: _("{pod} is pending: {why}"),
+    PlacementState.ATTEMPTED: _("{pod} is pending: {why}"),
+    PlacementState.ON_OTHER_NODE: _("{pod} is on {bound}; now it would fit nowhere: {why}"),
 }

@@ -14,20 +14,20 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.seen import in_part, pod_seen
+from kschedweb.clusters.redaction import in_part, pod_seen
 from kschedweb.clusters.selectors import node_rows, pod_rows
-from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions import figures_in_force, selectors, services
+from kschedweb.decisions.deciders import build_comparison, get_decider
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
-from kschedweb.decisions.inquiring.deciding import decision_ask
-from kschedweb.decisions.kinds import comparison, decider
+from kschedweb.decisions.inquiring.decision_questions import decision_ask
+from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
-from kschedweb.decisions.shown import cell, decided
-from kschedweb.engine.patience import NotNow
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
-from kschedweb.web.pages import part
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -44,13 +44,13 @@ SUGGESTIONS = 20
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
-def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """The decision page: headline, funnel, matrix, chart, one node, one cell.
 
     For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone. Of a cluster that is too
     large to be read here, or a pod that takes too long, a job finds the answer, which has a page of its own.
     """
-    snapshot, chosen = asked(request, cluster)
+    snapshot, chosen = snapshot_and_revision(request, cluster)
     scheduler, wait = find_responsible_scheduler(snapshot, chosen, f"{namespace}/{pod}")
     context: dict[str, Any] = {
         "snapshot": snapshot,
@@ -65,54 +65,54 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
         row = pod_rows(snapshot).get(namespace=namespace, name=pod)
         return render(request, "decisions/handled.html", context | {"row": row})
     scope_of(request).revision = revision
-    named = request.GET.get("against", "")
-    compared = selectors.revision_named(named) if named else None
-    if all(services.at_hand(snapshot, one) for one in (revision, compared) if one is not None):
-        with suppress(NotNow):
-            return _decision(request, revision, compared, context)
-    about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": f"{namespace}/{pod}"}
-    address = reverse("decision-answer", args=[decision_ask(user=request.user, **about, against=named).pk])
+    against = request.GET.get("against", "")
+    compared = selectors.revision_named(against) if against else None
+    if all(services.at_hand(snapshot, candidate) for candidate in (revision, compared) if candidate is not None):
+        with suppress(DeadlineExceeded):
+            return _render_decision(request, revision, compared, context)
+    arguments: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": f"{namespace}/{pod}"}
+    address = reverse("decision-answer", args=[decision_ask(user=request.user, **arguments, against=against).pk])
     return HttpResponse(headers={"HX-Redirect": address}) if request.htmx else redirect(address)
 
 
-def _decision(
+def _render_decision(
     request: PageRequest, revision: Revision, compared: Revision | None, context: dict[str, Any]
 ) -> HttpResponse:
     """The page of a pod that ``revision`` decides about; raises NotNow."""
     snapshot, wait, namespace, pod = (context[name] for name in ("snapshot", "wait", "namespace_name", "pod_name"))
-    key, decides = f"{namespace}/{pod}", decider(revision)
+    key, decider = f"{namespace}/{pod}", get_decider(revision)
     context |= {
         "revision": revision,
         "doubts": list_doubts(snapshot, revision, namespace),
         "revisions": revision.policy.revisions.defer("document")[:8],
     }
     try:
-        case = services.case(snapshot, key, revision)
+        case = services.decide_pod(snapshot, key, revision)
     except ApplicationError as error:
         if error.status == 404:
             raise
         return render(request, "decisions/failed.html", {**context, "error": error}, status=200)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
-        return render(request, "decisions/arithmetic.html", cell(request, decides.present(case)))
-    against, other, why = _against(compared, snapshot, key)
-    found = decides.present(case, other)
+        return render(request, "decisions/arithmetic.html", cell_context(request, decider.present(case)))
+    against, other, why = _find_compared(compared, snapshot, key)
+    presentation = decider.present(case, other)
     context |= {
-        "decision": found,
+        "decision": presentation,
         "room": services.with_room(snapshot, key, revision),
-        "classic": found.algorithm,
+        "classic": presentation.algorithm,
         "by_itself": by_itself(case),
-        "group": "" if found.algorithm else case.pod.scheduling_group.partition("/")[2],
+        "group": "" if presentation.algorithm else case.pod.scheduling_group.partition("/")[2],
         "against": against,
         "against_fails": why,
-        "comparison": comparison(found, revision, against, other) if against and other else None,
+        "comparison": build_comparison(presentation, revision, against, other) if against and other else None,
         "choices": selectors.revisions_to_compare(),
-        "in_force": utilisation.known(case.snapshot, snapshot),
-        "neighbours": selectors.neighbours(snapshot, namespace, pod),
-        **_links(request),
+        "in_force": figures_in_force.find_in_force(case.snapshot, snapshot),
+        "neighbours": selectors.find_neighbours(snapshot, namespace, pod),
+        **_links_context(request),
     }
-    with services.alone(snapshot):
+    with services.lock_snapshot(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""
-        context |= decided(request, found, "The snapshot has no node", pinned)
+        context |= decision_context(request, presentation, "The snapshot has no node", pinned)
     if wait is not None:
         context["answer"] = waiting_headline(pod, wait, context["answer"].title)
     if in_part(snapshot.cluster_id):
@@ -122,10 +122,10 @@ def _decision(
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Names of nodes that contain ?node=, for the field "why not here"."""
-    snapshot, _ = asked(request, cluster)
+    snapshot, _ = snapshot_and_revision(request, cluster)
     pod_seen(snapshot, f"{namespace}/{pod}")
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in node_rows(snapshot).values_list("name", flat=True) if part in name.lower()]
@@ -133,7 +133,7 @@ def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> 
     return render(request, "decisions/node_names.html", {"names": names[:SUGGESTIONS]})
 
 
-def asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
+def snapshot_and_revision(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
     """The snapshot and the revision that a page's address or the frame around it names. Raises Http404 or NotFound."""
     scope = scope_of(request)
     snapshot = scope.snapshot or selectors.snapshot_asked(cluster, scope.pinned)
@@ -143,7 +143,9 @@ def asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
     return snapshot, selectors.revision_asked(policy, request.GET.get("revision", ""))
 
 
-def _against(revision: Revision | None, snapshot: Snapshot, key: str) -> tuple[Revision | None, AnyCase | None, str]:
+def _find_compared(
+    revision: Revision | None, snapshot: Snapshot, key: str
+) -> tuple[Revision | None, AnyCase | None, str]:
     """The revision to compare with, and the same pod under it, or the error of its cycle."""
     if revision is None:
         return None, None, ""
@@ -151,12 +153,12 @@ def _against(revision: Revision | None, snapshot: Snapshot, key: str) -> tuple[R
     return (revision, None, other.detail) if isinstance(other, Unprocessable) else (revision, other, "")
 
 
-def _links(request: HttpRequest) -> dict[str, object]:
+def _links_context(request: HttpRequest) -> dict[str, object]:
     """The parameters of the address that the page's links and forms keep."""
-    asked = {name: value for name, value in request.GET.items() if value}
-    cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
+    parameters = {name: value for name, value in request.GET.items() if value}
+    cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {
         "base_query": f"{urlencode(cells)}&" if cells else "",
         "kept": cells,
-        "kept_for_compare": {name: value for name, value in asked.items() if name not in ("against", "page")},
+        "kept_for_compare": {name: value for name, value in parameters.items() if name not in ("against", "page")},
     }

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 
-from kschedweb.web.translating import spaced
-from kschedweb.web.units import amount
+from kschedweb.web.translating import fix_spacing
+from kschedweb.web.units import format_amount
 
 
 @dataclass(frozen=True)
-class Reading:
+class VerdictReading:
     """One plain sentence about a node, and what would change the verdict ("" if there is no short answer)."""
 
     text: str
@@ -24,7 +24,7 @@ class RejectionReason(NamedTuple):
 
     plugin: str
     text: str
-    about: Any = None
+    fact: Any = None
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class Shortage:
     """The requested, free and allocatable amount of ``resource`` on a node."""
 
     resource: str
-    asked: int
+    requested: int
     free: int
     allocatable: int
 
     @property
     def missing(self) -> int:
-        return self.asked - self.free
+        return self.requested - self.free
 
     def __str__(self) -> str:
-        return amount(self.missing, self.resource) + of(self.resource)
+        return format_amount(self.missing, self.resource) + resource_suffix(self.resource)
 
 
-def of(resource: str) -> str:
+def resource_suffix(resource: str) -> str:
     """The words for a resource after its amount: CPU is named by its unit."""
     return "" if resource == "cpu" else f" {resource}"
 
 
-def listed(items: list[str]) -> str:
+def join_with_and(items: list[str]) -> str:
     items = list(dict.fromkeys(items))
     if len(items) < 2:
         return items[0] if items else gettext("something")
-    return spaced(gettext("%(items)s and %(last)s") % {"items": ", ".join(items[:-1]), "last": items[-1]})
+    return fix_spacing(gettext("%(items)s and %(last)s") % {"items": ", ".join(items[:-1]), "last": items[-1]})

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kschedweb.engine.cycle.cycle import Scheduler
     from kschedweb.engine.cycle.placement import Placement
+    from kschedweb.engine.cycle.scheduler import Scheduler
     from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
     from kschedweb.engine.framework.status import Code, Status
     from kschedweb.engine.objects import Node, ObjectError, Pod
@@ -30,7 +30,7 @@ __all__ = [
     "Status",
 ]
 _MODULES = {
-    "cycle.cycle": ("Scheduler",),
+    "cycle.scheduler": ("Scheduler",),
     "cycle.placement": ("Placement",),
     "framework.explanation": ("Explanation", "FilterColumn", "ScoreColumn"),
     "framework.status": ("Code", "Status"),

@@ -30,8 +30,8 @@ from contextlib import nullcontext
 from importlib import import_module
 from types import ModuleType
 
-from kschedweb.build import product
-from kschedweb.engine.commands.lines import InputError, say
+from kschedweb.build import describe_product
+from kschedweb.engine.commands.lines import InputError, write_remark
 from kschedweb.engine.garbage import paused_collector
 
 # Only the module of the command that is asked for is imported: what all of them run takes most of a second to import.
@@ -50,19 +50,19 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
+    argv = sys.argv[1:] if arguments is None else arguments
     # A gate runs for minutes, and leaves garbage; the others are done before they leave much.
-    with nullcontext() if given[:1] == ["gate"] else paused_collector():
-        return run_command(given)
+    with nullcontext() if argv[:1] == ["gate"] else paused_collector():
+        return run_command(argv)
 
 
-def run_command(given: Sequence[str]) -> int:
-    """Run the command of ``given``; its exit status."""
-    options = parser(given).parse_args(given)
+def run_command(argv: Sequence[str]) -> int:
+    """Run the command of ``argv``; its exit status."""
+    options = build_parser(argv).parse_args(argv)
     try:
-        return int(_module(options.command).answer(options))
+        return int(_load_command(options.command).answer(options))
     except (InputError, UnicodeDecodeError) as error:
-        say(str(error))
+        write_remark(str(error))
         return 2
     except BrokenPipeError:
         # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
@@ -70,23 +70,23 @@ def run_command(given: Sequence[str]) -> int:
         return 0
 
 
-def parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """All commands, that of ``given`` with its options."""
-    made = argparse.ArgumentParser(
+def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """All commands, that of ``argv`` with its options."""
+    root_parser = argparse.ArgumentParser(
         prog="python -m kschedweb.engine",
         description="kube-scheduler's decisions.",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # the line of --version stays one
     )
-    made.add_argument("--version", action="version", version=product())
-    commands = made.add_subparsers(dest="command", required=True)
+    root_parser.add_argument("--version", action="version", version=describe_product())
+    commands = root_parser.add_subparsers(dest="command", required=True)
     for name, says in COMMANDS.items():
         command = commands.add_parser(name, help=says)
-        if given[:1] == [name]:
-            _module(name).configure(command)
-    return made
+        if argv[:1] == [name]:
+            _load_command(name).configure(command)
+    return root_parser
 
 
-def _module(command: str) -> ModuleType:
+def _load_command(command: str) -> ModuleType:
     return import_module(f"kschedweb.engine.commands.{command}")
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
-from kschedweb.engine.config.types import BOOL, DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, MapOf
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.types import BOOL, DURATION, FLOAT64, INT32, INT64, STRING, ListType, MapType, StructField
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle, GroupHandle, GroupRoom
-from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize, rounded
+from kschedweb.engine.framework.interface import Cycle, Handle, PluginScope, PostFilterResult, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize, round_half_away
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.columns import Codes, Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.validation.fields import Problem, child, invalid, required
+from kschedweb.engine.validation.fields import Problem, child_path, invalid, required
 
 __all__ = [
     "BOOL",
@@ -33,35 +33,35 @@ __all__ = [
     "CycleError",
     "Diagnosis",
     "Domain",
-    "Field",
     "Floats",
     "GroupCycle",
     "GroupHandle",
     "GroupRoom",
     "Handle",
     "Ints",
-    "ListOf",
-    "MapOf",
+    "ListType",
+    "MapType",
     "Mask",
+    "PluginScope",
     "PluginSpec",
+    "PluginTrial",
     "Pod",
     "PodGroup",
     "PostFilterResult",
     "PreFilterResult",
     "Problem",
     "Rows",
-    "Scope",
     "Snapshot",
     "Status",
-    "Trial",
+    "StructField",
     "Verdicts",
     "args_struct",
-    "child",
+    "child_path",
     "default_normalize",
     "error",
     "invalid",
     "required",
-    "rounded",
+    "round_half_away",
     "unresolvable",
     "unschedulable",
 ]

@@ -16,29 +16,29 @@ from time import monotonic
 LOOK_EVERY = 0.25  # seconds after which one that waits for others looks at its own limits
 
 
-class Stopped(Exception):
+class WorkStopped(Exception):
     """The work ended at a checkpoint."""
 
 
-class NotNow(Stopped):
+class DeadlineExceeded(WorkStopped):
     """It takes longer than whoever asked waits."""
 
 
-class Abandoned(Stopped):
+class WorkAbandoned(WorkStopped):
     """Nobody waits for it any more."""
 
 
 class Patience:
     """How long whoever asks waits: ``seconds`` from when their work begins, or until they leave."""
 
-    def __init__(self, seconds: float = inf, error: type[Exception] = Abandoned) -> None:
+    def __init__(self, seconds: float = inf, error: type[Exception] = WorkAbandoned) -> None:
         self._seconds, self._until, self._left, self._error = seconds, inf, False, error
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Count from now on."""
         self._until = monotonic() + self._seconds
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """Have the work raise the error for those who left; any thread may call it."""
         self._left = True
 
@@ -47,16 +47,16 @@ class Patience:
         if self._left:
             raise self._error
         if monotonic() > self._until:
-            raise NotNow
+            raise DeadlineExceeded
 
 
 _limits: ContextVar[tuple[Patience, ...]] = ContextVar("limits", default=())
 
 
 @contextmanager
-def limited(patience: Patience) -> Iterator[None]:
+def limit_by(patience: Patience) -> Iterator[None]:
     """Have checkpoints look at ``patience`` meanwhile, beside the limits that are set already."""
-    patience.begin()
+    patience.start()
     token = _limits.set((*_limits.get(), patience))
     try:
         yield
@@ -71,7 +71,7 @@ def checkpoint() -> None:
 
 
 @contextmanager
-def held(lock: RLock) -> Iterator[None]:
+def hold_lock(lock: RLock) -> Iterator[None]:
     """Hold ``lock``; raises Stopped where it is not to be had for as long as somebody waits."""
     while not lock.acquire(timeout=LOOK_EVERY):
         checkpoint()

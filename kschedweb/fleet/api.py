@@ -12,14 +12,14 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.models import Source
+from kschedweb.clusters.models import ClusterSource
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.studies.measure.spec import Population
-from kschedweb.fleet import selectors, services, standings
+from kschedweb.fleet import selectors, services, summaries
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,7 +57,7 @@ class FleetClusterSerializer(serializers.Serializer[Any]):
     nodes = serializers.IntegerField(allow_null=True)
     pods = serializers.IntegerField(allow_null=True)
     pending = serializers.IntegerField(allow_null=True)
-    reasons = FleetClusterReasonSerializer(source="told", many=True, help_text="The most frequent first.")
+    reasons = FleetClusterReasonSerializer(source="reason_counts", many=True, help_text="The most frequent first.")
     cpu_requested_percent = serializers.FloatField(
         source="requested", allow_null=True, help_text="Of the CPU of nodes that take pods."
     )
@@ -96,7 +96,7 @@ class FleetView(APIView):
         parameters=[
             OpenApiParameter("search", str, description="Part of the cluster's name."),
             OpenApiParameter("release", str, description="Such as `1.36`; `unknown` for clusters that name none."),
-            OpenApiParameter("source", str, enum=Source.values),
+            OpenApiParameter("source", str, enum=ClusterSource.values),
             OpenApiParameter("reason", str, description="Only clusters with pods that are pending for this reason."),
             OpenApiParameter("ordering", str, enum=ORDERINGS, default=selectors.ORDER),
         ],
@@ -104,17 +104,21 @@ class FleetView(APIView):
     )
     def get(self, request: ApiRequest) -> Response:
         """All clusters with what waits and why, how full and even they are, and what they cost."""
-        given = request.query_params
-        filters = FleetFilter(given, queryset=selectors.fleet_list())
+        params = request.query_params
+        filters = FleetFilter(params, queryset=selectors.fleet_list())
         if not filters.is_valid():
-            name, said = next(iter(filters.errors.items()))
-            raise ApplicationError.at(name, " ".join(said))
-        ordering = given.get("ordering", selectors.ORDER)
+            name, messages = next(iter(filters.errors.items()))
+            raise ApplicationError.at(name, " ".join(messages))
+        ordering = params.get("ordering", selectors.ORDER)
         if ordering not in ORDERINGS:
             raise ApplicationError.at("ordering", f"Must be one of {', '.join(ORDERINGS)}.")
-        standings.looked_at()
-        lines = selectors.lines(filters.qs, reason=given.get("reason", ""), ordering=ordering)
-        answer = {"totals": selectors.totals(lines), "reasons": selectors.reasons(lines), "clusters": lines}
+        summaries.mark_viewed()
+        lines = selectors.list_lines(filters.qs, reason=params.get("reason", ""), ordering=ordering)
+        answer = {
+            "totals": selectors.compute_totals(lines),
+            "reasons": selectors.count_reasons(lines),
+            "clusters": lines,
+        }
         return Response(FleetSerializer(answer).data)
 
 
@@ -204,12 +208,12 @@ class FleetTrials(IdempotencyMixin, generics.ListAPIView[FleetTrial]):
     @extend_schema(operation_id="fleet_try", request=FleetTrialAskSerializer, responses={202: FleetTrialSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Try one policy in place of another on many clusters; the answers appear one after the other."""
-        given = validated(FleetTrialAskSerializer, request.data)
-        base, changed = (revision_named(given[name], name) for name in ("policy", "instead"))
-        asked = services.FleetQuestion(base, changed, given["clusters"])
-        made = services.trial_start(user=request.user, asked=asked)
-        location = reverse("api:fleet-trial", args=[made.pk], request=request)
-        return Response(FleetTrialSerializer(made).data, status=202, headers={"Location": location})
+        data = validate_input(FleetTrialAskSerializer, request.data)
+        base, changed = (revision_named(data[name], name) for name in ("policy", "instead"))
+        question = services.FleetQuestion(base, changed, data["clusters"])
+        trial = services.trial_start(user=request.user, question=question)
+        location = reverse("api:fleet-trial", args=[trial.pk], request=request)
+        return Response(FleetTrialSerializer(trial).data, status=202, headers={"Location": location})
 
 
 class FleetTrialView(APIView):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import django_filters
 from django.db.models import Q, QuerySet
 
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.fleet.selectors import ORDERS, UNKNOWN_RELEASE
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -15,7 +15,7 @@ class FleetFilter(django_filters.FilterSet):  # type: ignore[misc]
         field_name="name", lookup_expr="icontains", label=_("Name contains"), max_length=63
     )
     release = django_filters.CharFilter(method="by_release", label=_("Release, such as 1.36"), max_length=16)
-    source = django_filters.ChoiceFilter(choices=Source.choices, label=_("Source"), empty_label=_("Any"))
+    source = django_filters.ChoiceFilter(choices=ClusterSource.choices, label=_("Source"), empty_label=_("Any"))
 
     class Meta:
         model = Cluster

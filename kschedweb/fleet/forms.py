@@ -35,7 +35,7 @@ class TrialForm(forms.Form):
 
     @property
     def question(self) -> FleetQuestion:
-        given = self.cleaned_data
+        data = self.cleaned_data
         return FleetQuestion(
-            revision_named(given["policy"], "policy"), revision_named(given["instead"], "instead"), given["clusters"]
+            revision_named(data["policy"], "policy"), revision_named(data["instead"], "instead"), data["clusters"]
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
 from kschedweb.accounts.reach import Reach
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -22,8 +22,8 @@ class Standing(models.Model):
 
 def _own_within(reach: Reach) -> models.Q:
     """What the person tried, where all its clusters are within it."""
-    own = FleetTrial._base_manager.filter(created_by=reach.user).values_list("pk", "clusters")
-    return models.Q(pk__in=[pk for pk, names in own if reach.names.issuperset(names)])
+    created = FleetTrial._base_manager.filter(created_by=reach.user).values_list("pk", "clusters")
+    return models.Q(pk__in=[pk for pk, names in created if reach.names.issuperset(names)])
 
 
 class FleetTrial(Inquiry):

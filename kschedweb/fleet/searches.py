@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from kschedweb.fleet import selectors
 from kschedweb.policies.scope import scope_of
-from kschedweb.web.searching import Rows, SearchHit
+from kschedweb.web.searching import SearchHit, SearchRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 FEWEST_LETTERS = 3  # of a word that is looked for in every cluster
 
 
-def elsewhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+def search_elsewhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     """Pods of other clusters than the chosen one by their name or "namespace/name"."""
     if len(words) < FEWEST_LETTERS:
         return []
-    return Rows(selectors.pods_everywhere(words).exclude(snapshot__cluster=scope_of(request).cluster), pod_hit)
+    return SearchRows(selectors.pods_everywhere(words).exclude(snapshot__cluster=scope_of(request).cluster), pod_hit)
 
 
 def pod_hit(row: PodRow) -> SearchHit:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import cluster_list
-from kschedweb.engine.releases import minor
+from kschedweb.engine.releases import parse_minor
 from kschedweb.fleet.models import FleetTrial, Standing
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ UNKNOWN_RELEASE = gettext_noop("unknown")
 
 
 @dataclass(frozen=True)
-class Line:
+class ClusterLine:
     """A cluster with how it stands; what is ``None`` is not known (yet). Shares are percent."""
 
     cluster: Any  # a Cluster of ``cluster_list``, with its ``standing``
@@ -38,12 +38,12 @@ class Line:
 
     @property
     def release(self) -> str:
-        return minor(self.cluster.server_version) or UNKNOWN_RELEASE
+        return parse_minor(self.cluster.server_version) or UNKNOWN_RELEASE
 
     @property
     def taken_at(self) -> datetime | None:
-        found: datetime | None = self.cluster.taken_at
-        return found
+        taken_at: datetime | None = self.cluster.taken_at
+        return taken_at
 
     @property
     def known(self) -> bool:
@@ -53,8 +53,8 @@ class Line:
     @property
     def figures_at(self) -> datetime | None:
         """When the snapshot was taken whose figures these are; ``None`` where nothing but counts is known."""
-        found: datetime | None = self.cluster.standing_at
-        return found
+        standing_at: datetime | None = self.cluster.standing_at
+        return standing_at
 
     @property
     def stale(self) -> bool:
@@ -87,25 +87,25 @@ class Line:
         return [(reason, pods) for reason, pods in self.values.get("reasons", ())]
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def reason_counts(self) -> list[dict[str, Any]]:
         """The reasons by name."""
         return [{"reason": reason, "pods": pods} for reason, pods in self.reasons]
 
     @property
     def requested(self) -> float | None:
         """Percent of the CPU of nodes that take pods."""
-        found: float | None = self.values.get("cpu", {}).get("requested")
-        return found
+        share: float | None = self.values.get("cpu", {}).get("requested")
+        return share
 
     @property
     def used(self) -> float | None:
-        found: float | None = self.values.get("cpu", {}).get("used")
-        return found
+        share: float | None = self.values.get("cpu", {}).get("used")
+        return share
 
     @property
     def skew(self) -> float | None:
-        found: float | None = self.values.get("skew")
-        return found
+        points: float | None = self.values.get("skew")
+        return points
 
     @property
     def unit(self) -> str:
@@ -114,11 +114,11 @@ class Line:
     @property
     def hour(self) -> float | None:
         """What an hour costs in ``unit``; ``None`` without a price table."""
-        found: float | None = (self.values.get("cost") or {}).get("hour")
-        return found
+        price: float | None = (self.values.get("cost") or {}).get("hour")
+        return price
 
 
-ORDERS: dict[str, Callable[[Line], Any]] = {
+ORDERS: dict[str, Callable[[ClusterLine], Any]] = {
     "name": lambda line: line.name,
     "release": lambda line: _in_order(line.release),
     "nodes": lambda line: line.nodes,
@@ -134,29 +134,29 @@ ORDER = "-pending"
 
 
 def fleet_list() -> QuerySet[Cluster]:
-    """All clusters, each also with its newest ``standing`` and when it stood so; ``None`` where none is known.
+    """All clusters, each also with its newest ``values_subquery`` and when it stood so; ``None`` where none is known.
 
     Figures stay while those of a newer snapshot are worked out: a page that forgot them would be empty for part of
     every minute.
     """
-    known = _newest().filter(standing__isnull=False)
-    standing = Subquery(known.values("standing__values")[:1], output_field=JSONField())
-    return cluster_list().annotate(standing=standing, standing_at=Subquery(known.values("taken_at")[:1]))
+    newest = _cluster_snapshots().filter(standing__isnull=False)
+    values_subquery = Subquery(newest.values("standing__values")[:1], output_field=JSONField())
+    return cluster_list().annotate(standing=values_subquery, standing_at=Subquery(newest.values("taken_at")[:1]))
 
 
-def _newest() -> QuerySet[Snapshot]:
+def _cluster_snapshots() -> QuerySet[Snapshot]:
     """The snapshots of a cluster of the query around it, the newest first."""
     return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
 
 
-def lines(clusters: Iterable[Cluster], *, reason: str = "", ordering: str = ORDER) -> list[Line]:
+def list_lines(clusters: Iterable[Cluster], *, reason: str = "", ordering: str = ORDER) -> list[ClusterLine]:
     """``clusters`` of ``fleet_list`` by one of ORDERS, descending after a "-"; those without the value come last."""
     key, backwards = ORDERS[ordering.lstrip("-")], ordering.startswith("-")
-    found = [line for line in map(Line, clusters) if not reason or reason in dict(line.reasons)]
-    known = [line for line in found if key(line) is not None]
-    known.sort(key=lambda line: line.name)
-    known.sort(key=key, reverse=backwards)
-    return known + [line for line in found if key(line) is None]
+    matching = [line for line in map(ClusterLine, clusters) if not reason or reason in dict(line.reasons)]
+    sortable = [line for line in matching if key(line) is not None]
+    sortable.sort(key=lambda line: line.name)
+    sortable.sort(key=key, reverse=backwards)
+    return sortable + [line for line in matching if key(line) is None]
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class Totals:
     hour: dict[str, float]  # what an hour costs, by unit
 
 
-def totals(found: Iterable[Line]) -> Totals:
-    listed = list(found)
+def compute_totals(lines: Iterable[ClusterLine]) -> Totals:
+    listed = list(lines)
     hour: dict[str, float] = defaultdict(float)
     for line in listed:
         if line.hour is not None:
@@ -198,20 +198,20 @@ class Reason:
     clusters: int
 
 
-def reasons(found: Iterable[Line]) -> list[Reason]:
+def count_reasons(lines: Iterable[ClusterLine]) -> list[Reason]:
     """Why pods are pending under the default policy, the most frequent first; a pod counts under each reason."""
     pods, clusters = Counter[str](), Counter[str]()
-    for line in found:
+    for line in lines:
         for text, count in line.reasons:
             pods[text] += count
             clusters[text] += 1
     return [Reason(text, count, clusters[text]) for text, count in pods.most_common()]
 
 
-def releases(found: Iterable[Line]) -> list[tuple[str, int]]:
+def count_releases(lines: Iterable[ClusterLine]) -> list[tuple[str, int]]:
     """The minor releases, the newest first, and how many clusters run each."""
-    counted = Counter(line.release for line in found)
-    return sorted(counted.items(), key=lambda one: _in_order(one[0]), reverse=True)
+    counted = Counter(line.release for line in lines)
+    return sorted(counted.items(), key=lambda entry: _in_order(entry[0]), reverse=True)
 
 
 def _in_order(release: str) -> list[int]:
@@ -219,11 +219,11 @@ def _in_order(release: str) -> list[int]:
     return [int(part) if part.isdecimal() else -1 for part in release.split(".")]
 
 
-def unknown() -> list[Cluster]:
+def list_unknown() -> list[Cluster]:
     """The clusters whose newest snapshot has no standing, those that were read first of all."""
-    clusters = Cluster.objects.annotate(newest=Subquery(_newest().values("pk")[:1]))
-    known = Standing.objects.filter(snapshot=OuterRef("newest"))
-    return list(clusters.exclude(newest=None).exclude(Exists(known)).order_by("refreshed_at"))
+    clusters = Cluster.objects.annotate(newest=Subquery(_cluster_snapshots().values("pk")[:1]))
+    standings = Standing.objects.filter(snapshot=OuterRef("newest"))
+    return list(clusters.exclude(newest=None).exclude(Exists(standings)).order_by("refreshed_at"))
 
 
 def _newest_snapshots() -> QuerySet[Snapshot]:
@@ -264,14 +264,14 @@ def trial_list() -> QuerySet[FleetTrial]:
 
 
 def trial_get(trial_id: UUID | str) -> FleetTrial:
-    found = trial_list().filter(pk=trial_id).first()
-    if found is None:
+    trial = trial_list().filter(pk=trial_id).first()
+    if trial is None:
         raise Http404("There is no such trial.")
-    return found
+    return trial
 
 
-def chosen(names: Iterable[str]) -> list[Cluster]:
+def choose_clusters(names: Iterable[str]) -> list[Cluster]:
     """The clusters of these ``names`` that have been read, all where there are none, by name."""
-    wanted = set(names)
+    requested = set(names)
     read = Cluster.objects.filter(Exists(Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None)))
-    return list(read.filter(name__in=wanted) if wanted else read)
+    return list(read.filter(name__in=requested) if requested else read)

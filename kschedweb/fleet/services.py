@@ -14,7 +14,7 @@ from kschedweb.fleet import selectors
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.inquiries import refuse_more
 from kschedweb.jobs.services import job_start
-from kschedweb.playground.trying import words
+from kschedweb.playground.trying import sentences
 from kschedweb.playground.trying.changes import Content
 from kschedweb.playground.trying.selectors import answer_of
 from kschedweb.playground.trying.services import TryRequest, change_worked_out
@@ -41,34 +41,34 @@ class FleetQuestion:
 
 
 @transaction.atomic
-def trial_start(*, user: User | None, asked: FleetQuestion) -> FleetTrial:
+def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
     """Start a job that tries a policy on many clusters. Raises ApplicationError at "instead" or "clusters"."""
-    if (asked.base.document, asked.base.process) == (asked.changed.document, asked.changed.process):
+    if (question.base.document, question.base.process) == (question.changed.document, question.changed.process):
         raise ApplicationError.at("instead", "Both policies are the same: choose another one.")
-    found = selectors.chosen(asked.clusters)
-    if missing := sorted({*asked.clusters} - {one.name for one in found}):
+    clusters = selectors.choose_clusters(question.clusters)
+    if missing := sorted({*question.clusters} - {cluster.name for cluster in clusters}):
         raise ApplicationError.at("clusters", f"There is no cluster {', '.join(missing)}, or it was never read.")
-    if not found:
+    if not clusters:
         raise ApplicationError.at("clusters", "No cluster has been read yet: connect or import one.")
-    if len(found) > MOST_CLUSTERS:
+    if len(clusters) > MOST_CLUSTERS:
         raise ApplicationError.at("clusters", f"Choose at most {MOST_CLUSTERS:,} clusters.")
     refuse_more(FleetTrial, user, "trials on many clusters")
-    made = FleetTrial.objects.create(
-        base=asked.base,
-        policy=words.label(asked.base),
-        changed=asked.changed,
-        instead=words.label(asked.changed),
-        clusters=[one.name for one in found],
+    trial = FleetTrial.objects.create(
+        base=question.base,
+        policy=sentences.policy_label(question.base),
+        changed=question.changed,
+        instead=sentences.policy_label(question.changed),
+        clusters=[cluster.name for cluster in clusters],
         created_by=user,
     )
-    if len(found) == 1:
-        title = f"{made.instead} in place of {made.policy} on 1 cluster"
+    if len(clusters) == 1:
+        title = f"{trial.instead} in place of {trial.policy} on 1 cluster"
     else:
-        title = f"{made.instead} in place of {made.policy} on {len(found):,} clusters"
-    made.job = job_start("fleet.trial", title=title[:200], params={"trial": str(made.pk)}, user=user)
-    made.save(update_fields=["job"])
-    audit.record(user, "fleet.tried", made, title[:200])
-    return made
+        title = f"{trial.instead} in place of {trial.policy} on {len(clusters):,} clusters"
+    trial.job = job_start("fleet.trial", title=title[:200], params={"trial": str(trial.pk)}, user=user)
+    trial.save(update_fields=["job"])
+    audit.record(user, "fleet.tried", trial, title[:200])
+    return trial
 
 
 def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
@@ -76,33 +76,35 @@ def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
     base, changed = trial.base, trial.changed
     if base is None or changed is None:
         raise NotFound("A policy was deleted before there was an answer.")
-    clusters = {one.name: one for one in selectors.chosen(trial.clusters)}
+    clusters = {cluster.name: cluster for cluster in selectors.choose_clusters(trial.clusters)}
     for place in range(len(trial.answers), len(trial.clusters)):
         name = trial.clusters[place]
         step(f"Trying {name}", place, len(trial.clusters))
-        trial.answers.append({"cluster": name, **_answer(trial, clusters.get(name), base, changed, step)})
+        trial.answers.append({"cluster": name, **_try_on_cluster(trial, clusters.get(name), base, changed, step)})
         trial.save(update_fields=["answers"])
     trial.ended_at = timezone.now()
     trial.save(update_fields=["ended_at"])
     return {"trial": str(trial.pk), "clusters": len(trial.answers)}
 
 
-def _answer(
+def _try_on_cluster(
     trial: FleetTrial, cluster: Cluster | None, base: Revision, changed: Revision, step: Step
 ) -> dict[str, Any]:
     snapshot = snapshot_current(cluster) if cluster is not None else None
     if snapshot is None:
         return {"error": "The cluster was deleted."}
-    asked = TryRequest(base, Content.of(changed), snapshot)
+    request = TryRequest(base, Content.from_revision(changed), snapshot)
     try:
-        tried = change_worked_out(user=trial.created_by, asked=asked, step=lambda text, done, total: step(text, 0, 0))
+        change = change_worked_out(
+            user=trial.created_by, request=request, step=lambda text, completed, total: step(text, 0, 0)
+        )
     except ApplicationError as error:
         return {"error": error.detail}
-    answer = answer_of(tried) or {}
+    answer = answer_of(change) or {}
     pending, anew = answer["pending"] or answer["anew"], answer["anew"]
     return {
-        "tried": str(tried.pk),
-        "sentence": tried.sentence,
+        "tried": str(change.pk),
+        "sentence": change.sentence,
         "pending": pending["placed"],
         "moved": anew["moved"],
         "pods": anew["pods"],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kschedweb.fleet.filters import FleetFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "fleet",
         _("Fleet"),
@@ -28,7 +28,7 @@ register(
         also=("reason", "ordering"),
     ),
 )
-register(
+register_tables(
     Table(
         "fleet-trials",
         _("Policies tried on many clusters"),

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import close_old_connections
 
 from kschedweb.celery import app
-from kschedweb.fleet import services, standings
+from kschedweb.fleet import services, summaries
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.web.errors import NotFound
@@ -19,13 +19,15 @@ SECONDS = 50.0  # for one call: the next one goes on
 def catch_up(asked: bool = False) -> int:
     """Work out how clusters stand whose newest snapshot is not known yet; returns how many."""
     close_old_connections()
-    return standings.catch_up(SECONDS, asked=asked)
+    return summaries.refresh_stale(SECONDS, force=asked)
 
 
 @job_task(name="fleet.trial", restartable=True)
 def trial(progress: Progress, *, trial: str) -> dict[str, Any]:
     """Try a policy on many clusters."""
-    found = FleetTrial.objects.select_related("base__policy", "changed__policy", "created_by").filter(pk=trial).first()
-    if found is None:
+    fleet_trial = (
+        FleetTrial.objects.select_related("base__policy", "changed__policy", "created_by").filter(pk=trial).first()
+    )
+    if fleet_trial is None:
         raise NotFound("The trial was deleted before there was an answer.")
-    return services.trial_answer(trial=found, step=progress.step)
+    return services.trial_answer(trial=fleet_trial, step=progress.step)

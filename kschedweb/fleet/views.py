@@ -12,16 +12,16 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.fleet import selectors, services, standings, tasks
+from kschedweb.fleet import selectors, services, summaries, tasks
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
 from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
 from kschedweb.jobs.models import ENDED
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.news import announced, numbered_page
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.fleet.selectors import Line
+    from kschedweb.fleet.selectors import ClusterLine
 
 PAGE_SIZE = 50
 REASONS = 8  # that are shown
@@ -43,29 +43,29 @@ HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_request
 @requires(Action.VIEW)
 def fleet(request: PageRequest) -> HttpResponseBase:
     """Every cluster in a line: what waits and why, how full and how even it is, what it costs."""
-    standings.looked_at()
-    found = FleetFilter(request.GET, queryset=selectors.fleet_list())
+    summaries.mark_viewed()
+    filters = FleetFilter(request.GET, queryset=selectors.fleet_list())
     ordering = request.GET.get("ordering", selectors.ORDER)
     ordering = ordering if ordering in ORDERINGS else selectors.ORDER
-    lines = selectors.lines(found.qs, reason=request.GET.get("reason", ""), ordering=ordering)
+    lines = selectors.list_lines(filters.qs, reason=request.GET.get("reason", ""), ordering=ordering)
     if (form := request.GET.get("format")) in FORMATS:
-        return export(form, "fleet", HEAD, _cells(lines))
-    totals = selectors.totals(lines)
+        return export_rows(form, "fleet", HEAD, _export_rows(lines))
+    totals = selectors.compute_totals(lines)
     if totals.unknown or totals.stale:
         transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
     context = {
-        "filter": found,
+        "filter": filters,
         "address": request.get_full_path(),
         "reason": request.GET.get("reason", ""),
         "totals": totals,
-        "reasons": selectors.reasons(lines)[:REASONS],
-        "releases": selectors.releases(lines),
+        "reasons": selectors.count_reasons(lines)[:REASONS],
+        "releases": selectors.count_releases(lines),
         "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, "fleet/fleet.html", context)
 
 
-def _cells(lines: Iterable[Line]) -> Iterator[tuple[Any, ...]]:
+def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
     for line in lines:
         reason = line.reasons[0][0] if line.reasons else ""
         yield (
@@ -90,18 +90,18 @@ def search(request: PageRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-@announced
+@with_news
 def trials(request: PageRequest) -> HttpResponse:
     """The question to many clusters, and what was asked before."""
     if request.method == "POST":
-        demand(request.user, Action.EDIT, refusal=gettext("An editor may try a policy on many clusters."))
-    names = [one.name for one in selectors.chosen(())]
-    asked: dict[str, Any] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
-    asked |= {"clusters": chosen} if (chosen := request.GET.getlist("clusters")) else {}
-    form = TrialForm(names, request.POST or None, asked)
+        require_action(request.user, Action.EDIT, refusal=gettext("An editor may try a policy on many clusters."))
+    names = [cluster.name for cluster in selectors.choose_clusters(())]
+    initial: dict[str, Any] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
+    initial |= {"clusters": chosen} if (chosen := request.GET.getlist("clusters")) else {}
+    form = TrialForm(names, request.POST or None, initial)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("fleet-trial", services.trial_start(user=request.user, asked=form.question).pk)
+            return redirect("fleet-trial", services.trial_start(user=request.user, question=form.question).pk)
         except ApplicationError as error:
             add_errors(form, error)
     context = {"form": form, "names": names, "page": numbered_page(request, selectors.trial_list())}
@@ -112,17 +112,17 @@ def trials(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     """What a policy does to each cluster, as far as that is known; while the job works the page asks again."""
-    found = selectors.trial_get(trial_id)
-    ended = found.ended_at is not None or found.job is None or found.job.state in ENDED
+    trial = selectors.trial_get(trial_id)
+    ended = trial.ended_at is not None or trial.job is None or trial.job.state in ENDED
     context = {
-        "trial": found,
+        "trial": trial,
         "ended": ended,
-        "job": found.job,
-        "may_cancel": found.job is not None and may_change(request.user, found.job),
-        "address": reverse("fleet-trial", args=[found.pk]),
-        "better": sum(_gained(one) > 0 for one in found.answers),
-        "worse": sum(_gained(one) < 0 for one in found.answers),
-        "failed": sum("error" in one for one in found.answers),
+        "job": trial.job,
+        "may_cancel": trial.job is not None and may_change(request.user, trial.job),
+        "address": reverse("fleet-trial", args=[trial.pk]),
+        "better": sum(_count_gained(answer) > 0 for answer in trial.answers),
+        "worse": sum(_count_gained(answer) < 0 for answer in trial.answers),
+        "failed": sum("error" in answer for answer in trial.answers),
     }
     if request.htmx:
         response = render(request, "parts/waits.html", context)
@@ -132,7 +132,7 @@ def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     return render(request, "fleet/trial.html", context)
 
 
-def _gained(answer: dict[str, Any]) -> int:
+def _count_gained(answer: dict[str, Any]) -> int:
     """How many more pods get a node under the tried policy."""
     placed = answer.get("pending", {"current": 0, "changed": 0})
     return int(placed["changed"]) - int(placed["current"])

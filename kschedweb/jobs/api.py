@@ -10,7 +10,7 @@ from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kschedweb.accounts.permissions import owned
+from kschedweb.accounts.permissions import require_owner
 from kschedweb.accounts.roles import Action
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
@@ -63,10 +63,10 @@ class JobSerializer(serializers.ModelSerializer[Job]):
 
     def to_representation(self, instance: Job) -> dict[str, Any]:
         request = self.context.get("request")
-        found: dict[str, Any] = super().to_representation(
-            selectors.shown(request.user, instance) if request else instance
+        representation: dict[str, Any] = super().to_representation(
+            selectors.redact_job(request.user, instance) if request else instance
         )
-        return found
+        return representation
 
 
 class JobList(generics.ListAPIView[Job]):
@@ -94,7 +94,7 @@ class JobDetail(APIView):
         return Response(JobSerializer(job, context={"request": request}).data)
 
 
-class LimitsSerializer(serializers.Serializer[selectors.Limits]):
+class LimitsSerializer(serializers.Serializer[selectors.UserJobLimits]):
     """How many of the caller's jobs run and wait, how many may, and what one job may take of memory and time."""
 
     running = serializers.IntegerField()
@@ -111,7 +111,7 @@ class JobLimits(APIView):
     @extend_schema(responses=LimitsSerializer)
     def get(self, request: ApiRequest) -> Response:
         """What the caller's jobs may take; a job beyond `waiting_most` is refused with 409."""
-        return Response(LimitsSerializer(selectors.limits(request.user)).data)
+        return Response(LimitsSerializer(selectors.compute_limits(request.user)).data)
 
 
 class JobCancel(IdempotencyMixin, APIView):
@@ -120,7 +120,7 @@ class JobCancel(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: JobSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Ask the job to stop: at once if it waits, at its next step if it runs; 409 if it has ended."""
-        job = owned(request.user, selectors.job_get(id), "a job", "cancel")
+        job = require_owner(request.user, selectors.job_get(id), "a job", "cancel")
         return Response(JobSerializer(services.job_cancel(job=job, user=request.user)).data, status=202)
 
 

@@ -7,7 +7,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 def own_connection() -> None:
     """Give this thread its own connection to the database: prefork workers close the pool after each task."""
-    own = connections[DEFAULT_DB_ALIAS]
-    options = {key: value for key, value in own.settings_dict["OPTIONS"].items() if key != "pool"}
+    default_connection = connections[DEFAULT_DB_ALIAS]
+    options = {key: value for key, value in default_connection.settings_dict["OPTIONS"].items() if key != "pool"}
     lasting = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
-    own.settings_dict = {**own.settings_dict, **lasting, "OPTIONS": options}
+    default_connection.settings_dict = {**default_connection.settings_dict, **lasting, "OPTIONS": options}

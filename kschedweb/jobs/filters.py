@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import django_filters as filters
 
-from kschedweb.jobs.models import Job, State
-from kschedweb.jobs.selectors import titled
+from kschedweb.jobs.models import Job, JobState
+from kschedweb.jobs.selectors import title_condition
 from kschedweb.web.filtering import GrowingFilterSet
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class JobFilter(GrowingFilterSet):
-    state = filters.ChoiceFilter(choices=State.choices, label="State", empty_label="Any state")
+    state = filters.ChoiceFilter(choices=JobState.choices, label="State", empty_label="Any state")
     search = filters.CharFilter(method="search_titles", label="Search")
 
     indexed = ("state",)
@@ -26,4 +26,4 @@ class JobFilter(GrowingFilterSet):
 
     def search_titles(self, rows: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
         """Only titles that the person may read are searched."""
-        return rows.filter(titled(self.request.user), title__icontains=value)
+        return rows.filter(title_condition(self.request.user), title__icontains=value)

@@ -19,7 +19,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from kschedweb.accounts.models import User
-from kschedweb.engine.patience import NotNow, Patience, limited
+from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
 from kschedweb.jobs.models import ENDED, Inquiry
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import Conflict, NotFound
@@ -27,7 +27,7 @@ from kschedweb.web.errors import Conflict, NotFound
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-Asked = TypeVar("Asked", bound=Inquiry)
+InquiryT = TypeVar("InquiryT", bound=Inquiry)
 
 # What a request may work on: bytes of a cluster's objects to be read, and seconds.
 AT_ONCE_SIZE, AT_ONCE_SECONDS = 12_000_000, 3.0
@@ -37,7 +37,7 @@ MOST_WAITING = 10  # inquiries of one kind and person that have no answer yet
 Step = Callable[[str, int, int], None]
 
 
-class Busy(NotNow):
+class Busy(DeadlineExceeded):
     """Another one is being worked on."""
 
 
@@ -48,21 +48,21 @@ def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
         raise Busy
     connection_released()
     try:
-        with limited(Patience(seconds)):
-            yield deadline(seconds)
+        with limit_by(Patience(seconds)):
+            yield deadline_step(seconds)
     finally:
         turn.release()
 
 
-def deadline(seconds: float = AT_ONCE_SECONDS) -> Step:
+def deadline_step(seconds: float = AT_ONCE_SECONDS) -> Step:
     """A step that raises NotNow once ``seconds`` are over."""
-    until = monotonic() + seconds
+    deadline = monotonic() + seconds
 
-    def step(text: str, done: int, known: int) -> None:
-        if monotonic() > until:
-            raise NotNow
+    def check_deadline(text: str, completed: int, total: int) -> None:
+        if monotonic() > deadline:
+            raise DeadlineExceeded
 
-    return step
+    return check_deadline
 
 
 def connection_released() -> None:
@@ -72,27 +72,27 @@ def connection_released() -> None:
 
 
 @transaction.atomic
-def ask_job(made: Asked, *, kind: str, title: str, refuse: Callable[[], None]) -> Asked:
-    """Save the question ``made`` with a job of this kind that answers it.
+def ask_job(inquiry: InquiryT, *, kind: str, title: str, refuse: Callable[[], None]) -> InquiryT:
+    """Save the question ``inquiry`` with a job of this kind that answers it.
 
     ``refuse`` raises Conflict where the person waits for too many answers; no other question of theirs comes between.
     """
-    if made.created_by_id is not None:
-        User.objects.select_for_update().get(pk=made.created_by_id)
+    if inquiry.created_by_id is not None:
+        User.objects.select_for_update().get(pk=inquiry.created_by_id)
     refuse()
-    made.save()
-    made.job = job_start(kind, title=title, params={"question": str(made.pk)}, user=made.created_by)
-    made.save(update_fields=["job"])
-    return made
+    inquiry.save()
+    inquiry.job = job_start(kind, title=title, params={"question": str(inquiry.pk)}, user=inquiry.created_by)
+    inquiry.save(update_fields=["job"])
+    return inquiry
 
 
-def answered(made: Asked, **values: Any) -> Asked:
-    """Save the question ``made`` with an answer that was found at once."""
+def save_answered(inquiry: InquiryT, **values: Any) -> InquiryT:
+    """Save the question ``inquiry`` with an answer that was found at once."""
     for name, value in values.items():
-        setattr(made, name, value)
-    made.ended_at = timezone.now()
-    made.save()
-    return made
+        setattr(inquiry, name, value)
+    inquiry.ended_at = timezone.now()
+    inquiry.save()
+    return inquiry
 
 
 def answer_store(question: Inquiry, **values: Any) -> None:
@@ -102,49 +102,51 @@ def answer_store(question: Inquiry, **values: Any) -> None:
     question.refresh_from_db(fields=[name for name in values if name not in LARGE])
 
 
-def question_of_job(model: type[Asked], question: str, *related: str) -> Asked:
+def question_of_job(model: type[InquiryT], question: str, *related: str) -> InquiryT:
     """The question that a job is to answer; raises NotFound. ``related`` is read along."""
     rows = model._default_manager.select_related(*related or RELATED).defer("snapshot__content")
-    found: Asked | None = rows.filter(pk=question).first()
-    if found is None:
+    inquiry: InquiryT | None = rows.filter(pk=question).first()
+    if inquiry is None:
         raise NotFound("The question was deleted before there was an answer.")
-    return found
+    return inquiry
 
 
-def question_seen(model: type[Asked], question: UUID | str, noun: str = "question") -> Asked:
+def question_seen(model: type[InquiryT], question: UUID | str, noun: str = "question") -> InquiryT:
     """A question to be shown; raises Http404."""
     rows = model._default_manager.select_related("job", "created_by", *RELATED)
-    found: Asked | None = rows.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question).first()
-    if found is None:
+    inquiry: InquiryT | None = (
+        rows.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question).first()
+    )
+    if inquiry is None:
         raise Http404(f"There is no such {noun}.")
-    return found
+    return inquiry
 
 
-def packed(answer: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+def pack_answer(answer: Any, default: Callable[[Any], Any] | None = None) -> bytes:
     """``answer`` as it is stored; ``default`` makes plain data of anything else that is in it."""
     return gzip.compress(json.dumps(answer, default=default).encode(), 6, mtime=0)
 
 
-def unpacked(content: bytes | memoryview[int]) -> Any:
-    """The reverse of ``packed``; also of what a database returns."""
+def unpack_answer(content: bytes | memoryview[int]) -> Any:
+    """The reverse of ``pack_answer``; also of what a database returns."""
     return json.loads(gzip.decompress(bytes(content)))
 
 
-def unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
+def list_unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
     """The inquiries of ``user`` that a job works on, or will."""
-    asked = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
-    return asked.exclude(job__state__in=ENDED)
+    inquiries = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
+    return inquiries.exclude(job__state__in=ENDED)
 
 
 def refuse_second(model: type[Inquiry], user: User | None, noun: str) -> None:
     """Raise Conflict where ``user`` waits for another answer about ``noun``."""
-    running = unanswered(model, user).first()
+    running = list_unanswered(model, user).first()
     if running is not None:
-        said = f"Another question of yours about {noun} is being worked on, by job {running.job_id}"
-        raise Conflict(f"{said}: wait for its answer, or have the job cancelled.")
+        message = f"Another question of yours about {noun} is being worked on, by job {running.job_id}"
+        raise Conflict(f"{message}: wait for its answer, or have the job cancelled.")
 
 
 def refuse_more(model: type[Inquiry], user: User | None, nouns: str) -> None:
     """Raise Conflict where ``user`` waits for the answers of many already; ``nouns`` is what people call them."""
-    if unanswered(model, user).count() >= MOST_WAITING:
+    if list_unanswered(model, user).count() >= MOST_WAITING:
         raise Conflict(f"{MOST_WAITING} of your {nouns} have no answer yet: wait for them, or cancel their jobs.")

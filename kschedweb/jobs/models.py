@@ -7,13 +7,13 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
 from kschedweb.accounts.reach import Reach
+from kschedweb.accounts.row_access import Covered
 from kschedweb.web.idempotency import IdempotencyKey  # noqa: F401  a table of this app
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class State(models.TextChoices):
+class JobState(models.TextChoices):
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
     SUCCEEDED = "succeeded", _("Succeeded")
@@ -21,15 +21,15 @@ class State(models.TextChoices):
     CANCELLED = "cancelled", _("Cancelled")
 
 
-ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
-UNFINISHED = frozenset(State) - ENDED  # what an index finds, where it finds not what has not ended
+ENDED = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
+UNFINISHED = frozenset(JobState) - ENDED  # what an index finds, where it finds not what has not ended
 
 
-def _within(reach: Reach) -> models.Q:
+def _reach_condition(reach: Reach) -> models.Q:
     """Jobs about a cluster within it, and what the person started that names none."""
-    clusters = [str(one) for one in reach.clusters]
-    own = models.Q(created_by=reach.user, params__cluster__isnull=True)
-    return models.Q(params__cluster__in=clusters) | own
+    clusters = [str(cluster) for cluster in reach.clusters]
+    own_jobs = models.Q(created_by=reach.user, params__cluster__isnull=True)
+    return models.Q(params__cluster__in=clusters) | own_jobs
 
 
 class Job(models.Model):
@@ -42,7 +42,7 @@ class Job(models.Model):
     private = models.BooleanField(default=False, db_default=False)
     params = models.JSONField(default=dict)  # plain ids only, never a secret
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")  # of who asked, for logs
-    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)  # 0: not known yet
     reached = models.FloatField(default=0.0, db_default=0.0)  # of the bar, 0 to 1: it never falls in an attempt
@@ -64,7 +64,7 @@ class Job(models.Model):
 
     place: int | None = None  # in the turn, where somebody worked it out: see selectors.with_places
 
-    objects = Covered(rule=_within)
+    objects = Covered(rule=_reach_condition)
 
     class Meta:
         ordering = ("-created_at", "-id")
@@ -92,8 +92,8 @@ class Inquiry(models.Model):
     def state(self) -> str:
         """As a job's."""
         if self.ended_at:
-            return State.SUCCEEDED
-        return self.job.state if self.job else State.FAILED
+            return JobState.SUCCEEDED
+        return self.job.state if self.job else JobState.FAILED
 
 
 class Pulse(models.Model):

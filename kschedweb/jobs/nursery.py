@@ -27,7 +27,7 @@ PATIENCE = 5.0  # seconds for a process whose pipe is closed to end by itself
 _number = struct.Struct("q")
 
 
-def ask(control: socket.socket, request: int, pipe: int | None = None) -> int:
+def send_request(control: socket.socket, request: int, pipe: int | None = None) -> int:
     """The worker's side. Raises OSError where the nursery is gone."""
     socket.send_fds(control, [_number.pack(request)], [] if pipe is None else [pipe])
     answer = control.recv(_number.size)
@@ -44,7 +44,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     django.setup()
     from kschedweb.celery import app
-    from kschedweb.jobs import child
+    from kschedweb.jobs import child_process
 
     app.loader.import_default_modules()
     alive, life = os.pipe()  # nobody else holds ``life``, so ``alive`` ends with this process
@@ -52,9 +52,9 @@ def main() -> None:
         request, fds, _, _ = socket.recv_fds(control, _number.size, 1)
         if not request:
             return
-        (asked,) = _number.unpack(request)
-        if asked != FORK:
-            control.sendall(_number.pack(_status(asked)))
+        (code,) = _number.unpack(request)
+        if code != FORK:
+            control.sendall(_number.pack(_exit_code(code)))
             continue
         (pipe,) = fds
         if pid := os.fork():
@@ -64,31 +64,31 @@ def main() -> None:
         try:
             control.close()
             os.close(life)
-            threading.Thread(target=_follow, args=(alive,), name="follow", daemon=True).start()
-            child.serve(Connection(pipe))
+            threading.Thread(target=_die_with_nursery, args=(alive,), name="follow", daemon=True).start()
+            child_process.serve_pipe(Connection(pipe))
         except BaseException:
             sys.excepthook(*sys.exc_info())
             os._exit(1)
         os._exit(0)
 
 
-def _follow(alive: int) -> None:
+def _die_with_nursery(alive: int) -> None:
     """End this process, and what it started, with the nursery."""
     os.read(alive, 1)
     os.killpg(0, signal.SIGKILL)
 
 
-def _status(pid: int) -> int:
+def _exit_code(pid: int) -> int:
     """As ``subprocess`` has it: -9 where SIGKILL ended it."""
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            found, status = os.waitpid(pid, os.WNOHANG)
+            reaped_pid, status = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:  # another nursery forked it, and was killed with it
             return -signal.SIGKILL
-        if found:
+        if reaped_pid:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         time.sleep(0.005)

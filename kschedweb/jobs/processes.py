@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection
 
 from kschedweb.celery import app
-from kschedweb.jobs import child, nursery
+from kschedweb.jobs import child_process, nursery
 from kschedweb.web.errors import Unavailable
 
 logger = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ _lock = threading.Lock()  # of the two above and below
 _nursery: socket.socket | None = None
 
 
-class Lost(Exception):
+class ProcessLost(Exception):
     """The process ended, or had to, before the work did; ``detail`` is for the person who waits for it."""
 
     def __init__(self, detail: str, pid: int) -> None:
@@ -45,28 +45,28 @@ class Lost(Exception):
         self.detail, self.pid = detail, pid
 
 
-class Failed(Exception):
+class WorkFailed(Exception):
     """The work raised an error, which its process has logged."""
 
 
-class _Gone(Exception):
+class _ProcessGone(Exception):
     """The process had no work for long, and ended before it heard of this."""
 
 
-def call(function: Callable[..., Any], *args: Any) -> Any:
+def call_in_process(function: Callable[..., Any], *args: Any) -> Any:
     """``function(*args)`` in another process: a module's own function and plain data. Raises Lost or Failed."""
     connection.close()  # what is asked may take long, and others need connections
     while True:
-        process = _take()
+        process = _take_process()
         try:
-            return process.ask(function, args)
-        except _Gone:
+            return process.call_function(function, args)
+        except _ProcessGone:
             logger.debug("process_was_gone", pid=process.pid)
         finally:
             _give_back(process)
 
 
-def _take() -> Process:
+def _take_process() -> Process:
     with _lock:
         return _idle.pop() if _idle else Process()
 
@@ -79,7 +79,7 @@ def _give_back(process: Process) -> None:
             process.end()
 
 
-def prepare() -> None:
+def prepare_nursery() -> None:
     """Start what forks processes now, so that the first work need not wait for it."""
     with _lock:
         _started_nursery()
@@ -101,11 +101,11 @@ def _started_nursery() -> socket.socket:
 
 def _ask_nursery(request: int, pipe: int | None = None) -> int:
     global _nursery
-    there = _started_nursery()
+    control = _started_nursery()
     try:
-        return nursery.ask(there, request, pipe)
+        return nursery.send_request(control, request, pipe)
     except OSError:
-        there.close()
+        control.close()
         _nursery = None
         raise
 
@@ -122,34 +122,34 @@ class Process:
                 self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
         self.usable, self._worked = True, False
 
-    def ask(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def call_function(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         self.usable, begun = False, False
-        until = time.monotonic() + settings.JOB_SECONDS + GRACE
+        deadline = time.monotonic() + settings.JOB_SECONDS + GRACE
         try:
             self._pipe.send((function, args, structlog.contextvars.get_contextvars()))
             while True:
-                if not wait([self._pipe], max(until - time.monotonic(), 0.0)):
-                    raise Lost(TOO_LONG, self.pid)
+                if not wait([self._pipe], max(deadline - time.monotonic(), 0.0)):
+                    raise ProcessLost(TOO_LONG, self.pid)
                 kind, value, stays = self._pipe.recv()
-                if kind == child.BEGUN:
+                if kind == child_process.BEGUN:
                     begun = self._worked = True
-                elif kind == child.SEND:
-                    self._pipe.send(_sent(*value))
+                elif kind == child_process.SEND:
+                    self._pipe.send(_relay_task(*value))
                 else:
                     self.usable = stays
-                    return self._answer(kind, value)
+                    return self._read_answer(kind, value)
         except (EOFError, OSError):
             if not begun and self._worked:
-                raise _Gone from None
+                raise _ProcessGone from None
             pid = self.pid
-            raise Lost(self._how_it_ended(), pid) from None
+            raise ProcessLost(self._how_it_ended(), pid) from None
 
-    def _answer(self, kind: str, value: Any) -> Any:
-        if kind == child.MEMORY:
-            most = f"{settings.JOB_MEMORY_MIB:,} MiB"
-            raise Lost(f"This needed more memory than the {most} that a job may use: {ADVICE}.", self.pid)
-        if kind == child.RAISED:
-            raise Failed(value)
+    def _read_answer(self, kind: str, value: Any) -> Any:
+        if kind == child_process.MEMORY:
+            limit = f"{settings.JOB_MEMORY_MIB:,} MiB"
+            raise ProcessLost(f"This needed more memory than the {limit} that a job may use: {ADVICE}.", self.pid)
+        if kind == child_process.RAISED:
+            raise WorkFailed(value)
         return value
 
     def _how_it_ended(self) -> str:
@@ -177,9 +177,9 @@ class Process:
                 _ask_nursery(self.pid)
 
 
-def _sent(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> str:
+def _relay_task(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> str:
     try:
         app.send_task(name, args, kwargs, **options)
     except Unavailable:
-        return child.AWAY
-    return child.SENT
+        return child_process.AWAY
+    return child_process.DELIVERED

@@ -19,7 +19,7 @@ def beat_heard() -> None:
     Pulse.objects.update_or_create(name=Pulse.BEAT, defaults={"at": Now()})
 
 
-def clean() -> None:
+def clean_up() -> None:
     close_old_connections()
     beat_heard()
     rows_delete()
@@ -32,4 +32,4 @@ for _name in (
     "kschedweb.shadow.tasks.forget",
     "kschedweb.watermarks.tasks.forget",
 ):
-    app.task(name=_name, ignore_result=True)(clean)
+    app.task(name=_name, ignore_result=True)(clean_up)

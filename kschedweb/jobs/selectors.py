@@ -10,8 +10,8 @@ from django.db.models import Count, Q
 from django.http import Http404
 
 from kschedweb.accounts.roles import Action
-from kschedweb.jobs.models import UNFINISHED, Job, State
-from kschedweb.jobs.turns import places
+from kschedweb.jobs.models import UNFINISHED, Job, JobState
+from kschedweb.jobs.turns import compute_places
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -35,19 +35,19 @@ def job_get(job_id: UUID | str) -> Job:
     return job
 
 
-def titled(user: User) -> Q:
+def title_condition(user: User) -> Q:
     """The condition under which ``user`` may read what a job is about."""
     return Q() if user.everywhere(Action.ADMINISTER) else Q(private=False) | Q(created_by=user)
 
 
-def shown(user: User, job: Job) -> Job:
+def redact_job(user: User, job: Job) -> Job:
     """``job``, not to be saved, without what ``user`` may not read of it."""
     if job.private and job.created_by_id != user.pk and not user.everywhere(Action.ADMINISTER):
         job.title, job.step, job.error, job.result = PRIVATE, "", "", {}
     return job
 
 
-class Limits(TypedDict):
+class UserJobLimits(TypedDict):
     """What a person's jobs may take, and what they take now."""
 
     running: int
@@ -58,13 +58,13 @@ class Limits(TypedDict):
     seconds: int
 
 
-def limits(user: User) -> Limits:
+def compute_limits(user: User) -> UserJobLimits:
     rows = Job.objects.filter(created_by=user, apart=False).values_list("state")
-    states = dict(rows.filter(state__in=(State.QUEUED, State.RUNNING)).annotate(Count("pk")).order_by())
+    states = dict(rows.filter(state__in=(JobState.QUEUED, JobState.RUNNING)).annotate(Count("pk")).order_by())
     return {
-        "running": states.get(State.RUNNING, 0),
+        "running": states.get(JobState.RUNNING, 0),
         "running_most": settings.JOBS_RUNNING,
-        "waiting": states.get(State.QUEUED, 0),
+        "waiting": states.get(JobState.QUEUED, 0),
         "waiting_most": settings.JOBS_WAITING,
         "memory_mib": settings.JOB_MEMORY_MIB,
         "seconds": settings.JOB_SECONDS,
@@ -74,9 +74,9 @@ def limits(user: User) -> Limits:
 def with_places(jobs: Iterable[Job]) -> list[Job]:
     """``jobs``, those that wait for their turn with their ``place`` in it: 1 is taken next."""
     listed = list(jobs)
-    found = places() if any(job.state == State.QUEUED for job in listed) else {}
+    places = compute_places() if any(job.state == JobState.QUEUED for job in listed) else {}
     for job in listed:
-        job.place = found.get(job.pk)
+        job.place = places.get(job.pk)
     return listed
 
 

@@ -15,9 +15,9 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.reach import everything
+from kschedweb.accounts.reach import unrestricted
 from kschedweb.celery import app
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.turns import Turn, in_turn
 from kschedweb.web.errors import Conflict, Unavailable
 from kschedweb.web.redaction import redact_text
@@ -53,9 +53,9 @@ def job_start(
     what another job of theirs leads to.
     """
     task = task_of(kind)
-    apart = bool(task.apart)
+    in_thread = bool(task.apart)
     theirs = Job.objects.filter(created_by=user, apart=False)
-    if user is not None and not apart and not asked_before:
+    if user is not None and not in_thread and not asked_before:
         _refuse_more(theirs)
     job = Job.objects.create(
         kind=task.name,
@@ -65,19 +65,19 @@ def job_start(
         restartable=task.restartable,
         private=private,
         request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
-        apart=apart,
+        apart=in_thread,
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)
 
     # What else a person queues is woken job by job, as others of theirs end: few messages are ever out, and the turns
     # of sweeps, which go through the same queue, are not behind hundreds of them. (A named function, since Django logs
     # the name of a hook that fails.)
-    def send() -> None:
-        before = theirs.filter(state__in=(State.QUEUED, State.RUNNING), created_at__lt=job.created_at)
-        if apart or before.count() < settings.JOBS_RUNNING:
+    def send_message() -> None:
+        before = theirs.filter(state__in=(JobState.QUEUED, JobState.RUNNING), created_at__lt=job.created_at)
+        if in_thread or before.count() < settings.JOBS_RUNNING:
             job_send(job)
 
-    transaction.on_commit(send, robust=True)
+    transaction.on_commit(send_message, robust=True)
     return job
 
 
@@ -89,7 +89,7 @@ def task_of(kind: str) -> Any:
 
 
 def _refuse_more(theirs: QuerySet[Job]) -> None:
-    if theirs.filter(state=State.QUEUED).count() >= settings.JOBS_WAITING:
+    if theirs.filter(state=JobState.QUEUED).count() >= settings.JOBS_WAITING:
         raise Conflict(
             f"{settings.JOBS_WAITING} of your jobs wait, which is the most for one person: "
             "let some of them begin, or cancel them, then try again."
@@ -110,40 +110,40 @@ def job_send(job: Job) -> None:
         Job.objects.filter(pk=job.pk).update(sent_at=timezone.now(), undelivered=False)
 
 
-@everything()
+@unrestricted()
 def jobs_wake() -> None:
     """Wake a worker if a job may begin; call it whenever a job ends."""
     turn = next(in_turn(), None)
-    if turn is not None and turn.allowed:
+    if turn is not None and turn.is_allowed:
         job_send(Job.objects.get(pk=turn.job))
 
 
-@everything()
+@unrestricted()
 def job_take() -> Job | None:
     """Claim the job whose turn it is; ``None`` where none is queued whose person may have another one running."""
-    known = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]  # not those of a newer release
-    for turn in in_turn(known):
-        if not turn.allowed:
+    kinds = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]  # not those of a newer release
+    for turn in in_turn(kinds):
+        if not turn.is_allowed:
             return None  # nor may any after it: nobody has fewer running
-        if job := _take(turn):
+        if job := _claim_turn(turn):
             return job
     return None
 
 
 @transaction.atomic
-def _take(turn: Turn) -> Job | None:
+def _claim_turn(turn: Turn) -> Job | None:
     """Claim it, unless somebody did in the meantime or its person has enough running; one worker a person at a time."""
     if turn.person is not None:
         get_user_model().objects.select_for_update(no_key=True).filter(pk=turn.person).first()
-    running = Job.objects.filter(created_by=turn.person, state=State.RUNNING, apart=False).count()
+    running = Job.objects.filter(created_by=turn.person, state=JobState.RUNNING, apart=False).count()
     return job_claim(str(turn.job)) if running < settings.JOBS_RUNNING else None
 
 
 def job_claim(job_id: str) -> Job | None:
     """Queued -> running, for exactly one caller, whosever turn it is; ``None`` where it is not queued."""
     now = timezone.now()
-    claimed = Job.objects.filter(pk=job_id, state=State.QUEUED).update(
-        state=State.RUNNING,
+    claimed = Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(
+        state=JobState.RUNNING,
         started_at=now,
         heartbeat_at=now,
         attempt=F("attempt") + 1,
@@ -158,21 +158,21 @@ def job_claim(job_id: str) -> Job | None:
     return Job.objects.get(pk=job_id) if claimed else None
 
 
-def _running(job: Job) -> Any:
-    return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt)
+def _running_attempt(job: Job) -> Any:
+    return Job.objects.filter(pk=job.pk, state=JobState.RUNNING, attempt=job.attempt)
 
 
 def job_beat(job: Job) -> bool:
     """Say that the worker lives; False when the run must stop."""
-    return bool(_running(job).update(heartbeat_at=timezone.now())) and not _cancelled(job)
+    return bool(_running_attempt(job).update(heartbeat_at=timezone.now())) and not _is_cancelled(job)
 
 
-def _cancelled(job: Job) -> bool:
+def _is_cancelled(job: Job) -> bool:
     return Job.objects.filter(pk=job.pk, cancel_requested=True).exists()
 
 
 def job_progress(
-    job: Job, *, step: str, done: int, total: int, left: float | None = None, reached: float | None = None
+    job: Job, *, step: str, completed: int, total: int, seconds_left: float | None = None, reached: float | None = None
 ) -> bool:
     """Save how far it is, and how many seconds the step still takes; False when the run must stop.
 
@@ -180,50 +180,50 @@ def job_progress(
     saved.
     """
     now = timezone.now()
-    share = min(done / total, 1.0) if reached is None and total else reached or 0.0
-    saved = _running(job).update(
+    share = min(completed / total, 1.0) if reached is None and total else reached or 0.0
+    saved = _running_attempt(job).update(
         step=step[:200],
-        done=done,
+        done=completed,
         total=total,
         reached=Greatest(F("reached"), Value(share)),
-        seconds_left=left,
+        seconds_left=seconds_left,
         heartbeat_at=now,
     )
-    return bool(saved) and not _cancelled(job)
+    return bool(saved) and not _is_cancelled(job)
 
 
-def _end(job: Job, state: State, **values: Any) -> bool:
-    ended = bool(_running(job).update(state=state, ended_at=timezone.now(), **values))
+def _end_job(job: Job, state: JobState, **values: Any) -> bool:
+    ended = bool(_running_attempt(job).update(state=state, ended_at=timezone.now(), **values))
     if ended and not job.apart:
         transaction.on_commit(jobs_wake, robust=True)
     return ended
 
 
 def job_succeed(job: Job, result: dict[str, Any]) -> bool:
-    return _end(job, State.SUCCEEDED, result=result, step="", done=F("total"))
+    return _end_job(job, JobState.SUCCEEDED, result=result, step="", done=F("total"))
 
 
 def job_fail(job: Job, error: str) -> bool:
     """``error`` is what the person reads; what looks like a secret in it is masked."""
-    return _end(job, State.FAILED, error=redact_text(error)[:2000])
+    return _end_job(job, JobState.FAILED, error=redact_text(error)[:2000])
 
 
 def job_problems(job: Job, errors: list[FieldProblem]) -> None:
     """Keep where in the input of a job something is wrong; the job is about to fail."""
-    _running(job).update(result={"errors": errors} if errors else {})
+    _running_attempt(job).update(result={"errors": errors} if errors else {})
 
 
 def job_stopped(job: Job) -> bool:
     """The run noticed that a cancel was asked."""
-    return _end(job, State.CANCELLED)
+    return _end_job(job, JobState.CANCELLED)
 
 
 @transaction.atomic
 def job_cancel(*, job: Job, user: User | None) -> Job:
     """Queued jobs are cancelled at once, running ones at their next step; ``Conflict`` when it has ended."""
-    queued = Job.objects.filter(pk=job.pk, state=State.QUEUED)
-    if not queued.update(state=State.CANCELLED, ended_at=timezone.now(), cancel_requested=True):
-        running = Job.objects.filter(pk=job.pk, state=State.RUNNING)
+    queued = Job.objects.filter(pk=job.pk, state=JobState.QUEUED)
+    if not queued.update(state=JobState.CANCELLED, ended_at=timezone.now(), cancel_requested=True):
+        running = Job.objects.filter(pk=job.pk, state=JobState.RUNNING)
         if not running.update(cancel_requested=True):
             raise Conflict(f"The job has already ended ({Job.objects.get(pk=job.pk).get_state_display().lower()}).")
     audit.record(user, "job.cancelled", job, job.title, kind=job.kind)
@@ -240,29 +240,31 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
     silent = Q(heartbeat_at__lt=now - SILENT)
     if alone_since is not None:
         silent |= Q(heartbeat_at__lt=alone_since)
-    dead = Job.objects.filter(silent, state=State.RUNNING)
-    cancelled = dead.filter(cancel_requested=True).update(state=State.CANCELLED, ended_at=now)
-    requeued = [job for job in dead.filter(restartable=True) if job.attempt < _attempts(job)]
-    requeued = [job for job in requeued if _running(job).filter(silent).update(state=State.QUEUED, sent_at=None)]
+    dead = Job.objects.filter(silent, state=JobState.RUNNING)
+    cancelled = dead.filter(cancel_requested=True).update(state=JobState.CANCELLED, ended_at=now)
+    requeued = [job for job in dead.filter(restartable=True) if job.attempt < _max_attempts(job)]
+    requeued = [
+        job for job in requeued if _running_attempt(job).filter(silent).update(state=JobState.QUEUED, sent_at=None)
+    ]
     failed = dead.exclude(pk__in=[job.pk for job in requeued]).update(
-        state=State.FAILED, ended_at=now, error=WORKER_STOPPED
+        state=JobState.FAILED, ended_at=now, error=WORKER_STOPPED
     )
-    lost = [job for job in _lost(now, alone_since) if job not in requeued]
+    lost = [job for job in _find_lost_jobs(now, alone_since) if job not in requeued]
     for job in [*requeued, *lost]:
         job_send(job)
     return {"failed": failed, "cancelled": cancelled, "requeued": len(requeued), "sent": len(lost)}
 
 
-def _lost(now: datetime, alone_since: datetime | None) -> list[Job]:
+def _find_lost_jobs(now: datetime, alone_since: datetime | None) -> list[Job]:
     """The queued jobs that could begin now, and of whose message nothing was heard for long."""
     unsent = Q(undelivered=True) | Q(sent_at__isnull=True, created_at__lt=now - SILENT) | Q(sent_at__lt=now - UNSENT)
     if alone_since is not None:
         unsent |= Q(created_at__lt=alone_since)
-    may_begin = [turn.job for turn in itertools.takewhile(lambda turn: turn.allowed, in_turn())]
-    queued = Job.objects.filter(unsent, state=State.QUEUED)
+    may_begin = [turn.job for turn in itertools.takewhile(lambda turn: turn.is_allowed, in_turn())]
+    queued = Job.objects.filter(unsent, state=JobState.QUEUED)
     return list(queued.filter(Q(pk__in=may_begin) | Q(apart=True)))
 
 
-def _attempts(job: Job) -> int:
+def _max_attempts(job: Job) -> int:
     """How often a restartable job may be begun."""
     return int(getattr(app.tasks.get(job.kind), "attempts", MAX_ATTEMPTS))

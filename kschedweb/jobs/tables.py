@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedweb.jobs.filters import JobFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 
-register(
+register_tables(
     Table(
         "jobs",
         "Jobs",

@@ -17,14 +17,14 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import close_old_connections, connection
 
-from kschedweb.accounts.reach import everything
+from kschedweb.accounts.reach import unrestricted
 from kschedweb.celery import app
-from kschedweb.engine.patience import Patience, limited
+from kschedweb.engine.patience import Patience, limit_by
 from kschedweb.jobs import processes, services
-from kschedweb.jobs.child import out_of_memory
+from kschedweb.jobs.child_process import out_of_memory
 from kschedweb.jobs.connections import own_connection
-from kschedweb.jobs.estimate import Bar, Estimate
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
+from kschedweb.jobs.progress import Bar, Estimate
 from kschedweb.web.errors import ApplicationError
 
 logger = structlog.get_logger(__name__)
@@ -52,32 +52,34 @@ class Progress:
         self._at_end = False
         self._estimate, self._bar = Estimate(), Bar()
 
-    def step(self, text: str, done: int = 0, total: int = 0) -> None:
+    def step(self, text: str, completed: int = 0, total: int = 0) -> None:
         """Say what is being done and how far it is. Call it often: saving is throttled.
 
         Raises ``Cancelled`` when somebody cancelled the job or another attempt took over.
         """
-        now, at_end = time.monotonic(), 0 < total <= done
+        now, at_end = time.monotonic(), 0 < total <= completed
         if text != self._saved_step:
             self._estimate = Estimate()
-            self._bar.begin()
+            self._bar.begin_step()
         elif at_end == self._at_end and now - self._saved_at < SAVE_EVERY:
             return
         self._saved_at, self._saved_step, self._at_end = now, text, at_end
-        left = self._estimate.left(now, done, total)
-        reached = self._bar.reach(done, total)
-        if not services.job_progress(self.job, step=text, done=done, total=total, left=left, reached=reached):
+        seconds_left = self._estimate.seconds_left(now, completed, total)
+        reached = self._bar.reach(completed, total)
+        if not services.job_progress(
+            self.job, step=text, completed=completed, total=total, seconds_left=seconds_left, reached=reached
+        ):
             raise Cancelled
 
 
 @contextlib.contextmanager
-def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[None]:
+def heartbeat(beat: Callable[[], object], interval: float, name: str) -> Iterator[None]:
     """Call ``beat`` every so many seconds from a thread, so that one long call is not taken for a dead worker."""
     ended = threading.Event()
 
-    def run() -> None:
+    def beat_regularly() -> None:
         own_connection()
-        while not ended.wait(every):
+        while not ended.wait(interval):
             try:
                 beat()
             except Exception:
@@ -85,16 +87,16 @@ def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[N
             finally:
                 connection.close()
 
-    thread = threading.Thread(target=run, name=f"heartbeat-{name}", daemon=True)
+    thread = threading.Thread(target=beat_regularly, name=f"heartbeat-{name}", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(every)
+        thread.join(interval)
 
 
-def _run(function: JobFunction, job: Job) -> None:
+def _run_job(function: JobFunction, job: Job) -> None:
     """Raises what says that memory ran out: whoever has more of it tells the person."""
     with _as_asked(job):
         _run_as_asked(function, job)
@@ -109,24 +111,24 @@ def _run_as_asked(function: JobFunction, job: Job) -> None:
     try:
         waits = Patience(error=Cancelled)
 
-        def beat() -> None:
+        def check_alive() -> None:
             if not services.job_beat(job):
-                waits.leave()
+                waits.abandon()
 
-        with heartbeat(beat, BEAT, str(job.pk)), limited(waits):
+        with heartbeat(check_alive, BEAT, str(job.pk)), limit_by(waits):
             result = function(Progress(job), **job.params)
     except Cancelled:
         services.job_stopped(job)
     except Exception as error:
         if out_of_memory(error):
             raise
-        services.job_fail(job, _reason(job, error))
+        services.job_fail(job, _failure_message(job, error))
     else:
         if result is not HANDED_OUT:
             services.job_succeed(job, result or {})
 
 
-def _reason(job: Job, error: Exception) -> str:
+def _failure_message(job: Job, error: Exception) -> str:
     """Why the job failed, as the person reads it."""
     if isinstance(error, ApplicationError):
         return error.detail
@@ -137,34 +139,34 @@ def _reason(job: Job, error: Exception) -> str:
 
 
 def _run_apart(function: JobFunction, job: Job) -> None:
-    def run() -> None:
+    def run_in_thread() -> None:
         own_connection()
         try:
-            _run(function, job)
+            _run_job(function, job)
         finally:
             connection.close()
 
-    threading.Thread(target=run, name=f"job-{job.pk}", daemon=True).start()
+    threading.Thread(target=run_in_thread, name=f"job-{job.pk}", daemon=True).start()
 
 
 def _run_in_process(function: JobFunction, job: Job) -> None:
     with _as_asked(job):
         try:
-            processes.call(run_claimed, function.__module__, str(job.pk), job.attempt)
-        except processes.Lost as lost:
+            processes.call_in_process(run_claimed, function.__module__, str(job.pk), job.attempt)
+        except processes.ProcessLost as lost:
             services.job_fail(job, lost.detail)
         except Exception as error:
-            services.job_fail(job, _reason(job, error))
+            services.job_fail(job, _failure_message(job, error))
 
 
 def run_claimed(module: str, job_id: str, attempt: int) -> None:
     """Do, in this process, the job that another one has claimed; ``module`` is where its function stands."""
     importlib.import_module(module)
-    if job := Job.objects.filter(pk=job_id, state=State.RUNNING, attempt=attempt).first():
-        _run(app.tasks[job.kind].function, job)
+    if job := Job.objects.filter(pk=job_id, state=JobState.RUNNING, attempt=attempt).first():
+        _run_job(app.tasks[job.kind].function, job)
 
 
-def _do(job: Job) -> None:
+def _dispatch_job(job: Job) -> None:
     """What a worker does with a job that it has claimed."""
     task = app.tasks[job.kind]
     if task.apart:
@@ -172,19 +174,24 @@ def _do(job: Job) -> None:
     elif settings.JOB_PROCESSES:
         _run_in_process(task.function, job)
     else:
-        _run(task.function, job)
+        _run_job(task.function, job)
 
 
 def job_task(
-    *, name: str, restartable: bool = False, attempts: int = services.MAX_ATTEMPTS, apart: bool = False, **options: Any
+    *,
+    name: str,
+    restartable: bool = False,
+    attempts: int = services.MAX_ATTEMPTS,
+    in_thread: bool = False,
+    **options: Any,
 ) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
-    Start it by ``jobs.services.job_start(name, …)``. A restartable one may run twice without harm: it is run
-    again when its worker died, until there were ``attempts``. It runs in a process of its own, within a job's limits
-    of time and memory. One that waits for hours and does little runs ``apart``, in a thread of the worker: it takes no
-    place in the worker from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to
-    the person as it is; any other error is logged, and the person reads where.
+    Start it by ``jobs.services.job_start(name, …)``. A restartable one may run twice without harm: it is run again when
+    its worker died, until there were ``attempts``. It runs in a process of its own, within a job's limits of time and
+    memory. One that waits for hours and does little runs ``in_thread``, in a thread of the worker: it takes no place in
+    the worker from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to the
+    person as it is; any other error is logged, and the person reads where.
 
     The task's message only wakes a worker, which takes the job whose turn it is, of whatever kind. Called directly,
     the task does the very job in this process.
@@ -192,19 +199,19 @@ def job_task(
 
     def decorate(function: JobFunction) -> Any:
         @wraps(function)
-        @everything()
-        def run(self: Any, job_id: str) -> None:
+        @unrestricted()
+        def run_task(self: Any, job_id: str) -> None:
             directly = self.request.called_directly
-            job = services.job_claim(job_id) if directly or apart else services.job_take()
+            job = services.job_claim(job_id) if directly or in_thread else services.job_take()
             if job is None:
                 logger.info("job_skipped", job=job_id, kind=name)
-            elif directly and not apart:
-                _run(function, job)
+            elif directly and not in_thread:
+                _run_job(function, job)
             else:
-                _do(job)
+                _dispatch_job(job)
 
-        task = app.task(name=name, ignore_result=True, bind=True, **options)(run)
-        task.function, task.restartable, task.attempts, task.apart = function, restartable, attempts, apart
+        task = app.task(name=name, ignore_result=True, bind=True, **options)(run_task)
+        task.function, task.restartable, task.attempts, task.apart = function, restartable, attempts, in_thread
         return task
 
     return decorate

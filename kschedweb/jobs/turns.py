@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.conf import settings
 from django.db.models import Count, Max, Q
 
-from kschedweb.accounts.reach import everything
-from kschedweb.jobs.models import Job, State
+from kschedweb.accounts.reach import unrestricted
+from kschedweb.jobs.models import Job, JobState
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
     running: int
 
     @property
-    def allowed(self) -> bool:
+    def is_allowed(self) -> bool:
         return self.running < settings.JOBS_RUNNING
 
 
@@ -40,37 +40,37 @@ def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
     the order in which they were queued. Jobs apart are not among them; with ``kinds`` only jobs of these are.
     """
     queued: dict[int | None, deque[UUID]] = defaultdict(deque)
-    rows = Job.objects.filter(state=State.QUEUED, apart=False).order_by("created_at", "id")
+    rows = Job.objects.filter(state=JobState.QUEUED, apart=False).order_by("created_at", "id")
     if kinds is not None:
         rows = rows.filter(kind__in=kinds)
     for pk, person in rows.values_list("pk", "created_by_id"):
         queued[person].append(pk)
-    figures = _figures(set(queued))
+    figures = _counts_by_person(set(queued))
     # Of two who were never served who queued first; ``place`` also keeps people from being compared.
-    waiting = [(*figures.get(one, (0, NEVER)), place, one) for place, one in enumerate(queued)]
+    waiting = [(*figures.get(person, (0, NEVER)), place, person) for place, person in enumerate(queued)]
     heapq.heapify(waiting)
     later = itertools.count(len(waiting))
     while waiting:
-        running, _, _, one = waiting[0]
-        yield Turn(queued[one].popleft(), one, running)
-        if queued[one]:
-            heapq.heapreplace(waiting, (running + 1, LATEST, next(later), one))
+        running, _, _, next_person = waiting[0]
+        yield Turn(queued[next_person].popleft(), next_person, running)
+        if queued[next_person]:
+            heapq.heapreplace(waiting, (running + 1, LATEST, next(later), next_person))
         else:
             heapq.heappop(waiting)
 
 
-def _figures(people: set[int | None]) -> dict[int | None, tuple[int, datetime]]:
+def _counts_by_person(people: set[int | None]) -> dict[int | None, tuple[int, datetime]]:
     """How many jobs of each run, and when one of theirs was begun last."""
-    theirs = Q(created_by__in=[one for one in people if one is not None])
+    theirs = Q(created_by__in=[person for person in people if person is not None])
     if None in people:
         theirs |= Q(created_by__isnull=True)
-    running = Count("pk", filter=Q(state=State.RUNNING))
+    running = Count("pk", filter=Q(state=JobState.RUNNING))
     rows = Job.objects.filter(theirs, apart=False).values("created_by_id").order_by()
-    found = rows.annotate(running=running, served=Max("started_at"))
-    return {row["created_by_id"]: (row["running"], row["served"] or NEVER) for row in found}
+    counts = rows.annotate(running=running, served=Max("started_at"))
+    return {row["created_by_id"]: (row["running"], row["served"] or NEVER) for row in counts}
 
 
-@everything()
-def places() -> dict[UUID, int]:
+@unrestricted()
+def compute_places() -> dict[UUID, int]:
     """Each queued job's place: 1 is taken next."""
     return {turn.job: place for place, turn in enumerate(in_turn(), 1)}

@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import ENDED
 from kschedweb.web.errors import Conflict
-from kschedweb.web.news import announced, growing_page
+from kschedweb.web.news import growing_page, with_news
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -47,27 +47,27 @@ PAGES = {
 
 @require_safe
 @requires(Action.VIEW)
-@announced
-def jobs(request: PageRequest) -> HttpResponse:
+@with_news
+def list_jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list(), request=request)
-    page = growing_page(request, filters.qs, within=filters.within)
-    shown = selectors.with_places(selectors.shown(request.user, row) for row in page.rows)
+    page = growing_page(request, filters.qs, indexed_rows=filters.indexed_rows)
+    visible_jobs = selectors.with_places(selectors.redact_job(request.user, row) for row in page.rows)
     context = {
         "filters": filters,
-        "page": replace(page, rows=shown),
+        "page": replace(page, rows=visible_jobs),
         "running": selectors.unfinished_count(),
-        "limits": selectors.limits(request.user),
+        "limits": selectors.compute_limits(request.user),
     }
     return render(request, "jobs/job_list.html", context)
 
 
 @require_safe
 @requires(Action.VIEW)
-def job(request: PageRequest, job_id: UUID) -> HttpResponse:
+def show_job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
-    (row,) = selectors.with_places([selectors.shown(request.user, selectors.job_get(job_id))])
+    (row,) = selectors.with_places([selectors.redact_job(request.user, selectors.job_get(job_id))])
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
-    context["results"] = _results(row)
+    context["results"] = _link_results(row)
     if request.htmx and row.state in ENDED:
         # The whole page again, so that its title tells how it ended.
         response = render(request, "jobs/live.html", context)
@@ -76,7 +76,7 @@ def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     return render(request, "jobs/live.html" if request.htmx else "jobs/job_detail.html", context)
 
 
-def _results(row: Job) -> list[tuple[str, Any, str]]:
+def _link_results(row: Job) -> list[tuple[str, Any, str]]:
     """Each result by name, with the address of its page, "" where it has none."""
     return [
         (key, value, reverse(PAGES[key], args=[value]) if key in PAGES and value else "")
@@ -86,8 +86,8 @@ def _results(row: Job) -> list[tuple[str, Any, str]]:
 
 @require_POST
 @requires(Action.EDIT)
-def cancel(request: PageRequest, job_id: UUID) -> HttpResponse:
-    row = owned(request.user, selectors.job_get(job_id), "a job", "cancel")
+def cancel_job(request: PageRequest, job_id: UUID) -> HttpResponse:
+    row = require_owner(request.user, selectors.job_get(job_id), "a job", "cancel")
     try:
         services.job_cancel(job=row, user=request.user)
     except Conflict as error:

@@ -74,7 +74,7 @@ class ViewChangeSerializer(ViewSerializer):
         fields = ("name", "filters", "hidden")  # type: ignore[assignment]
 
 
-def _shown(table: tables.Table, hidden: list[str]) -> dict[str, Any]:
+def _table_body(table: tables.Table, hidden: list[str]) -> dict[str, Any]:
     return {
         "name": table.name,
         "title": table.title,
@@ -91,8 +91,8 @@ class Lists(APIView):
     def get(self, request: ApiRequest) -> Response:
         """Every list of the site, with the columns that you hide."""
         hidden = selectors.hidden_by_list(request.user)
-        found = [_shown(table, hidden.get(table.name, [])) for table in tables.everything()]
-        return Response(ListSerializer(found, many=True).data)
+        bodies = [_table_body(table, hidden.get(table.name, [])) for table in tables.list_tables()]
+        return Response(ListSerializer(bodies, many=True).data)
 
 
 class ListDetail(APIView):
@@ -102,16 +102,16 @@ class ListDetail(APIView):
     def get(self, request: ApiRequest, name: str) -> Response:
         """A list, with the columns that you hide."""
         table = selectors.table_get(name)
-        return Response(ListSerializer(_shown(table, selectors.hidden(request.user, table))).data)
+        return Response(ListSerializer(_table_body(table, selectors.hidden_columns(request.user, table))).data)
 
     @extend_schema(request=ListSerializer, responses=ListSerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
         """Hide these columns of the list from yourself, and show the others."""
         table = selectors.table_get(name)
-        asked = ListSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        hidden = services.columns_hide(user=request.user, table=table, hidden=asked.validated_data["hidden"])
-        return Response(ListSerializer(_shown(table, hidden)).data)
+        serializer = ListSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        hidden = services.columns_hide(user=request.user, table=table, hidden=serializer.validated_data["hidden"])
+        return Response(ListSerializer(_table_body(table, hidden)).data)
 
 
 class ViewList(generics.ListAPIView[SavedView]):
@@ -129,19 +129,19 @@ class ViewList(generics.ListAPIView[SavedView]):
     @extend_schema(request=ViewSerializer, responses={201: ViewSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Save a view of a list; 409 where you have one of this name."""
-        asked = ViewSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
-        table = tables.named(given["table"])
+        serializer = ViewSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
+        table = tables.find_table(values["table"])
         if table is None:
-            names = ", ".join(one.name for one in tables.everything())
+            names = ", ".join(table.name for table in tables.list_tables())
             raise ApplicationError.at("list", f"There is no such list. There are: {names}.")
         view = services.view_create(
             user=request.user,
             table=table,
-            name=given["name"],
-            filters=given.get("filters", {}),
-            hidden=given.get("hidden", []),
+            name=values["name"],
+            filters=values.get("filters", {}),
+            hidden=values.get("hidden", []),
         )
         return Response(ViewSerializer(view).data, status=201)
 
@@ -158,10 +158,10 @@ class ViewDetail(APIView):
     def patch(self, request: ApiRequest, id: int) -> Response:
         """Change the name, the filters or the columns of a view."""
         view = selectors.view_get(request.user, id)
-        asked = ViewChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = ViewChangeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         table = selectors.table_get(view.table)
-        return Response(ViewSerializer(services.view_change(view=view, table=table, **asked.validated_data)).data)
+        return Response(ViewSerializer(services.view_change(view=view, table=table, **serializer.validated_data)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: ApiRequest, id: int) -> Response:

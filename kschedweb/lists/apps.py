@@ -12,4 +12,4 @@ class ListsConfig(AppConfig):
 
     def ready(self) -> None:
         autodiscover_modules("tables")  # each app's own
-        navigation.belong("settings", "views")
+        navigation.add_to_family("settings", "views")

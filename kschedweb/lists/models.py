@@ -27,4 +27,4 @@ class SavedView(models.Model):
     @property
     def list(self) -> tables.Table | None:
         """The list, ``None`` where the site has it no more."""
-        return tables.named(self.table)
+        return tables.find_table(self.table)

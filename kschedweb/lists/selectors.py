@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 def table_get(name: str) -> tables.Table:
     """The list called ``name``. Raises ``Http404``."""
-    found = tables.named(name)
-    if found is None:
+    table = tables.find_table(name)
+    if table is None:
         raise Http404(f"There is no list {name}.")
-    return found
+    return table
 
 
-def hidden(user: User, table: tables.Table) -> list[str]:
+def hidden_columns(user: User, table: tables.Table) -> list[str]:
     """The keys of the columns of ``table`` that ``user`` hides, as far as the table still has them."""
-    keys = kept(user, table.name).filter(name="").values_list("hidden", flat=True).first()
+    keys = list_saved_views(user, table.name).filter(name="").values_list("hidden", flat=True).first()
     return [key for key in table.optional if key in (keys or ())]
 
 
-def kept(user: User, table: str) -> QuerySet[SavedView]:
+def list_saved_views(user: User, table: str) -> QuerySet[SavedView]:
     """The views of ``user`` of one list, and how they like it without a view."""
     return SavedView.objects.filter(user=user, table=table)
 

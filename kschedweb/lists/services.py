@@ -9,8 +9,8 @@ from django.db import transaction
 
 from kschedweb.lists.models import NAME_LIMIT, SavedView
 from kschedweb.lists.selectors import view_list
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -21,7 +21,7 @@ MOST_VIEWS = 200
 
 def columns_hide(*, user: User, table: Table, hidden: Iterable[str]) -> list[str]:
     """Hide these columns of ``table``, and show the others; returns the keys in the order of the table."""
-    chosen = _hidden(table, hidden)
+    chosen = _check_hidden(table, hidden)
     SavedView.objects.update_or_create(user=user, table=table.name, name="", defaults={"hidden": chosen})
     return chosen
 
@@ -34,15 +34,15 @@ def view_create(
     if view_list(user).count() >= MOST_VIEWS:
         raise Conflict(f"You have {MOST_VIEWS} views, the most that one person may have. Delete one first.")
     view = SavedView(user=user, table=table.name)
-    return _save(view, table, name=name, filters=filters, hidden=hidden)
+    return _save_view(view, table, name=name, filters=filters, hidden=hidden)
 
 
 def view_put(*, user: User, table: Table, name: str, filters: Mapping[str, str], hidden: Iterable[str]) -> SavedView:
     """Save a view, in place of the one that has this name already."""
-    old = view_list(user).filter(table=table.name, name=_checked(name)).first()
+    old = view_list(user).filter(table=table.name, name=_check_name(name)).first()
     if old is None:
         return view_create(user=user, table=table, name=name, filters=filters, hidden=hidden)
-    return _save(old, table, name=name, filters=filters, hidden=hidden)
+    return _save_view(old, table, name=name, filters=filters, hidden=hidden)
 
 
 def view_change(
@@ -54,7 +54,7 @@ def view_change(
     hidden: Iterable[str] | None = None,
 ) -> SavedView:
     """Change what is given; ``None`` leaves a part as it is."""
-    return _save(
+    return _save_view(
         view,
         table,
         name=view.name if name is None else name,
@@ -67,18 +67,20 @@ def view_delete(*, view: SavedView) -> None:
     view.delete()
 
 
-def _save(view: SavedView, table: Table, *, name: str, filters: Mapping[str, str], hidden: Iterable[str]) -> SavedView:
-    view.name = _checked(name)
-    if problems := table.problems(filters):
+def _save_view(
+    view: SavedView, table: Table, *, name: str, filters: Mapping[str, str], hidden: Iterable[str]
+) -> SavedView:
+    view.name = _check_name(name)
+    if problems := table.find_problems(filters):
         raise ApplicationError("The list does not take these filters.", errors=problems)
-    view.filters, view.hidden = dict(filters), _hidden(table, hidden)
+    view.filters, view.hidden = dict(filters), _check_hidden(table, hidden)
     namesakes = SavedView.objects.filter(user=view.user, table=table.name, name=view.name).exclude(pk=view.pk)
     with conflict_where(namesakes, Conflict.at("name", f"You have a view {view.name} of this list already.")):
         view.save()
     return view
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     """The name without blanks around it. Raises ``ApplicationError`` for one that no view can have."""
     name = name.strip()
     if not name:
@@ -88,10 +90,12 @@ def _checked(name: str) -> str:
     return name
 
 
-def _hidden(table: Table, keys: Iterable[str]) -> list[str]:
+def _check_hidden(table: Table, keys: Iterable[str]) -> list[str]:
     """``keys`` in the order of the table. Raises ``ApplicationError`` for a column that cannot be hidden."""
-    wanted = set(keys)
-    if unknown := sorted(wanted - set(table.optional)):
-        known = ", ".join(table.optional)
-        raise ApplicationError.at("hidden", f"{unknown[0]} is not a column that can be hidden. There are: {known}.")
-    return [key for key in table.optional if key in wanted]
+    hidden_keys = set(keys)
+    if unknown := sorted(hidden_keys - set(table.optional)):
+        optional_keys = ", ".join(table.optional)
+        raise ApplicationError.at(
+            "hidden", f"{unknown[0]} is not a column that can be hidden. There are: {optional_keys}."
+        )
+    return [key for key in table.optional if key in hidden_keys]

@@ -19,7 +19,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.lists import selectors, services
 from kschedweb.lists.addresses import address_of
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import done
+from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
 
 @require_POST
 @requires(Action.VIEW)
-def columns(request: PageRequest, table: str) -> HttpResponse:
+def columns_save(request: PageRequest, table: str) -> HttpResponse:
     """The ticked columns show from now on; the density is that of all lists."""
     listed = selectors.table_get(table)
-    shown = set(request.POST.getlist("shown"))
+    shown_keys = set(request.POST.getlist("shown"))
 
-    def keep() -> None:
-        services.columns_hide(user=request.user, table=listed, hidden=[k for k in listed.optional if k not in shown])
+    def save_choices() -> None:
+        services.columns_hide(
+            user=request.user, table=listed, hidden=[k for k in listed.optional if k not in shown_keys]
+        )
         people.user_display(user=request.user, density=request.POST.get("density", request.user.density))
 
-    if done(request, keep, gettext("Your columns are saved.")):
-        return _back(request, listed, view=None)
-    return _back(request, listed)
+    if run_and_notify(request, save_choices, gettext("Your columns are saved.")):
+        return _redirect_back(request, listed, view=None)
+    return _redirect_back(request, listed)
 
 
 @require_POST
@@ -50,28 +52,28 @@ def view_save(request: PageRequest, table: str) -> HttpResponse:
     """Save what the page shows under a name; one of this name is replaced."""
     listed = selectors.table_get(table)
     query = urlsplit(request.POST.get("next", "")).query[:4000]
-    shown = request.POST.get("columns", "")
+    shown_columns = request.POST.get("columns", "")
     try:
         view = services.view_put(
             user=request.user,
             table=listed,
             name=request.POST.get("name", ""),
-            filters=listed.kept(query),
-            hidden=[key for key in shown.split(",") if key],
+            filters=listed.view_parameters(query),
+            hidden=[key for key in shown_columns.split(",") if key],
         )
     except ApplicationError as error:
         messages.error(request, " ".join(item["message"] for item in error.errors) or error.detail)
-        return _back(request, listed)
+        return _redirect_back(request, listed)
     messages.success(request, gettext("View %(view)s saved.") % {"view": view.name})
-    return _back(request, listed, view=view.pk)
+    return _redirect_back(request, listed, view=view.pk)
 
 
 @require_safe
 @requires(Action.VIEW)
-def everything(request: PageRequest) -> HttpResponse:
+def views_list(request: PageRequest) -> HttpResponse:
     """All views of the person, to open, rename and delete."""
     views = [
-        (view, address_of(view), table.described(view.filters), table.labels(view.hidden))
+        (view, address_of(view), table.described(view.filters), table.column_labels(view.hidden))
         for view in selectors.view_list(request.user)
         if (table := view.list)
     ]
@@ -84,8 +86,8 @@ def view_change(request: PageRequest, view_id: int) -> HttpResponse:
     """Another name for a view."""
     view = selectors.view_get(request.user, view_id)
     before, table, name = view.name, selectors.table_get(view.table), request.POST.get("name", "")
-    said = gettext("View %(before)s is now called %(name)s.") % {"before": before, "name": name.strip()}
-    done(request, lambda: services.view_change(view=view, table=table, name=name), said)
+    message = gettext("View %(before)s is now called %(name)s.") % {"before": before, "name": name.strip()}
+    run_and_notify(request, lambda: services.view_change(view=view, table=table, name=name), message)
     return redirect("views")
 
 
@@ -98,12 +100,12 @@ def view_delete(request: PageRequest, view_id: int) -> HttpResponse:
     return redirect("views")
 
 
-def _back(request: HttpRequest, table: Table, **changes: int | None) -> HttpResponse:
+def _redirect_back(request: HttpRequest, table: Table, **changes: int | None) -> HttpResponse:
     """The page that the form was on, with ``changes`` of its query."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = reverse(table.page) if table.page else "/"
     parts = urlsplit(target)
-    kept = [(name, value) for name, value in parse_qsl(parts.query) if name not in changes]
-    query = urlencode([*kept, *((name, str(value)) for name, value in changes.items() if value is not None)])
+    parameters = [(name, value) for name, value in parse_qsl(parts.query) if name not in changes]
+    query = urlencode([*parameters, *((name, str(value)) for name, value in changes.items() if value is not None)])
     return HttpResponseRedirect(parts._replace(query=query).geturl())

@@ -16,33 +16,33 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.policies import selectors, services
-from kschedweb.policies.beside.api import RevisionProfiles
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.conversion.api import PolicyConvert
-from kschedweb.policies.dialect import CheckedText, Kind
+from kschedweb.policies.dialect import CheckedText, PolicyKind
+from kschedweb.policies.dialects import DIALECTS, PROFILES, check_either
 from kschedweb.policies.download import document_response
 from kschedweb.policies.files import with_files
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.kinds import DIALECTS, PROFILES, check_either
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.profile_comparison.api import RevisionProfiles
 from kschedweb.policies.revisions.api import (
     RANGE,
-    AboutSerializer,
     ChangeSerializer,
     CheckSerializer,
     DocumentField,
+    RevisionedSerializer,
     SaveSerializer,
-    compared,
+    get_compared_revisions,
     numbered_answer,
     saved_answer,
     saved_as,
 )
-from kschedweb.policies.revisions.lines import unified
 from kschedweb.policies.revisions.services import UnacceptedWarnings
+from kschedweb.policies.revisions.text_diff import unified_patch
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.preconditions import IF_MATCH
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kschedweb.web.errors import FieldProblem
 
 
-class PolicySerializer(AboutSerializer, serializers.ModelSerializer[Policy]):
+class PolicySerializer(RevisionedSerializer, serializers.ModelSerializer[Policy]):
     """A policy; its documents are its revisions."""
 
     class Meta:
@@ -117,10 +117,10 @@ class PolicyCreateSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        given = [name for name in ("document", "copy_of", "source") if name in attrs]
-        if len(given) > 1:
-            said = "Give one of a document, a policy to copy and a ConfigMap."
-            raise serializers.ValidationError({given[1]: said})
+        sources = [name for name in ("document", "copy_of", "source") if name in attrs]
+        if len(sources) > 1:
+            message = "Give one of a document, a policy to copy and a ConfigMap."
+            raise serializers.ValidationError({sources[1]: message})
         return attrs
 
 
@@ -163,7 +163,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     `release` is the kube-scheduler that was asked.
     """
 
-    kind = serializers.ChoiceField(choices=Kind.choices)
+    kind = serializers.ChoiceField(choices=PolicyKind.choices)
     valid = serializers.BooleanField()
     errors = PlacedProblemSerializer(many=True)  # type: ignore[assignment]
     warnings = PlacedProblemSerializer(many=True)
@@ -193,7 +193,7 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
     @extend_schema(request=PolicyCreateSerializer, responses={201: PolicySerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a policy with its revision 1."""
-        data = validated(PolicyCreateSerializer, request.data)
+        data = validate_input(PolicyCreateSerializer, request.data)
         document, process = data.get("document", services.DEFAULT_DOCUMENT), data.get("process")
         if "copy_of" in data:
             copied = selectors.revision_get(selectors.policy_get(data["copy_of"]))
@@ -202,13 +202,13 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
         policy = services.policy_create(
             name=data["name"],
             description=data["description"],
-            document=source.read() if source else document,
+            document=source.read_document() if source else document,
             process=process,
             source=str(source or ""),
             comment=data["comment"],
             author=request.user,
         )
-        return _policy_answer(request, policy.name, made=True)
+        return _policy_answer(request, policy.name, created=True)
 
 
 class PolicyDetail(APIView):
@@ -223,7 +223,7 @@ class PolicyDetail(APIView):
     @extend_schema(request=PolicyPatchSerializer, responses=PolicySerializer)
     def patch(self, request: ApiRequest, name: str) -> Response:
         """Change the description; the document is changed by a new revision."""
-        data = validated(PolicyPatchSerializer, request.data)
+        data = validate_input(PolicyPatchSerializer, request.data)
         policy = selectors.policy_get(name)
         services.policy_describe(policy=policy, description=data["description"], author=request.user)
         return _policy_answer(request, name)
@@ -257,7 +257,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
         Where the text is that of the newest revision, that one is answered with 200. A valid document with warnings
         that the newest revision does not have is answered with 422 and these; `accept_warnings` saves it.
         """
-        data = validated(RevisionCreateSerializer, request.data)
+        data = validate_input(RevisionCreateSerializer, request.data)
         policy = selectors.policy_get(name)
         store = partial(
             services.revision_save,
@@ -317,12 +317,14 @@ class PolicyDiff(APIView):
     def get(self, request: ApiRequest, name: str) -> Response:
         """What differs between two revisions of a policy."""
         policy = selectors.policy_get(name)
-        old, new = compared(request, partial(selectors.revision_get, policy))
+        old, new = get_compared_revisions(request, partial(selectors.revision_get, policy))
         body = {
             "old": old.number,
             "new": new.number,
             "changes": selectors.revision_changes(old, new),
-            "patch": unified(old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"),
+            "patch": unified_patch(
+                old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"
+            ),
         }
         return Response(DiffSerializer(body).data)
 
@@ -336,9 +338,9 @@ class PolicyValidate(APIView):
 
         Nothing is saved; a refused document is answered with 200 as well.
         """
-        data = validated(ValidateSerializer, request.data)
+        data = validate_input(ValidateSerializer, request.data)
         process = with_files(data["document"], data.get("process") or {})
-        return Response(verdict(check_either(data["document"], process)))
+        return Response(render_verdict(check_either(data["document"], process)))
 
 
 class PolicySchema(APIView):
@@ -367,20 +369,20 @@ class PolicySchema(APIView):
             raise ApplicationError.at("release", str(error)) from None
 
 
-def verdict(checked: CheckedText) -> dict[str, Any]:
+def render_verdict(checked: CheckedText) -> dict[str, Any]:
     """The body of an answer about a document."""
     return {
         "kind": checked.kind,
         "valid": checked.valid,
         "errors": [problem.as_dict() for problem in checked.errors],
         "warnings": [problem.as_dict() for problem in checked.warnings],
-        **DIALECTS[checked.kind].effective(checked),
+        **DIALECTS[checked.kind].render_effective(checked),
     }
 
 
-def _policy_answer(request: ApiRequest, name: str, *, made: bool = False) -> Response:
+def _policy_answer(request: ApiRequest, name: str, *, created: bool = False) -> Response:
     policy = selectors.policy_get(name)
-    address = "api:policy" if made else ""
+    address = "api:policy" if created else ""
     return numbered_answer(request, PolicySerializer(policy).data, policy.newest, address, [name])
 
 

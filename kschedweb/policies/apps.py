@@ -3,7 +3,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb.web import actions, navigation, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -15,21 +15,21 @@ class PoliciesConfig(AppConfig):
         """Load the plugins of other packages, so that an unusable one stops the start and not the first page."""
         from kschedweb.clusters import scope
         from kschedweb.engine.config.specs import PluginError
-        from kschedweb.engine.plugins import others
-        from kschedweb.policies.scope import Scope
-        from kschedweb.policies.searches import policies
+        from kschedweb.engine.plugins import out_of_tree_plugins
+        from kschedweb.policies.scope import PolicyScope
+        from kschedweb.policies.searches import search_policies
 
-        scope.extend(Scope)
-        navigation.register(
-            Group.POLICIES, Entry(_("Policies"), "sliders-horizontal", "policies", 10, stems=("policy",))
+        scope.use_scope_class(PolicyScope)
+        navigation.register_entries(
+            RailGroup.POLICIES, Entry(_("Policies"), "sliders-horizontal", "policies", 10, stems=("policy",))
         )
-        navigation.belong("policies", "repositories", "repository", "repository-delete")
-        navigation.choosing((Choice.CLUSTER,), "policy")
-        actions.register(
+        navigation.add_to_family("policies", "repositories", "repository", "repository-delete")
+        navigation.declare_choices((BarChoice.CLUSTER,), "policy")
+        actions.register_actions(
             PaletteAction(_("New policy"), "plus", "policy-new", "create configuration", action="edit"),
         )
-        searching.register(_("Policies"), 30, policies)
+        searching.register_group(_("Policies"), 30, search_policies)
         try:
-            others()
+            out_of_tree_plugins()
         except PluginError as error:
             raise ImproperlyConfigured(f"{error}.") from None

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kschedweb.engine.config.notes import Conversion
-    from kschedweb.engine.documents.marked import Document, MarkedProblem
+    from kschedweb.engine.documents.marked_documents import MarkedDocument, MarkedProblem
     from kschedweb.policies.diff import PolicyChange
     from kschedweb.web.errors import FieldProblem
 
 Json = dict[str, Any]
-NOTHING_ASKED: Mapping[str, str] = MappingProxyType({})
+NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
-class Kind(models.TextChoices):
+class PolicyKind(models.TextChoices):
     """The kind of all documents of a policy."""
 
     PROFILES = "profiles", _("Profiles (KubeSchedulerConfiguration)")
@@ -44,10 +44,10 @@ class CheckedText(Protocol):
     version before the one that kube-scheduler reads.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[PolicyKind]
 
     @property
-    def document(self) -> Document | None: ...
+    def document(self) -> MarkedDocument | None: ...
     @property
     def errors(self) -> list[MarkedProblem]: ...
     @property
@@ -77,7 +77,7 @@ class EditorState(ABC, Generic[Text, Runs]):
     @abstractmethod
     def runs(self) -> Runs | None: ...
 
-    def taking(self, process: Json) -> EditorState[Text, Runs]:
+    def with_process(self, process: Json) -> EditorState[Text, Runs]:
         """The same editor where kube-scheduler is started by ``process``; only profiles point at files."""
         return self
 
@@ -91,15 +91,15 @@ class EditorState(ABC, Generic[Text, Runs]):
         """The query of the page's address for what is shown; "" for what is as usual."""
         return {}
 
-    def draw(self, panels: Callable[[Any], Mapping[str, object]]) -> bool:
+    def draw_panels(self, panels: Callable[[Any], Mapping[str, object]]) -> bool:
         """Add the panels of plugins; returns whether there is any."""
         return False
 
-    def previewed(self) -> dict[str, Any]:
+    def preview_context(self) -> dict[str, Any]:
         """Further context of the parts that are reloaded after a change."""
         return {}
 
-    def explained(self) -> dict[str, Any]:
+    def effective_context(self) -> dict[str, Any]:
         """Further context of the page of the effective configuration."""
         return {}
 
@@ -107,7 +107,7 @@ class EditorState(ABC, Generic[Text, Runs]):
 class Dialect(ABC, Generic[Text, Runs]):
     """A dialect. ``process`` has the start options of kube-scheduler; empty for its defaults."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[PolicyKind]
     templates: ClassVar[str]  # the folder of its pages
     file_word: ClassVar[str]  # name of a download
     document_word: ClassVar[str]  # what its documents are, with an article
@@ -130,23 +130,23 @@ class Dialect(ABC, Generic[Text, Runs]):
     def changes(self, old: Text, new: Text) -> list[PolicyChange]:
         """Differences in behaviour between ``old`` and ``new``; empty if one of them cannot run."""
 
-    def deviations(self, checked: Text) -> list[PolicyChange]:
+    def list_deviations(self, checked: Text) -> list[PolicyChange]:
         """Differences of ``checked`` from kube-scheduler's defaults."""
         return self.changes(self.check(self.defaults, {}), checked)
 
     @abstractmethod
-    def effective(self, checked: Text) -> Json:
+    def render_effective(self, checked: Text) -> Json:
         """The effective configuration in REST's form."""
 
-    def kept(self, process: Mapping[str, Any]) -> Json:
+    def process_to_store(self, process: Mapping[str, Any]) -> Json:
         """``process`` as it is stored."""
         return {}
 
-    def started(self, process: Mapping[str, Any], version: str) -> Json:
+    def process_on_version(self, process: Mapping[str, Any], version: str) -> Json:
         """``process`` on a cluster of ``version``, which decides what ``process`` does not say."""
         return dict(process)
 
-    def settled(self, process: Mapping[str, Any]) -> Json:
+    def settle_release(self, process: Mapping[str, Any]) -> Json:
         """``process`` with the release that it means today, as records keep it. Raises ValueError."""
         return dict(process)
 
@@ -159,11 +159,11 @@ class Dialect(ABC, Generic[Text, Runs]):
         """The JSON Schema of the documents, for completion in the editor. Raises ReleaseError."""
 
     @abstractmethod
-    def opened(
-        self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED
+    def open_editor(
+        self, text: str, process: Mapping[str, Any], query: Mapping[str, str] = NO_QUERY
     ) -> EditorState[Text, Runs]:
         """The editor for a saved document; ``asked`` is the query of the page's address, which says what is shown."""
 
     @abstractmethod
-    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> EditorState[Text, Runs]:
+    def read_posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> EditorState[Text, Runs]:
         """The editor for posted fields; ``process`` is the saved one. Without "base" the form's own are left out."""

@@ -28,20 +28,23 @@ class PolicyChange:
         return f"{self.what}: {self.before or 'absent'} → {self.after or 'absent'}"
 
 
-def changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
+def list_changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
     """Differences in behaviour between ``old`` and ``new``; empty if one of them is invalid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
-    found = leaf_changes(_top(old.configuration.document), _top(new.configuration.document))
-    return [*found, *_profile_changes(old.configuration, new.configuration)]
+    changes = leaf_changes(_top_level_fields(old.configuration.document), _top_level_fields(new.configuration.document))
+    return [*changes, *_profile_changes(old.configuration, new.configuration)]
 
 
 def leaf_changes(old: dict[str, Any], new: dict[str, Any]) -> list[PolicyChange]:
     """The leaves at which the two differ."""
-    return [PolicyChange("", path, _word(before), _word(after)) for path, before, after in _leaves(old, new)]
+    return [
+        PolicyChange("", path, _format_value(before), _format_value(after))
+        for path, before, after in _differing_leaves(old, new)
+    ]
 
 
-def _top(defaulted: dict[str, Any]) -> dict[str, Any]:
+def _top_level_fields(defaulted: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in defaulted.items() if key != "profiles"}
 
 
@@ -62,13 +65,13 @@ def profile_changes(name: str, former: Profile, profile: Profile) -> Iterator[Po
     """What ``profile`` does otherwise than ``former``; ``name`` says in each difference where it is."""
     if former.percentage_of_nodes_to_score != profile.percentage_of_nodes_to_score:
         before, after = former.percentage_of_nodes_to_score, profile.percentage_of_nodes_to_score
-        yield PolicyChange(name, "percentageOfNodesToScore", _word(before), _word(after))
+        yield PolicyChange(name, "percentageOfNodesToScore", _format_value(before), _format_value(after))
     yield from _plugin_changes(name, former, profile)
     # Arguments of a plugin that is added or removed are not listed separately.
     for plugin in sorted(former.args.keys() & profile.args.keys()):
-        for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
-            what = plugin if path in _TELLING else f"{plugin} {path}"
-            yield PolicyChange(name, what, _word(was), _word(now))
+        for path, was, now in _differing_leaves(former.args[plugin], profile.args[plugin]):
+            subject = plugin if path in _TELLING else f"{plugin} {path}"
+            yield PolicyChange(name, subject, _format_value(was), _format_value(now))
 
 
 # Fields whose values need no label.
@@ -81,8 +84,8 @@ def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[PolicyCha
     for point in new.points:
         for change in _point_changes(old.points[point], new.points[point], point):
             points.setdefault(change, []).append(point)
-    for (what, before, after), where in points.items():
-        yield PolicyChange(" · ".join(filter(None, [name, ", ".join(where)])), what, before, after)
+    for (subject, before, after), change_points in points.items():
+        yield PolicyChange(" · ".join(filter(None, [name, ", ".join(change_points)])), subject, before, after)
 
 
 def _point_changes(
@@ -101,16 +104,16 @@ def _point_changes(
         yield ORDER, ", ".join(kept_before), ", ".join(kept_after)
 
 
-def _leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+def _differing_leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """The paths at which the two differ, down to values that are not objects on both sides."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(key for key in old if key not in new)]:
-            yield from _leaves(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+            yield from _differing_leaves(old.get(key), new.get(key), f"{path}.{key}" if path else key)
     elif isinstance(old, bool) != isinstance(new, bool) or old != new:
         yield path, old, new
 
 
-def _word(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)

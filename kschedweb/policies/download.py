@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 def document_response(revision: Revision) -> HttpResponse:
     """The document as saved, for ``--config`` or, for a classic one, ``--policy-config-file``."""
     name = f"{revision.policy.name}-{revision.number}"
-    response = _file(revision.document, name, revision.policy.dialect.file_form(revision.document))
+    response = _file_response(revision.document, name, revision.policy.dialect.file_form(revision.document))
     response["ETag"] = f'"{revision.number}"'
     return response
 
 
 def yaml_response(text: str, name: str) -> HttpResponse:
     """``text`` as the file ``name``.yaml."""
-    return _file(text, name, "yaml")
+    return _file_response(text, name, "yaml")
 
 
-def _file(text: str, name: str, form: str) -> HttpResponse:
+def _file_response(text: str, name: str, form: str) -> HttpResponse:
     response = HttpResponse(text, content_type=f"application/{form}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return response

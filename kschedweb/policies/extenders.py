@@ -19,19 +19,19 @@ FILES = ("caFile", "certFile", "keyFile")
 INSECURE = "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"
 
 
-def refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
+def list_refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
     """The reasons with paths such as ``extenders[0].urlPrefix``; empty if the operator allows all extenders."""
     return [
         {"path": f"extenders[{index}].{field}", "message": message}
         for index, extender in enumerate(extenders)
-        for field, message in _refusals(extender)
+        for field, message in _check_extender(extender)
     ]
 
 
-def _refusals(extender: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _check_extender(extender: dict[str, Any]) -> Iterator[tuple[str, str]]:
     try:
         scheme, host, *_ = server_split(str(extender.get("urlPrefix") or ""))
-        Allowlist(EXTENDERS.entries, EXTENDERS).expect(host)
+        Allowlist(EXTENDERS.entries, EXTENDERS).expect_host(host)
     except AddressError as error:
         yield "urlPrefix", error.detail
     else:

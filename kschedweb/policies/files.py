@@ -10,11 +10,11 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kschedweb.engine.config.files import pointed
-from kschedweb.engine.documents.marked import DocumentError, parse
+from kschedweb.engine.config.files import list_pointed_files
+from kschedweb.engine.documents.marked_documents import MarkedDocumentError, parse_document
 from kschedweb.engine.releases import CURRENT
-from kschedweb.engine.releases.older import readable
-from kschedweb.policies.dialect import Kind
+from kschedweb.engine.releases.older import make_readable
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
@@ -40,35 +40,37 @@ def stored_name(path: str) -> str:
 def with_files(document: str, process: Mapping[str, Any]) -> dict[str, Any]:
     """``process`` with the files that ``document`` points at: as stored now, else as they were passed in."""
     try:
-        paths = {path for path, _ in pointed(parse(readable(document)).data, CURRENT)}
-    except DocumentError:
+        paths = {path for path, _ in list_pointed_files(parse_document(make_readable(document)).data, CURRENT)}
+    except MarkedDocumentError:
         return dict(process)
-    given = process.get("files") or {}
-    if not isinstance(given, dict) or not (paths or given):
+    passed_files = process.get("files") or {}
+    if not isinstance(passed_files, dict) or not (paths or passed_files):
         return dict(process)  # which is told when it is checked
-    stored = _newest(stored_name(path) for path in paths if path.isprintable())
-    found = {path: text for path, text in given.items() if path in paths}
-    found |= {path: stored[stored_name(path)].document for path in paths if stored_name(path) in stored}
-    rest = {name: value for name, value in process.items() if name != "files"}
-    return {**rest, "files": found} if found else rest
+    stored = _newest_revisions(stored_name(path) for path in paths if path.isprintable())
+    files = {path: text for path, text in passed_files.items() if path in paths}
+    files |= {path: stored[stored_name(path)].document for path in paths if stored_name(path) in stored}
+    other_options = {name: value for name, value in process.items() if name != "files"}
+    return {**other_options, "files": files} if files else other_options
 
 
-def pinned(process: Mapping[str, Any]) -> list[Pinned]:
+def list_pinned_files(process: Mapping[str, Any]) -> list[Pinned]:
     """The files of a revision's ``process``, by path."""
     files = process.get("files") or {}
-    named = Revision.objects.filter(policy__kind=Kind.CRANE, policy__name__in={stored_name(path) for path in files})
-    rows = list(named.select_related("policy").order_by("-number")) if files else []
-    found = []
+    revisions = Revision.objects.filter(
+        policy__kind=PolicyKind.CRANE, policy__name__in={stored_name(path) for path in files}
+    )
+    rows = list(revisions.select_related("policy").order_by("-number")) if files else []
+    pinned_files = []
     for path, text in sorted(files.items()):
         listed = [row for row in rows if row.policy.name == stored_name(path)]
         same = next((row for row in listed if row.document == text), None)
-        found.append(Pinned(path, same, same is not None and same == listed[0]))
-    return found
+        pinned_files.append(Pinned(path, same, same is not None and same == listed[0]))
+    return pinned_files
 
 
-def _newest(names: Iterable[str]) -> dict[str, Revision]:
-    known = {name for name in names if NAME.fullmatch(name)}
-    if not known:
+def _newest_revisions(names: Iterable[str]) -> dict[str, Revision]:
+    valid_names = {name for name in names if NAME.fullmatch(name)}
+    if not valid_names:
         return {}
-    rows = Revision.objects.filter(policy__kind=Kind.CRANE, policy__name__in=known).select_related("policy")
+    rows = Revision.objects.filter(policy__kind=PolicyKind.CRANE, policy__name__in=valid_names).select_related("policy")
     return {row.policy.name: row for row in rows.order_by("number")}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django_filters import ChoiceFilter
 
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.models import Policy
 from kschedweb.policies.revisions.filters import DocumentFilter
 from kschedweb.web.translating import gettext_lazy as _
 
 
 class PolicyFilter(DocumentFilter):
-    kind = ChoiceFilter(choices=Kind.choices, label=_("Kind"))
+    kind = ChoiceFilter(choices=PolicyKind.choices, label=_("Kind"))
 
     class Meta:
         model = Policy

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.engine.releases.classic.catalogue import GATES, V1_9, V1_13
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.models import Policy
@@ -108,7 +108,7 @@ class PolicyCreateForm(forms.Form):
             return data
         pasted = data.get("document", "").strip()
         if data.get("source_name"):
-            self._read(data, given=bool(data.get("file") or pasted))
+            self._read_config_map(data, has_document=bool(data.get("file") or pasted))
         elif data.get("file") and pasted:
             self.add_error("document", gettext("A file is given as well. Give only one of the two."))
         elif data.get("file") or pasted:
@@ -120,9 +120,9 @@ class PolicyCreateForm(forms.Form):
             self.add_error("copy_of", gettext("Choose a policy, upload a file, or paste a document."))
         return data
 
-    def _read(self, data: dict[str, Any], *, given: bool) -> None:
+    def _read_config_map(self, data: dict[str, Any], *, has_document: bool) -> None:
         """Read the ConfigMap, unless there is also another document."""
-        if given:
+        if has_document:
             self.add_error("source_name", gettext("A file or a text is given as well. Give only one of them."))
         elif not data.get("source_cluster"):
             self.add_error("source_cluster", gettext("Choose the cluster that has the ConfigMap."))
@@ -134,7 +134,7 @@ class PolicyCreateForm(forms.Form):
                 data.get("source_key") or KEY,
             )
             try:
-                data["text"], data["source"] = source.read(), str(source)
+                data["text"], data["source"] = source.read_document(), str(source)
             except ApplicationError as error:
                 for item in error.errors or [{"path": "", "message": error.detail}]:
                     field = item["path"].replace("source.", "source_")
@@ -143,8 +143,8 @@ class PolicyCreateForm(forms.Form):
     def keep_file(self) -> None:
         """Show the text of an uploaded file as if it were pasted: no browser sends a file again."""
         if self.uploaded and isinstance(self.data, QueryDict):
-            self.data = kept = self.data.copy()
-            kept["document"] = self.uploaded
+            self.data = data = self.data.copy()
+            data["document"] = self.uploaded
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -168,6 +168,6 @@ class PolicyCreateForm(forms.Form):
     def process(self) -> dict[str, Any]:
         """The process options of kube-scheduler; by default those of the copied policy."""
         data = self.cleaned_data
-        said: dict[str, Any] = {"version": data["version"]} if data.get("version") == V1_9 else {}
-        said |= {"gates": data["gates"]} if data.get("gates") else {}
-        return said or data.get("process") or {}
+        options: dict[str, Any] = {"version": data["version"]} if data.get("version") == V1_9 else {}
+        options |= {"gates": data["gates"]} if data.get("gates") else {}
+        return options or data.get("process") or {}

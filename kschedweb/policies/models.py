@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
-from kschedweb.policies.dialect import CheckedText, Dialect, Kind
-from kschedweb.policies.kinds import DIALECTS
+from kschedweb.policies.dialect import CheckedText, Dialect, PolicyKind
+from kschedweb.policies.dialects import DIALECTS
 
 
 class Policy(models.Model):
@@ -18,7 +18,9 @@ class Policy(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
     description = models.CharField(max_length=500, blank=True)
-    kind = models.CharField(max_length=16, choices=Kind, default=Kind.PROFILES, db_default=Kind.PROFILES)
+    kind = models.CharField(
+        max_length=16, choices=PolicyKind, default=PolicyKind.PROFILES, db_default=PolicyKind.PROFILES
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -65,5 +67,5 @@ class Revision(models.Model):
 
     def checked(self) -> CheckedText:
         """The document, checked by the engine."""
-        found: CheckedText = self.policy.dialect.check(self.document, self.process)
-        return found
+        checked: CheckedText = self.policy.dialect.check(self.document, self.process)
+        return checked

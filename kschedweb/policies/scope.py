@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 from django.utils.functional import cached_property
 
-from kschedweb.clusters.scope import ClusterScope, cluster_scope_of, named
+from kschedweb.clusters.scope import ClusterScope, cluster_scope_of, find_named
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
-from kschedweb.web.navigation import Choice
+from kschedweb.web.navigation import BarChoice
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -42,28 +42,28 @@ class Resolved:
     newest: bool
 
 
-class Scope(ClusterScope):
+class PolicyScope(ClusterScope):
     """The cluster and policy chosen in a request."""
 
     @cached_property
     def policies(self) -> list[Policy]:
         """The policies to choose from: some pages do not support classic ones."""
         needs = "has_profiles" if self._takes_profiles else "decides"
-        return [one for one in self._every_policy if getattr(one.dialect, needs)]
+        return [policy for policy in self._every_policy if getattr(policy.dialect, needs)]
 
     @cached_property
     def policy(self) -> Policy | None:
         if in_path := self.in_path("policy", "policies"):
             return next((policy for policy in self._every_policy if policy.name == in_path), None)
-        if asked := self.request.GET.get("policy", ""):
+        if requested := self.request.GET.get("policy", ""):
             # Pages of profiles refuse any other policy, with a word about it; the rest take all that place pods.
             offered = self._every_policy if self._takes_profiles else self.policies
-            found = next((policy for policy in offered if policy.name == asked), None)
-            self.remember("policy", found)
-            return found
-        remembered = self.remembered("policy")
-        known = remembered in {policy.name for policy in self.policies}
-        return named(self.policies, remembered if known else DEFAULT_POLICY)
+            policy = next((policy for policy in offered if policy.name == requested), None)
+            self.remember_choice("policy", policy)
+            return policy
+        remembered = self.remembered_name("policy")
+        is_offered = remembered in {policy.name for policy in self.policies}
+        return find_named(self.policies, remembered if is_offered else DEFAULT_POLICY)
 
     @cached_property
     def _every_policy(self) -> list[Policy]:
@@ -79,9 +79,9 @@ class Scope(ClusterScope):
         if self.policy is None:
             return None
         revisions = self.policy.revisions.select_related("policy", "author")
-        asked = self.request.GET.get("revision", "")
-        if asked:
-            return revisions.filter(number=int(asked)).first() if asked.isdecimal() and len(asked) < 10 else None
+        number = self.request.GET.get("revision", "")
+        if number:
+            return revisions.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None
         return revisions.first()
 
     @cached_property
@@ -101,27 +101,27 @@ class Scope(ClusterScope):
     @cached_property
     def decision_query(self) -> str:
         """The policy, revision and snapshot or moment in the address as a query, for links to decisions."""
-        asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
-        text = urlencode({name: value for name, value in (asked | self.pin).items() if value})
+        parameters = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
+        text = urlencode({name: value for name, value in (parameters | self.pin).items() if value})
         return f"?{text}" if text else ""
 
     @property
     def pins(self) -> str:
         """The parameters with which a link goes on showing what the page shows now, as a query without its "?"."""
-        found: dict[str, object] = {}
-        if self.takes(Choice.CLUSTER) and self.cluster:
-            found |= {"cluster": self.cluster.name}
-        if self.takes(Choice.POLICY) and self.revision:
-            found |= {"policy": self.revision.policy.name, "revision": self.revision.number}
-        if self.takes(Choice.SNAPSHOT) and self.snapshot:
-            found |= self.pin if self.at else {"snapshot": self.snapshot.pk}
-        return urlencode(found)
+        parameters: dict[str, object] = {}
+        if self.takes_choice(BarChoice.CLUSTER) and self.cluster:
+            parameters |= {"cluster": self.cluster.name}
+        if self.takes_choice(BarChoice.POLICY) and self.revision:
+            parameters |= {"policy": self.revision.policy.name, "revision": self.revision.number}
+        if self.takes_choice(BarChoice.SNAPSHOT) and self.snapshot:
+            parameters |= self.pin if self.at else {"snapshot": self.snapshot.pk}
+        return urlencode(parameters)
 
     @cached_property
     def resolved(self) -> Resolved | None:
         """What the address of the page led to; ``None`` on pages that show one thing only."""
         if (
-            not (self.takes(Choice.SNAPSHOT) and self.takes(Choice.POLICY))
+            not (self.takes_choice(BarChoice.SNAPSHOT) and self.takes_choice(BarChoice.POLICY))
             or self.snapshot is None
             or self.cluster is None
             or self.revision is None
@@ -132,6 +132,6 @@ class Scope(ClusterScope):
         return Resolved(self.revision, last == self.revision, self.snapshot, newest == self.snapshot)
 
 
-def scope_of(request: HttpRequest) -> Scope:
+def scope_of(request: HttpRequest) -> PolicyScope:
     """The request's scope, which the view and the frame share."""
-    return cast("Scope", cluster_scope_of(request))
+    return cast("PolicyScope", cluster_scope_of(request))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.http import Http404
 
-from kschedweb.policies.dialect import Kind
-from kschedweb.policies.kinds import DIALECTS
+from kschedweb.policies.dialect import PolicyKind
+from kschedweb.policies.dialects import DIALECTS
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.policies.revisions.selectors import numbered, with_newest
+from kschedweb.policies.revisions.selectors import get_revision, with_newest
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ DEFAULT_POLICY = "default"
 
 def policy_list() -> QuerySet[Policy]:
     """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
-    kept = Policy.objects.select_related("file__repository")
-    return with_newest(kept, Revision.objects.all(), "policy").order_by("name")
+    policies = Policy.objects.select_related("file__repository")
+    return with_newest(policies, Revision.objects.all(), "policy").order_by("name")
 
 
 def policy_get(name: str) -> Policy:
@@ -49,27 +49,27 @@ def revision_list(policy: Policy) -> QuerySet[Revision]:
 
 def revision_get(policy: Policy, number: int | None = None) -> Revision:
     """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
-    return numbered(revision_list(policy), number, f"Policy {policy.name}")
+    return get_revision(revision_list(policy), number, f"Policy {policy.name}")
 
 
 def profiles_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if it is a classic one."""
     if not revision.policy.dialect.has_profiles:
-        said = (
+        message = (
             f"{revision.policy.name} is a classic policy, which runs no groups of pods, plugins or live schedulers: "
             "convert it into a KubeSchedulerConfiguration, and use that policy here."
         )
         if not revision.policy.dialect.decides:
-            said = _decides_nothing(revision)
-        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+            message = _decides_nothing(revision)
+        raise Unprocessable.at(path, message) if path else Unprocessable(message)
     return revision
 
 
 def deciding_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if pods cannot be placed by it alone."""
     if not revision.policy.dialect.decides:
-        said = _decides_nothing(revision)
-        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+        message = _decides_nothing(revision)
+        raise Unprocessable.at(path, message) if path else Unprocessable(message)
     return revision
 
 
@@ -80,36 +80,38 @@ def _decides_nothing(revision: Revision) -> str:
 
 def descheduling_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if it holds no DeschedulerPolicy."""
-    if revision.policy.kind != Kind.DESCHEDULER:
+    if revision.policy.kind != PolicyKind.DESCHEDULER:
         dialect = revision.policy.dialect
-        said = f"{revision.policy.name} holds {dialect.document_word}: choose a policy that holds a DeschedulerPolicy."
-        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+        message = (
+            f"{revision.policy.name} holds {dialect.document_word}: choose a policy that holds a DeschedulerPolicy."
+        )
+        raise Unprocessable.at(path, message) if path else Unprocessable(message)
     return revision
 
 
 def descheduler_policies() -> list[Policy]:
     """The policies that hold a DeschedulerPolicy, by name."""
-    return list(Policy.objects.filter(kind=Kind.DESCHEDULER).order_by("name"))
+    return list(Policy.objects.filter(kind=PolicyKind.DESCHEDULER).order_by("name"))
 
 
 def classic_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if it is not a classic one."""
     if not revision.policy.dialect.is_convertible:
-        said = f"{revision.policy.name} holds {revision.policy.dialect.document_word}: choose a classic Policy."
-        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+        message = f"{revision.policy.name} holds {revision.policy.dialect.document_word}: choose a classic Policy."
+        raise Unprocessable.at(path, message) if path else Unprocessable(message)
     return revision
 
 
-def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
+def load_revision(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
     """What the engine runs for ``revision``; cached, since a revision never changes.
 
     ``version`` is that of the cluster ("v1.35.4"), which decides where the policy names no release.
     ``gates`` are on or off whatever the policy says; raises ValueError where it cannot run with them.
     """
-    process = revision.policy.dialect.started(revision.process, version)
+    process = revision.policy.dialect.process_on_version(revision.process, version)
     if gates:
         process["featureGates"] = {**process.get("featureGates", {}), **gates}
-    return _runs(revision.pk, revision.policy.kind, revision.document, json.dumps(process, sort_keys=True))
+    return _load_cached(revision.pk, revision.policy.kind, revision.document, json.dumps(process, sort_keys=True))
 
 
 def process_of_run(revision: Revision, version: str) -> dict[str, Any]:
@@ -119,24 +121,24 @@ def process_of_run(revision: Revision, version: str) -> dict[str, Any]:
     after it are answered by one release.
     """
     dialect = revision.policy.dialect
-    return dialect.settled(dialect.started(revision.process, version))
+    return dialect.settle_release(dialect.process_on_version(revision.process, version))
 
 
-def configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
-    """As ``runs``; raises ``Unprocessable`` for a classic revision."""
-    return runs(profiles_only(revision), version, gates)
+def load_configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
+    """As ``load_revision``; raises ``Unprocessable`` for a classic revision."""
+    return load_revision(profiles_only(revision), version, gates)
 
 
-def algorithm(revision: Revision) -> Algorithm:
-    """As ``runs``; raises ``Unprocessable`` for a revision with profiles."""
-    return cast("Algorithm", runs(classic_only(revision)))
+def load_algorithm(revision: Revision) -> Algorithm:
+    """As ``load_revision``; raises ``Unprocessable`` for a revision with profiles."""
+    return cast("Algorithm", load_revision(classic_only(revision)))
 
 
 @lru_cache(maxsize=128)
-def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration:
+def _load_cached(_pk: int, kind: str, document: str, process: str) -> Configuration:
     # Saved documents were valid, but a later engine may raise ValueError.
-    found: Configuration = DIALECTS[kind].load(document, json.loads(process))
-    return found
+    loaded: Configuration = DIALECTS[kind].load(document, json.loads(process))
+    return loaded
 
 
 def changes_since(saved: Revision, checked: CheckedText) -> list[PolicyChange]:

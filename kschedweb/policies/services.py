@@ -14,17 +14,17 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action
 from kschedweb.engine import config
 from kschedweb.engine.documents.configmaps import ConfigMapError
-from kschedweb.engine.documents.marked import MarkedProblem, kept
+from kschedweb.engine.documents.marked_documents import MarkedProblem, with_final_newline
 from kschedweb.policies.dialect import Dialect
+from kschedweb.policies.dialects import DIALECTS, check_either, extract_policy, other_kind
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import DIALECTS, check_either, extract_policy, other_kind
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.policies.older import as_v1
+from kschedweb.policies.old_versions import as_v1
 from kschedweb.policies.repositories.models import RepositoryFile
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -38,8 +38,8 @@ NAME_HELP = gettext_noop(
 RESERVED = frozenset({"new", "repositories", "validate"})
 
 
-class InvalidDocument(revisions.InvalidDocument):
-    said = Dialect.refused
+class InvalidPolicyDocument(revisions.InvalidRevision):
+    default_detail = Dialect.refused
 
 
 class Content(NamedTuple):
@@ -70,23 +70,23 @@ def content_checked(
     the files that arguments point at are the newest that are stored, otherwise those of ``process``.
     """
     try:
-        text, given = extract_policy(kept(document)), dict(process or {})
+        text, options = extract_policy(with_final_newline(document)), dict(process or {})
     except ConfigMapError as error:
-        raise InvalidDocument([MarkedProblem(str(error), "data")], str(error)) from None
+        raise InvalidPolicyDocument([MarkedProblem(str(error), "data")], str(error)) from None
     if renew:
-        given = with_files(text, given)
-    checked = check_either(text, given)
+        options = with_files(text, options)
+    checked = check_either(text, options)
     strange = policy and checked.document and other_kind(checked.document, policy.kind, policy.name)
     if strange:
-        raise InvalidDocument([strange], strange.message)
+        raise InvalidPolicyDocument([strange], strange.message)
     if not checked.valid:
-        raise InvalidDocument(checked.errors, DIALECTS[checked.kind].refused)
+        raise InvalidPolicyDocument(checked.errors, DIALECTS[checked.kind].refused)
     if checked.secrets:
-        raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
+        raise InvalidPolicyDocument(checked.secrets, "The document holds a private key or a token.")
     dialect = DIALECTS[checked.kind]
-    found = Content(dialect.kind, text, dialect.kept(given), warnings=tuple(checked.warnings))
-    made = checked.conversion
-    return found._replace(v1=as_v1(made), version=made.version) if made else found
+    content = Content(dialect.kind, text, dialect.process_to_store(options), warnings=tuple(checked.warnings))
+    conversion = checked.conversion
+    return content._replace(v1=as_v1(conversion), version=conversion.version) if conversion else content
 
 
 def _ask_about_warnings(content: Content, accepted: Collection[str] | None, newest: Revision) -> None:
@@ -96,8 +96,8 @@ def _ask_about_warnings(content: Content, accepted: Collection[str] | None, newe
     """
     if accepted is None or not content.warnings:
         return
-    known = {*accepted, *(warning.message for warning in newest.checked().warnings)}
-    if unaccepted := [warning for warning in content.warnings if warning.message not in known]:
+    accepted_messages = {*accepted, *(warning.message for warning in newest.checked().warnings)}
+    if unaccepted := [warning for warning in content.warnings if warning.message not in accepted_messages]:
         raise revisions.UnacceptedWarnings(unaccepted)
 
 
@@ -111,10 +111,10 @@ def _written_here(policy: Policy) -> None:
     """Refuse to change by hand what a repository would change back."""
     file = RepositoryFile.objects.filter(policy_id=policy.pk, removed=False).select_related("repository").first()
     if file is not None:
-        where = f"{file.path} in git repository {file.repository.name}"
+        location = f"{file.path} in git repository {file.repository.name}"
         raise Conflict(
             gettext("The policy %(policy)s comes from %(where)s: change it there.")
-            % {"policy": policy.name, "where": where}
+            % {"policy": policy.name, "where": location}
         )
 
 
@@ -142,8 +142,10 @@ def policy_create(
             problem["message"] = f"“{name}” is reserved. Choose another name."
         raise ApplicationError("The name cannot be used.", errors=[problem])
     content = content_checked(document, process)
-    taken: FieldProblem = {"path": "name", "message": f"A policy named {name} exists already."}
-    with conflict_where(Policy.objects.filter(name=name), Conflict(gettext("The name is taken."), errors=[taken])):
+    name_problem: FieldProblem = {"path": "name", "message": f"A policy named {name} exists already."}
+    with conflict_where(
+        Policy.objects.filter(name=name), Conflict(gettext("The name is taken."), errors=[name_problem])
+    ):
         policy = Policy.objects.create(name=name, description=description, kind=content.kind, created_by=author)
     first = Revision.objects.create(
         policy=policy,
@@ -153,7 +155,7 @@ def policy_create(
         comment=comment or (f"From {source}" if source else ""),
         author=author,
     )
-    _followed(first, content)
+    _save_converted(first, content)
     audit.record(author, "policy.created", policy, policy.name, revision=1, **({"source": source} if source else {}))
     return policy
 
@@ -182,7 +184,7 @@ def revision_save(
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
     _ask_about_warnings(content, accepted_warnings, newest)
-    revision = _next(newest, content, comment, author)
+    revision = _save_next(newest, content, comment, author)
     if revision is newest:
         return newest
     audit.record(author, "policy.saved", policy, policy.name, revision=revision.number, comment=comment)
@@ -199,14 +201,14 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
     if old is None:
         raise NotFound(f"Policy {policy.name} has no revision {number}.")
     content = content_checked(old.document, old.process, policy, renew=False)
-    revision = _next(newest, content, f"Restored revision {number}", author)
+    revision = _save_next(newest, content, f"Restored revision {number}", author)
     if revision is newest:
         return newest
     audit.record(author, "policy.restored", policy, policy.name, revision=revision.number, restored=number)
     return revision
 
 
-def _next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
+def _save_next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
     """Save the revision after ``newest``; returns ``newest`` if the content is the same.
 
     Of a document of a version before v1 two are saved: the document, and what it becomes, which is returned.
@@ -221,14 +223,16 @@ def _next(newest: Revision, content: Content, comment: str, author: User | None)
         comment=comment,
         author=author,
     )
-    return _followed(saved, content)
+    return _save_converted(saved, content)
 
 
-def _followed(saved: Revision, content: Content) -> Revision:
+def _save_converted(saved: Revision, content: Content) -> Revision:
     """The revision after ``saved`` with what its old document becomes; ``saved`` where that is of v1."""
     if content.converted is None:
         return saved
-    return _next(saved, content.converted, f"Converted from {content.version}, revision {saved.number}", saved.author)
+    return _save_next(
+        saved, content.converted, f"Converted from {content.version}, revision {saved.number}", saved.author
+    )
 
 
 @transaction.atomic

@@ -4,10 +4,10 @@ from kschedweb.policies import views
 from kschedweb.policies.conversion import views as conversion
 
 urlpatterns = [
-    path("policies/", views.policies, name="policies"),
+    path("policies/", views.policy_list, name="policies"),
     path("policies/new/", views.policy_new, name="policy-new"),
     path("policies/schema.json", views.policy_schema, name="policy-schema"),
-    path("policies/<slug:name>/", views.policy, name="policy"),
+    path("policies/<slug:name>/", views.policy_edit, name="policy"),
     path("policies/<slug:name>/edit/preview/", views.policy_preview, name="policy-preview"),
     path("policies/<slug:name>/edit/curves/", views.policy_curves, name="policy-curves"),
     path("policies/<slug:name>/revisions/", views.policy_revisions, name="policy-revisions"),

@@ -88,15 +88,15 @@ class SandboxView(APIView):
     @extend_schema(operation_id="sandbox_retrieve", responses=PaceSerializer)
     def get(self, request: Request) -> Response:
         selectors.sandbox_get()
-        return Response(PaceSerializer(selectors.pace()).data)
+        return Response(PaceSerializer(selectors.get_pace()).data)
 
     @extend_schema(operation_id="sandbox_change", request=PaceSerializer, responses=PaceSerializer)
     def patch(self, request: ApiRequest) -> Response:
         """Stop it, let it go on, or say how fast it passes."""
-        cluster, given = selectors.sandbox_get(), PaceSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        services.pace_set(user=request.user, cluster=cluster, **given.validated_data)
-        return Response(PaceSerializer(selectors.pace()).data)
+        cluster, serializer = selectors.sandbox_get(), PaceSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        services.pace_set(user=request.user, cluster=cluster, **serializer.validated_data)
+        return Response(PaceSerializer(selectors.get_pace()).data)
 
 
 class ObjectsView(IdempotencyMixin, APIView):
@@ -107,22 +107,22 @@ class ObjectsView(IdempotencyMixin, APIView):
     @extend_schema(operation_id="sandbox_objects_list", responses=CreatedSerializer(many=True))
     def get(self, request: Request) -> Response:
         cluster = selectors.sandbox_get()
-        return Response(CreatedSerializer(selectors.created(cluster), many=True).data)
+        return Response(CreatedSerializer(selectors.list_created(cluster), many=True).data)
 
     @extend_schema(operation_id="sandbox_objects_create", request=TextSerializer, responses={201: MadeSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Create all objects of a text, or none. 422 has what the API server says of those that it refuses."""
-        cluster, given = selectors.sandbox_get(), TextSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        names = services.objects_create(user=request.user, cluster=cluster, **given.validated_data)
+        cluster, serializer = selectors.sandbox_get(), TextSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        names = services.objects_create(user=request.user, cluster=cluster, **serializer.validated_data)
         return Response({"created": names}, status=201)
 
     @extend_schema(operation_id="sandbox_objects_delete", parameters=[ThatObjectSerializer], responses={204: None})
     def delete(self, request: ApiRequest) -> Response:
         """Delete one object."""
-        cluster, given = selectors.sandbox_get(), ThatObjectSerializer(data=request.query_params)
-        given.is_valid(raise_exception=True)
-        services.object_delete(user=request.user, cluster=cluster, **given.validated_data)
+        cluster, serializer = selectors.sandbox_get(), ThatObjectSerializer(data=request.query_params)
+        serializer.is_valid(raise_exception=True)
+        services.object_delete(user=request.user, cluster=cluster, **serializer.validated_data)
         return Response(status=204)
 
 
@@ -145,8 +145,8 @@ class DetailsView(APIView):
 
     @extend_schema(operation_id="sandbox_object_retrieve", responses=DetailsSerializer)
     def get(self, request: Request, kind: str, namespace: str, name: str) -> Response:
-        found = selectors.details(selectors.sandbox_get(), kind, namespace, name)
-        return Response(DetailsSerializer(found).data)
+        details = selectors.get_details(selectors.sandbox_get(), kind, namespace, name)
+        return Response(DetailsSerializer(details).data)
 
 
 class HappeningsView(APIView):
@@ -158,7 +158,7 @@ class HappeningsView(APIView):
     def get(self, request: Request) -> Response:
         """At most a hundred, the newest first."""
         selectors.sandbox_get()
-        return Response(HappeningSerializer(selectors.happenings(most=100), many=True).data)
+        return Response(HappeningSerializer(selectors.list_happenings(limit=100), many=True).data)
 
 
 urlpatterns = [

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 from django.conf import settings
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -12,5 +12,7 @@ class SandboxConfig(AppConfig):
 
     def ready(self) -> None:
         pages = frozenset({"sandbox-object", "sandbox-create"})
-        there = lambda: bool(settings.SANDBOX_SERVER)  # noqa: E731
-        navigation.register(Group.CLUSTER, Entry(_("Sandbox"), "gauge", "sandbox", 90, pages, there=there))
+        is_enabled = lambda: bool(settings.SANDBOX_SERVER)  # noqa: E731
+        navigation.register_entries(
+            RailGroup.CLUSTER, Entry(_("Sandbox"), "gauge", "sandbox", 90, pages, is_available=is_enabled)
+        )

@@ -29,7 +29,7 @@ class PaceForm(forms.Form):
     speed = forms.TypedChoiceField(
         label="Speed",
         coerce=int,
-        choices=[(one, f"{one}×") for one in SPEEDS],
+        choices=[(factor, f"{factor}×") for factor in SPEEDS],
         help_text="How many times as fast as a clock.",
     )
 

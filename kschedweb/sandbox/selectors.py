@@ -13,12 +13,12 @@ from django.http import Http404
 from django.utils.dateparse import parse_datetime
 
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.failures import ClusterError
+from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.connecting.sources import endpoint_of, sandbox_secret
-from kschedweb.clusters.models import Cluster, Source
-from kschedweb.engine.sandbox.resources import CLOCK, EVENT, POD, Resource, resource
+from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.engine.sandbox.resources import CLOCK, EVENT, POD, Resource, get_resource
 from kschedweb.live.approvals.models import ApprovalRequest
-from kschedweb.sandbox.running.host import installed
+from kschedweb.sandbox.running.host import get_host
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -29,61 +29,61 @@ CLOCK_PATH = CLOCK.path(name="main")
 SPEEDS = (1, 2, 5, 10, 30, 60)
 # What people create is marked so.
 PASTED, CREATED_BY = "sandbox.kschedweb.dev/pasted", "sandbox.kschedweb.dev/created-by"
-REPLICA_SET = resource("ReplicaSet", "apps/v1")
-SHOWN = (
+REPLICA_SET = get_resource("ReplicaSet", "apps/v1")
+LISTED_RESOURCES = (
     POD,
-    *(resource(kind, "apps/v1") for kind in ("Deployment", "StatefulSet", "DaemonSet")),
+    *(get_resource(kind, "apps/v1") for kind in ("Deployment", "StatefulSet", "DaemonSet")),
     REPLICA_SET,
-    resource("Job", "batch/v1"),
+    get_resource("Job", "batch/v1"),
 )
-SHOWN_BY_KIND = {one.kind: one for one in SHOWN}
+SHOWN_BY_KIND = {listed.kind: listed for listed in LISTED_RESOURCES}
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Pace:
+class SandboxPace:
     """How the sandbox's time passes: ``speed`` times as fast as a clock, or not at all."""
 
     paused: bool
     speed: int
 
 
-def sandboxes() -> QuerySet[Cluster]:
+def list_sandboxes() -> QuerySet[Cluster]:
     """The clusters that are the sandbox of this process or its neighbours; none where there is none."""
-    rows = Cluster.objects.filter(source=Source.SANDBOX)
+    rows = Cluster.objects.filter(source=ClusterSource.SANDBOX)
     return rows if settings.SANDBOX_SERVER else rows.none()
 
 
 def sandbox_get() -> Cluster:
     """The sandbox of this site; ``Http404`` where it has none."""
-    found = sandboxes().first()
-    if found is None:
+    cluster = list_sandboxes().first()
+    if cluster is None:
         raise Http404("This site runs without a sandbox.")
-    return found
+    return cluster
 
 
-def trouble() -> str:
+def find_trouble() -> str:
     """Why the sandbox of this process does not run, or cannot keep what happens; "" where all is well."""
-    host = installed()
+    host = get_host()
     return "" if host is None else host.trouble
 
 
 def can_be_set_up_anew() -> bool:
     """Whether it runs in this process, which can begin it again."""
-    return installed() is not None
+    return get_host() is not None
 
 
 def open_client(patience: float = PATIENCE) -> Client:
     """A client of the sandbox's API server. Raises ApplicationError where none runs."""
     secret = sandbox_secret()
-    return Client.open(secret, endpoint=endpoint_of(Source.SANDBOX, secret), patience=patience)
+    return Client.open(secret, endpoint=endpoint_of(ClusterSource.SANDBOX, secret), patience=patience)
 
 
-def pace() -> Pace:
+def get_pace() -> SandboxPace:
     """How its time passes now. Raises ApplicationError where it does not answer."""
     with open_client() as client:
         spec = client.get(CLOCK_PATH)["spec"]
-    return Pace(bool(spec.get("paused")), int(spec.get("speed", 1)))
+    return SandboxPace(bool(spec.get("paused")), int(spec.get("speed", 1)))
 
 
 @dataclass(frozen=True)
@@ -100,40 +100,40 @@ class Created:
     approval: str = ""  # the id of the request that the pod waits for
 
 
-def created(cluster: Cluster) -> list[Created]:
+def list_created(cluster: Cluster) -> list[Created]:
     """What people created in the sandbox and is there still, the newest first."""
-    found, waiting = [], _waiting(cluster)
+    entries, waiting = [], _waiting_requests(cluster)
     with open_client() as client:
-        for one in SHOWN:
-            listed = client.get(one.path(), labelSelector=f"{PASTED}=true")
-            found += [(_begun(raw), _created(one, raw, waiting)) for raw in listed["items"]]
-    return [entry for _, entry in sorted(found, key=lambda pair: pair[0], reverse=True)]
+        for resource in LISTED_RESOURCES:
+            listed = client.get(resource.path(), labelSelector=f"{PASTED}=true")
+            entries += [(_creation_time(raw), _describe_object(resource, raw, waiting)) for raw in listed["items"]]
+    return [entry for _, entry in sorted(entries, key=lambda pair: pair[0], reverse=True)]
 
 
-def _waiting(cluster: Cluster) -> Mapping[str, tuple[str, str]]:
+def _waiting_requests(cluster: Cluster) -> Mapping[str, tuple[str, str]]:
     """By the uid of a pod, the id of the request that it waits for, and the node that it would go to."""
     rows = ApprovalRequest.objects.filter(scheduler__cluster=cluster, open=True).values_list("uid", "pk", "node")
     return {uid: (str(pk), node) for uid, pk, node in rows}
 
 
-def _begun(raw: Json) -> str:
+def _creation_time(raw: Json) -> str:
     return raw["metadata"].get("creationTimestamp") or ""
 
 
-def _created(one: Resource, raw: Json, waiting: Mapping[str, tuple[str, str]]) -> Created:
+def _describe_object(resource: Resource, raw: Json, waiting: Mapping[str, tuple[str, str]]) -> Created:
     metadata, status = raw["metadata"], raw.get("status") or {}
     by = (metadata.get("annotations") or {}).get(CREATED_BY, "")
     place = metadata.get("namespace") or ""
-    if one is POD and metadata["uid"] in waiting:
+    if resource is POD and metadata["uid"] in waiting:
         request, node = waiting[metadata["uid"]]
         state = f"Waits for approval, to go to {node}"
-        return Created(one.kind, one.api_version, place, metadata["name"], by, state, None, request)
-    if one is POD:
-        return Created(one.kind, one.api_version, place, metadata["name"], by, pod_state(raw), None)
-    wanted = (raw.get("spec") or {}).get("replicas")
-    there = int(status.get("readyReplicas") or status.get("numberReady") or status.get("active") or 0)
-    state = f"{there} of {wanted} pods ready" if wanted is not None else ""
-    return Created(one.kind, one.api_version, place, metadata["name"], by, state, there)
+        return Created(resource.kind, resource.api_version, place, metadata["name"], by, state, None, request)
+    if resource is POD:
+        return Created(resource.kind, resource.api_version, place, metadata["name"], by, pod_state(raw), None)
+    replicas = (raw.get("spec") or {}).get("replicas")
+    ready = int(status.get("readyReplicas") or status.get("numberReady") or status.get("active") or 0)
+    state = f"{ready} of {replicas} pods ready" if replicas is not None else ""
+    return Created(resource.kind, resource.api_version, place, metadata["name"], by, state, ready)
 
 
 def pod_state(raw: Json) -> str:
@@ -144,8 +144,10 @@ def pod_state(raw: Json) -> str:
     if node:
         return f"{status.get('phase') or 'Pending'} on {node}"
     conditions = status.get("conditions") or []
-    said = next((one.get("message") for one in conditions if one.get("type") == "PodScheduled"), None)
-    return f"Pending: {said}" if said else "Pending: no scheduler has said anything yet"
+    message = next(
+        (condition.get("message") for condition in conditions if condition.get("type") == "PodScheduled"), None
+    )
+    return f"Pending: {message}" if message else "Pending: no scheduler has said anything yet"
 
 
 @dataclass(frozen=True)
@@ -170,11 +172,11 @@ class Happening:
         return self.kind in SHOWN_BY_KIND
 
 
-def happenings(most: int = 15) -> list[Happening]:
+def list_happenings(limit: int = 15) -> list[Happening]:
     """The newest events of the sandbox, the newest first."""
     with open_client() as client:
-        found = [_happening(raw) for raw in client.get(EVENT.path())["items"]]
-    return sorted(found, key=attrgetter("at", "version"), reverse=True)[:most]
+        happenings = [_read_happening(raw) for raw in client.get(EVENT.path())["items"]]
+    return sorted(happenings, key=attrgetter("at", "version"), reverse=True)[:limit]
 
 
 def happenings_since(version: int) -> int:
@@ -183,14 +185,20 @@ def happenings_since(version: int) -> int:
         return sum(int(raw["metadata"]["resourceVersion"]) > version for raw in client.get(EVENT.path())["items"])
 
 
-def _happening(raw: Json) -> Happening:
-    metadata, about = raw["metadata"], raw.get("involvedObject") or {}
+def _read_happening(raw: Json) -> Happening:
+    metadata, involved = raw["metadata"], raw.get("involvedObject") or {}
     at = parse_datetime(raw.get("lastTimestamp") or raw.get("eventTime") or metadata["creationTimestamp"])
     assert at is not None, "the sandbox stores no other times"
     return Happening(
-        at, int(metadata["resourceVersion"]), raw.get("type") or "Normal", raw.get("reason") or "",
-        about.get("kind") or "", about.get("namespace") or "", about.get("name") or "", raw.get("message") or "",
-    )  # fmt: skip
+        at,
+        int(metadata["resourceVersion"]),
+        raw.get("type") or "Normal",
+        raw.get("reason") or "",
+        involved.get("kind") or "",
+        involved.get("namespace") or "",
+        involved.get("name") or "",
+        raw.get("message") or "",
+    )
 
 
 @dataclass(frozen=True)
@@ -202,34 +210,38 @@ class Details:
     happenings: list[Happening]
 
 
-def details(cluster: Cluster, kind: str, namespace: str, name: str) -> Details:
+def get_details(cluster: Cluster, kind: str, namespace: str, name: str) -> Details:
     """Raises NotFound where there is no such object, ApplicationError where the sandbox does not answer."""
-    one = SHOWN_BY_KIND.get(kind)
-    if one is None:
+    resource = SHOWN_BY_KIND.get(kind)
+    if resource is None:
         raise NotFound(f"A {kind} has no page here: {', '.join(SHOWN_BY_KIND)} have one.")
     with open_client() as client:
         try:
-            raw = client.get(one.path(namespace, name))
+            raw = client.get(resource.path(namespace, name))
         except ClusterError as error:
             if error.code == 404:
                 raise NotFound(f"The sandbox has no {kind} {namespace}/{name}: it has ended, or never was.") from None
             raise
-        owned = _owned(client, raw) if one is not POD else []
-        about = {raw["metadata"]["uid"], *(each["metadata"]["uid"] for each in owned)}
+        owned = _list_owned(client, raw) if resource is not POD else []
+        uids = {raw["metadata"]["uid"], *(child["metadata"]["uid"] for child in owned)}
         events = client.get(EVENT.path(namespace))["items"]
-    found = [_happening(event) for event in events if (event.get("involvedObject") or {}).get("uid") in about]
-    waiting = _waiting(cluster)
-    pods = [_created(POD, each, waiting) for each in sorted(owned, key=_begun) if each["kind"] == POD.kind]
-    return Details(_created(one, raw, waiting), pods, sorted(found, key=attrgetter("at", "version")))
+    happenings = [_read_happening(event) for event in events if (event.get("involvedObject") or {}).get("uid") in uids]
+    waiting = _waiting_requests(cluster)
+    pods = [
+        _describe_object(POD, child, waiting)
+        for child in sorted(owned, key=_creation_time)
+        if child["kind"] == POD.kind
+    ]
+    return Details(_describe_object(resource, raw, waiting), pods, sorted(happenings, key=attrgetter("at", "version")))
 
 
-def _owned(client: Client, raw: Json) -> list[Json]:
+def _list_owned(client: Client, raw: Json) -> list[Json]:
     """The ReplicaSets and pods below a workload."""
-    namespace, above, found = raw["metadata"]["namespace"], {raw["metadata"]["uid"]}, []
-    for one in (REPLICA_SET, POD):
-        for each in client.get(one.path(namespace))["items"]:
-            owners = each["metadata"].get("ownerReferences") or []
+    namespace, above, owned = raw["metadata"]["namespace"], {raw["metadata"]["uid"]}, []
+    for resource in (REPLICA_SET, POD):
+        for child in client.get(resource.path(namespace))["items"]:
+            owners = child["metadata"].get("ownerReferences") or []
             if any(owner["uid"] in above for owner in owners):
-                found.append({**each, "kind": one.kind})
-        above |= {each["metadata"]["uid"] for each in found}
-    return found
+                owned.append({**child, "kind": resource.kind})
+        above |= {child["metadata"]["uid"] for child in owned}
+    return owned

@@ -10,24 +10,24 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.connecting.client import MERGE
-from kschedweb.clusters.connecting.failures import refusal, status_text
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.connecting.errors import status_error, status_text
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import sandbox_connect, snapshot_read
-from kschedweb.engine.sandbox.failures import unreadable
 from kschedweb.engine.sandbox.resources import BY_KIND, NAMESPACE, Resource
 from kschedweb.engine.sandbox.schema import DecodeError, decode_object
+from kschedweb.engine.sandbox.status_errors import undecodable
 from kschedweb.live.extender.configuration import extender_yaml
 from kschedweb.live.extender.services import endpoint_secret_make
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.services import live_create
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create
-from kschedweb.sandbox.running.host import installed
+from kschedweb.sandbox.running.host import get_host
 from kschedweb.sandbox.selectors import CLOCK_PATH, CREATED_BY, PASTED, SPEEDS, open_client
 from kschedweb.watermarks.models import SourceKind
-from kschedweb.watermarks.services import run, run_claim, source_save
-from kschedweb.watermarks.setup import Settings
+from kschedweb.watermarks.services import run_claim, run_collection, source_save
+from kschedweb.watermarks.source_settings import SourceSettings
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 POLICIES = Path(__file__).parent / "policies"
-LIMITS = Limits(size=256 * 1024, depth=60, nodes=20_000)
+LIMITS = TextLimits(size=256 * 1024, depth=60, nodes=20_000)
 MOST_OBJECTS = 50
 DEFAULT_NAMESPACE = "default"
 APPROVALS_CREATOR = "approvals.kschedweb.dev/created-by"
@@ -52,7 +52,7 @@ def pace_set(*, user: User | None, cluster: Cluster, paused: bool | None = None,
         raise Unprocessable.at("speed", f"Choose a speed from {SPEEDS[0]} to {SPEEDS[-1]}.")
     spec = {name: value for name, value in (("paused", paused), ("speed", speed)) if value is not None}
     with open_client() as client:
-        _said(client.send("PATCH", CLOCK_PATH, {"spec": spec}, content=MERGE))
+        _answer_object(client.send("PATCH", CLOCK_PATH, {"spec": spec}, content=MERGE))
     audit.record(user, "sandbox.pace-set", cluster, cluster.name, **spec)
 
 
@@ -62,60 +62,62 @@ def objects_create(*, user: User, cluster: Cluster, text: str) -> list[str]:
     Raises ApplicationError with what the API server says of each that it refuses.
     """
     try:
-        found = _objects(documents_read(text, LIMITS))
-    except DocumentError as error:
+        objects = _flatten_lists(documents_read(text, LIMITS))
+    except UntrustedTextError as error:
         raise Unprocessable.at("text", error.detail) from None
-    if not found:
+    if not objects:
         raise Unprocessable.at("text", "There is no object in this text. Paste a Pod or a Deployment, for example.")
-    if len(found) > MOST_OBJECTS:
-        raise Unprocessable.at("text", f"At most {MOST_OBJECTS} objects at a time; these are {len(found)}.")
-    prepared = [_prepared(raw, number, user) for number, raw in enumerate(found, 1)]
+    if len(objects) > MOST_OBJECTS:
+        raise Unprocessable.at("text", f"At most {MOST_OBJECTS} objects at a time; these are {len(objects)}.")
+    prepared = [_prepare_object(raw, number, user) for number, raw in enumerate(objects, 1)]
     with open_client() as client:
-        _tried(client, prepared)
-        made = [_said(client.send("POST", _among(one, raw), raw)) for one, raw in prepared]
-    names = [reference(one) for one in made]
+        _dry_run(client, prepared)
+        created = [
+            _answer_object(client.send("POST", _collection_path(resource, raw), raw)) for resource, raw in prepared
+        ]
+    names = [format_reference(raw) for raw in created]
     audit.record(user, "sandbox.objects-created", cluster, cluster.name, objects=names)
     return names
 
 
 def object_delete(*, user: User, cluster: Cluster, kind: str, api_version: str, namespace: str, name: str) -> None:
     """Delete an object of the sandbox. Raises ApplicationError in the API server's words."""
-    found = BY_KIND.get((api_version, kind))
-    if found is None:
+    resource = BY_KIND.get((api_version, kind))
+    if resource is None:
         raise Unprocessable.at("kind", f"The sandbox does not serve {kind} of {api_version}.")
     with open_client() as client:
-        _said(client.send("DELETE", found.path(namespace, name)))
+        _answer_object(client.send("DELETE", resource.path(namespace, name)))
     audit.record(user, "sandbox.object-deleted", cluster, cluster.name, object=f"{kind} {namespace}/{name}")
 
 
-def _objects(documents: list[Any]) -> list[Any]:
-    found: list[Any] = []
+def _flatten_lists(documents: list[Any]) -> list[Any]:
+    objects: list[Any] = []
     for document in documents:
         if isinstance(document, dict) and document.get("kind") == "List":
             items = document.get("items") or []
             if not isinstance(items, list):
                 raise ApplicationError.at("text", "The items of a List must be a list of objects.")
-            found += items
+            objects += items
         elif document is not None:
-            found.append(document)
-    return found
+            objects.append(document)
+    return objects
 
 
-def _prepared(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
+def _prepare_object(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
     """What is sent for one object: with a namespace, and with who made it."""
     kind, version = (raw.get("kind"), raw.get("apiVersion")) if isinstance(raw, dict) else (None, None)
-    found = BY_KIND.get((str(version), str(kind)))
-    if found is None:
-        said = f"{kind or 'an object without kind'} of apiVersion {version or '(none)'}"
-        raise Unprocessable.at("text", f"Object {number}: the sandbox does not serve {said}.")
+    resource = BY_KIND.get((str(version), str(kind)))
+    if resource is None:
+        description = f"{kind or 'an object without kind'} of apiVersion {version or '(none)'}"
+        raise Unprocessable.at("text", f"Object {number}: the sandbox does not serve {description}.")
     if not raw.get("metadata"):
         raise Unprocessable.at("text", f"Object {number} ({kind}): metadata is missing.")
     try:
-        raw = decode_object(found, raw)
+        raw = decode_object(resource, raw)
     except DecodeError as error:
-        raise ApplicationError.at("text", f"Object {number}: {unreadable(found, str(error)).message}") from None
+        raise ApplicationError.at("text", f"Object {number}: {undecodable(resource, str(error)).message}") from None
     metadata = raw["metadata"]
-    if found.namespaced and not metadata.get("namespace"):
+    if resource.namespaced and not metadata.get("namespace"):
         metadata["namespace"] = DEFAULT_NAMESPACE
     metadata["labels"] = {**(metadata.get("labels") or {}), PASTED: "true"}
     made_by = {CREATED_BY: user.get_username(), APPROVALS_CREATOR: user.get_username()}
@@ -123,47 +125,47 @@ def _prepared(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
     if (template := (raw.get("spec") or {}).get("template")) is not None:
         inner = template["metadata"]
         inner["annotations"] = {**(inner.get("annotations") or {}), APPROVALS_CREATOR: user.get_username()}
-    return found, raw
+    return resource, raw
 
 
-def _tried(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
+def _dry_run(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
     """Raise Unprocessable with every object that the API server would refuse."""
-    coming = {raw["metadata"].get("name") for one, raw in prepared if one is NAMESPACE}
+    coming = {raw["metadata"].get("name") for resource, raw in prepared if resource is NAMESPACE}
     problems: list[FieldProblem] = []
-    for number, (one, raw) in enumerate(prepared, 1):
+    for number, (resource, raw) in enumerate(prepared, 1):
         if raw["metadata"].get("namespace") in coming:
             continue
-        answer = client.send("POST", f"{_among(one, raw)}?dryRun=All", raw)
+        answer = client.send("POST", f"{_collection_path(resource, raw)}?dryRun=All", raw)
         if answer.code >= 300:
-            said = status_text(answer) or refusal(answer.code, one.plural).detail
-            problems.append({"path": "text", "message": f"Object {number}: {said}"})
+            reason = status_text(answer) or status_error(answer.code, resource.plural).detail
+            problems.append({"path": "text", "message": f"Object {number}: {reason}"})
     if problems:
         raise Unprocessable(problems[0]["message"], errors=problems)
 
 
-def _said(answer: WireResponse) -> Json:
+def _answer_object(answer: WireResponse) -> Json:
     """The object of an answer. Raises ApplicationError where the server refused."""
-    found = answer.json()
-    if answer.code >= 300 or not isinstance(found, dict):
-        said = status_text(answer) or refusal(answer.code, "the sandbox").detail
+    content = answer.json()
+    if answer.code >= 300 or not isinstance(content, dict):
+        reason = status_text(answer) or status_error(answer.code, "the sandbox").detail
         status = 503 if answer.code >= 500 else 409 if answer.code == 409 else 422
-        raise ApplicationError(said, status=status)
-    return found
+        raise ApplicationError(reason, status=status)
+    return content
 
 
-def _among(one: Resource, raw: Json) -> str:
+def _collection_path(resource: Resource, raw: Json) -> str:
     """The address of the objects beside which ``raw`` belongs."""
-    return one.path(str(raw["metadata"].get("namespace") or ""))
+    return resource.path(str(raw["metadata"].get("namespace") or ""))
 
 
-def reference(raw: Json) -> str:
+def format_reference(raw: Json) -> str:
     metadata = raw["metadata"]
     return f"{raw['kind']} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
 
 
 def sandbox_set_up_anew(*, user: User) -> Cluster:
     """Forget all that is in the sandbox, and begin again with what a new one has. Raises ApplicationError."""
-    host = installed()
+    host = get_host()
     if host is None:
         raise Conflict("The sandbox does not run in this process: start the site anew instead.")
     if not host.set_up_anew():
@@ -185,39 +187,39 @@ def sandbox_load(*, site: str = "") -> Cluster:
     cluster, new = sandbox_connect()
     if new:
         snapshot_read(cluster=cluster, step=lambda *_: None)
-        source_save(user=None, cluster=cluster, settings=Settings(kind=SourceKind.METRICS), force=True)
-        _figures(cluster)
-        _schedulers(cluster)
+        source_save(user=None, cluster=cluster, settings=SourceSettings(kind=SourceKind.METRICS), force=True)
+        _load_figures(cluster)
+        _create_schedulers(cluster)
     if site:
-        _extend(cluster, site)
+        _configure_extender(cluster, site)
     return cluster
 
 
-def _figures(cluster: Cluster) -> None:
+def _load_figures(cluster: Cluster) -> None:
     """The first figures of its use, so that pages have something to show at once."""
     now = time.time()
     source = run_claim(cluster_id=cluster.pk, now=now, due_only=False)
     if source is not None:
-        run(source=source, now=now)
+        run_collection(source=source, now=now)
 
 
 @transaction.atomic
-def _schedulers(cluster: Cluster) -> None:
-    guarded, balanced = (_policy(name) for name in ("guarded", "balanced"))
+def _create_schedulers(cluster: Cluster) -> None:
+    guarded, balanced = (_get_policy(name) for name in ("guarded", "balanced"))
     live_create(user=None, cluster=cluster, scheduler_name="guarded", policy=guarded, mode=Mode.SCHEDULING)
     live_create(user=None, cluster=cluster, scheduler_name="default-scheduler", policy=balanced, mode=Mode.SHADOW)
     live_create(user=None, cluster=cluster, scheduler_name="extended", policy=balanced, mode=Mode.EXTENDER)
 
 
-def _policy(name: str) -> Policy:
+def _get_policy(name: str) -> Policy:
     document = (POLICIES / f"{name}.yaml").read_text(encoding="utf-8")
-    found = Policy.objects.filter(name=f"sandbox-{name}").first()
-    return found or policy_create(
+    policy = Policy.objects.filter(name=f"sandbox-{name}").first()
+    return policy or policy_create(
         name=f"sandbox-{name}", document=document, author=None, description=document.partition("\n")[0].lstrip("# ")
     )
 
 
-def _extend(cluster: Cluster, site: str) -> None:
+def _configure_extender(cluster: Cluster, site: str) -> None:
     """Tell the sandbox's kube-scheduler with an extender where this site answers today, and a new secret."""
     live = LiveScheduler.objects.filter(cluster=cluster, scheduler_name="extended", mode=Mode.EXTENDER).first()
     if live is None:
@@ -227,4 +229,4 @@ def _extend(cluster: Cluster, site: str) -> None:
     with open_client() as client:
         answer = client.send("PATCH", EXTENDED, {"data": {"config.yaml": text}}, content=MERGE)
     if answer.code >= 300 and answer.code != 404:
-        _said(answer)
+        _answer_object(answer)

@@ -15,7 +15,7 @@ from kschedweb.live.schedulers.selectors import live_list
 from kschedweb.sandbox import selectors, services
 from kschedweb.sandbox.forms import CreateForm, PaceForm
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors, done, part
+from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 
-def _page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResponse:
-    cluster = selectors.sandboxes().first()
-    again = selectors.can_be_set_up_anew()
+def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResponse:
+    cluster = selectors.list_sandboxes().first()
+    can_reset = selectors.can_be_set_up_anew()
     if cluster is None:
-        if not again:
+        if not can_reset:
             selectors.sandbox_get()  # says that there is none
-        trouble = selectors.trouble() or "The sandbox was not set up yet."
-        return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": again})
+        trouble = selectors.find_trouble() or "The sandbox was not set up yet."
+        return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": can_reset})
     context: dict[str, Any] = {
         "cluster": cluster,
         "form": form,
         "schedulers": live_list().filter(cluster=cluster),
-        "trouble": selectors.trouble(),
-        "again": again,
+        "trouble": selectors.find_trouble(),
+        "again": can_reset,
     }
     try:
-        pace = selectors.pace()
+        pace = selectors.get_pace()
         context |= {
             "pace": pace,
             "pace_form": PaceForm(initial={"speed": pace.speed}),
-            "created": selectors.created(cluster),
-            "happenings": (found := selectors.happenings()),
-            "newest": max((one.version for one in found), default=0),
+            "created": selectors.list_created(cluster),
+            "happenings": (happenings := selectors.list_happenings()),
+            "newest": max((happening.version for happening in happenings), default=0),
         }
     except ApplicationError as error:
         context["trouble"] = context["trouble"] or error.detail
@@ -56,10 +56,10 @@ def _page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResp
 @require_safe
 @requires(Action.VIEW)
 def sandbox(request: PageRequest) -> HttpResponse:
-    return _page(request, CreateForm())
+    return _render_page(request, CreateForm())
 
 
-@part
+@page_part
 @never_cache
 @require_safe
 @requires(Action.VIEW)
@@ -77,8 +77,8 @@ def news(request: PageRequest) -> HttpResponse:
 def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpResponse:
     """A pod or a workload of the sandbox, its pods, and what happened to them."""
     cluster = selectors.sandbox_get()
-    found = selectors.details(cluster, kind, namespace, name)
-    context = {"cluster": cluster, "one": found.row, "pods": found.pods, "happenings": found.happenings}
+    details = selectors.get_details(cluster, kind, namespace, name)
+    context = {"cluster": cluster, "one": details.row, "pods": details.pods, "happenings": details.happenings}
     return render(request, "sandbox/details.html", context)
 
 
@@ -87,12 +87,12 @@ def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpR
 def create(request: PageRequest) -> HttpResponse:
     form = CreateForm(request.POST)
     if not form.is_valid():
-        return _page(request, form, 400)
+        return _render_page(request, form, 400)
     try:
         names = services.objects_create(user=request.user, cluster=selectors.sandbox_get(), **form.cleaned_data)
     except ApplicationError as error:
         add_errors(form, error)
-        return _page(request, form, error.status)
+        return _render_page(request, form, error.status)
     messages.success(request, f"Created {', '.join(names)}.")
     return redirect("sandbox")
 
@@ -102,7 +102,7 @@ def create(request: PageRequest) -> HttpResponse:
 def anew(request: PageRequest) -> HttpResponse:
     """Set the sandbox up anew."""
     act = lambda: services.sandbox_set_up_anew(user=request.user)  # noqa: E731
-    done(request, act, "The sandbox was set up anew.")
+    run_and_notify(request, act, "The sandbox was set up anew.")
     return redirect("sandbox")
 
 
@@ -110,17 +110,17 @@ def anew(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def pace(request: PageRequest) -> HttpResponse:
     """Pause, go on, or set the speed."""
-    cluster, what = selectors.sandbox_get(), request.POST.get("do", "")
-    if what in ("pause", "resume"):
-        paused = what == "pause"
-        said = "The sandbox's time stands still." if paused else "The sandbox's time passes again."
-        done(request, lambda: services.pace_set(user=request.user, cluster=cluster, paused=paused), said)
+    cluster, action = selectors.sandbox_get(), request.POST.get("do", "")
+    if action in ("pause", "resume"):
+        paused = action == "pause"
+        message = "The sandbox's time stands still." if paused else "The sandbox's time passes again."
+        run_and_notify(request, lambda: services.pace_set(user=request.user, cluster=cluster, paused=paused), message)
     else:
         form = PaceForm(request.POST)
         if form.is_valid():
             speed = form.cleaned_data["speed"]
             act = lambda: services.pace_set(user=request.user, cluster=cluster, speed=speed)  # noqa: E731
-            done(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
+            run_and_notify(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
         else:
             messages.error(request, "Choose one of the speeds.")
     return redirect("sandbox")
@@ -130,8 +130,8 @@ def pace(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def delete(request: PageRequest) -> HttpResponse:
     """Delete one object of the sandbox."""
-    given = {name: request.POST.get(name, "") for name in ("kind", "api_version", "namespace", "name")}
+    fields = {name: request.POST.get(name, "") for name in ("kind", "api_version", "namespace", "name")}
     cluster = selectors.sandbox_get()
-    said = f"{given['kind']} {given['namespace']}/{given['name']} is being deleted."
-    done(request, lambda: services.object_delete(user=request.user, cluster=cluster, **given), said)
+    message = f"{fields['kind']} {fields['namespace']}/{fields['name']} is being deleted."
+    run_and_notify(request, lambda: services.object_delete(user=request.user, cluster=cluster, **fields), message)
     return redirect("sandbox")

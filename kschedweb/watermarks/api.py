@@ -16,15 +16,15 @@ from kschedweb.clusters.selectors import cluster_get
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit
 from kschedweb.watermarks.presets import PRESETS
-from kschedweb.watermarks.setup import LONGEST_QUERY, LONGEST_TOKEN, Settings
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.watermarks.source_settings import LONGEST_QUERY, LONGEST_TOKEN, SourceSettings
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.clusters.models import Cluster
 
 
-def _queries(**options: Any) -> serializers.DictField:
+def _queries_field(**options: Any) -> serializers.DictField:
     return serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=LONGEST_QUERY),
         help_text="PromQL by figure, such as `node/cpu/15m`; a figure without a query is not collected.",
@@ -54,7 +54,7 @@ class SourceSettingsSerializer(serializers.Serializer[Any]):
     forget_ca = serializers.BooleanField(required=False, default=False, write_only=True)
     node_label = serializers.CharField(required=False, default="instance", allow_blank=True, max_length=100)
     unit = serializers.ChoiceField(choices=Unit.choices, default=Unit.CAPACITY_PERCENT)
-    queries = _queries(required=False, default=dict)
+    queries = _queries_field(required=False, default=dict)
     interval = serializers.IntegerField(default=60, min_value=30, max_value=3600, help_text="Seconds.")
     keep_hours = serializers.IntegerField(default=24, min_value=2, max_value=168, help_text="As collected.")
     keep_days = serializers.IntegerField(default=7, min_value=2, max_value=60, help_text="5-minute values.")
@@ -116,7 +116,7 @@ class SourceSerializer(serializers.Serializer[Any]):
     has_ca = serializers.BooleanField()
     node_label = serializers.CharField()
     unit = serializers.ChoiceField(choices=Unit.choices)
-    queries = _queries()
+    queries = _queries_field()
     interval = serializers.IntegerField()
     keep_hours = serializers.IntegerField()
     keep_days = serializers.IntegerField()
@@ -137,14 +137,14 @@ class PresetSerializer(serializers.Serializer[Any]):
     help = serializers.CharField()
     node_label = serializers.CharField()
     unit = serializers.ChoiceField(choices=Unit.choices)
-    queries = _queries()
+    queries = _queries_field()
 
 
-def _told(cluster: Cluster) -> dict[str, Any]:
+def _source_body(cluster: Cluster) -> dict[str, Any]:
     """The answer about a source; an empty report is none."""
     source = selectors.source_get(cluster)
     source.report = source.report or None
-    source.freshness = selectors.freshness(cluster, time.time())  # type: ignore[attr-defined]
+    source.freshness = selectors.load_freshness(cluster, time.time())  # type: ignore[attr-defined]
     return dict(SourceSerializer(source).data)
 
 
@@ -155,17 +155,17 @@ class SourceDetail(APIView):
     @extend_schema(responses=SourceSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """Where the figures of a cluster come from, and how the last collection went."""
-        return Response(_told(cluster_get(name)))
+        return Response(_source_body(cluster_get(name)))
 
     @extend_schema(request=SourceChangeSerializer, responses=SourceSerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
         """Set where figures come from. The source is asked first; where it fails nothing is saved without `force`."""
         cluster = cluster_get(name)
-        given = validated(SourceChangeSerializer, request.data)
-        values = dict(given)
+        data = validate_input(SourceChangeSerializer, request.data)
+        values = dict(data)
         force = values.pop("force")
-        services.source_save(user=request.user, cluster=cluster, settings=Settings(**values), force=force)
-        return Response(_told(cluster))
+        services.source_save(user=request.user, cluster=cluster, settings=SourceSettings(**values), force=force)
+        return Response(_source_body(cluster))
 
 
 class SourceTest(APIView):
@@ -175,8 +175,8 @@ class SourceTest(APIView):
     @extend_schema(request=SourceSettingsSerializer, responses=ReportSerializer)
     def post(self, request: ApiRequest, name: str) -> Response:
         """Ask a source as it would be asked, and tell what came. Nothing is kept."""
-        given = validated(SourceSettingsSerializer, request.data)
-        settings = Settings(**given)
+        data = validate_input(SourceSettingsSerializer, request.data)
+        settings = SourceSettings(**data)
         report = services.source_test(user=request.user, cluster=cluster_get(name), settings=settings)
         return Response(ReportSerializer(report.as_json()).data)
 
@@ -189,7 +189,7 @@ class SourceRun(IdempotencyMixin, APIView):
         """Collect once more, now. `ran_at` tells when that is done."""
         cluster = cluster_get(name)
         services.run_ask(user=request.user, cluster=cluster)
-        return Response(_told(cluster), status=202)
+        return Response(_source_body(cluster), status=202)
 
 
 class PresetList(APIView):

@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.web import navigation, retention
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -26,10 +26,10 @@ class WatermarksConfig(AppConfig):
             Entry(_("Data source"), "", "usage-source", 50, frozenset({"usage-source-change"})),
             Entry(_("Annotations"), "", "usage-annotations", 60, frozenset({"usage-annotations-change"})),
         )
-        navigation.register(Group.CLUSTER, Entry(_("Usage"), "activity", "usage", 40))
+        navigation.register_entries(RailGroup.CLUSTER, Entry(_("Usage"), "activity", "usage", 40))
         navigation.register_tabs("usage", *tabs)
-        navigation.choosing((Choice.CLUSTER,), *(tab.name for tab in tabs))
-        navigation.choosing((Choice.CLUSTER, Choice.NAMESPACE), "usage-workloads")
+        navigation.declare_choices((BarChoice.CLUSTER,), *(tab.name for tab in tabs))
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.NAMESPACE), "usage-workloads")
         retention.register_cleaning("watermarks.Sample", samples_forget)
 
 

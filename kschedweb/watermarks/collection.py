@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.figures import BY_NAME, CONTAINER, NODE, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
 from kschedweb.watermarks.prometheus import PrometheusError, Vector
-from kschedweb.watermarks.units import convert, looks_like, unit_problem
+from kschedweb.watermarks.units import looks_like, to_allocatable_percent, unit_problem
 from kschedweb.web.errors import ApplicationError
 
 MOST_CORES = 100_000.0  # a higher use of a pod cannot be true
@@ -44,7 +44,7 @@ class QueryReport:
 
 
 @dataclass
-class Report:
+class CollectionReport:
     """The report on one collection."""
 
     at: float = 0.0  # seconds of the epoch
@@ -63,16 +63,16 @@ class Report:
 
 
 @dataclass
-class Collected:
+class CollectedFigures:
     """Values by figure: nodes in percent of allocatable, workloads in cores and bytes per pod."""
 
     inventory: Inventory
     values: dict[Figure, Floats] = field(default_factory=dict)
     containers: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
     """(namespace, pod, container) -> what it used: cores as cpu, bytes as memory."""
-    report: Report = field(default_factory=Report)
+    report: CollectionReport = field(default_factory=CollectionReport)
 
-    def of(self, kind: str) -> dict[Figure, Floats]:
+    def values_of_kind(self, kind: str) -> dict[Figure, Floats]:
         return {figure: values for figure, values in self.values.items() if figure.kind == kind}
 
 
@@ -80,20 +80,20 @@ class Collected:
 class Setup:
     """The queries to a Prometheus, and how its answers are read."""
 
-    endpoint: Endpoint
+    endpoint: CheckedEndpoint
     secret: Secret
     node_label: str
     unit: str
     queries: Mapping[str, str]  # figure -> PromQL
 
 
-def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: float) -> Collected:
+def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: float) -> CollectedFigures:
     """Make all queries of ``setup`` at the time ``at``, for at most ``seconds``. Errors go into the report."""
     begun = time.monotonic()
-    collected = Collected(inventory, report=Report(at=at))
+    collected = CollectedFigures(inventory, report=CollectionReport(at=at))
     queries = {name: query for name, query in setup.queries.items() if query.strip() and name in BY_NAME}
     try:
-        answers = prometheus.ask(setup.endpoint, setup.secret, queries, at=at, seconds=seconds)
+        answers = prometheus.run_queries(setup.endpoint, setup.secret, queries, at=at, seconds=seconds)
     except ApplicationError as error:
         answers = {name: PrometheusError(error.detail, setting="ca") for name in queries}
     for name, answer in answers.items():
@@ -104,25 +104,25 @@ def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: f
         report.series, report.warnings = len(answer.labels), list(answer.warnings)
         figure = BY_NAME[name]
         if figure.kind == CONTAINER:
-            _containers(answer, figure, collected, report)
+            _read_containers(answer, figure, collected, report)
             continue
-        read = _nodes if figure.kind == NODE else _workloads
+        read = _read_nodes if figure.kind == NODE else _read_workloads
         values = read(answer, figure, setup, inventory, report)
         if not report.error:
             collected.values[figure] = values
     skew = max((answer.skew for answer in answers.values() if isinstance(answer, Vector)), key=abs, default=0.0)
-    finish(collected, seconds=time.monotonic() - begun, skew=skew)
+    finish_report(collected, seconds=time.monotonic() - begun, skew=skew)
     return collected
 
 
-def finish(collected: Collected, *, seconds: float, skew: float = 0.0) -> None:
+def finish_report(collected: CollectedFigures, *, seconds: float, skew: float = 0.0) -> None:
     """Add totals, and problems in sentences, to the report."""
     report = collected.report
     report.seconds = round(seconds, 3)
     for kind in (NODE, WORKLOAD):
-        found = list(collected.of(kind).values())
-        known = int(np.count_nonzero(~np.isnan(found).all(axis=0))) if found else 0
-        setattr(report, "nodes" if kind == NODE else "workloads", known)
+        columns = list(collected.values_of_kind(kind).values())
+        count = int(np.count_nonzero(~np.isnan(columns).all(axis=0))) if columns else 0
+        setattr(report, "nodes" if kind == NODE else "workloads", count)
     by_error: dict[str, list[str]] = {}
     for name, query in report.queries.items():
         if query.error:
@@ -140,17 +140,17 @@ def finish(collected: Collected, *, seconds: float, skew: float = 0.0) -> None:
         )
 
 
-def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
+def _read_nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
     """Percent of allocatable. Shape [nodes]."""
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
         name = labels.get(setup.node_label)
-        place = None if name is None else inventory.node(name)
+        place = None if name is None else inventory.find_node(name)
         if place is not None:
             places[index] = place
         elif len(report.unmatched) < EXAMPLES:
             report.unmatched.append(_series_name(labels) if name is None else name)
-    values = _highest(answer.values, places, len(inventory.nodes), report, "node")
+    values = _highest_by_place(answer.values, places, len(inventory.nodes), report, "node")
     if report.error or not report.matched:
         _explain_nothing(answer, setup, report, "nodes")
         return values
@@ -158,23 +158,23 @@ def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, r
     if report.unit and not report.error:
         report.warnings.append(f"All values are 1 or less: are they {report.unit}?")
     report.unit = report.unit or looks_like(values, figure, setup.unit)
-    percent = convert(values, figure.resource, setup.unit, inventory)
+    percent = to_allocatable_percent(values, figure.resource, setup.unit, inventory)
     report.missing = int(np.isnan(percent).sum())
-    _examples(report, inventory.nodes, percent)
+    _add_examples(report, inventory.nodes, percent)
     return percent
 
 
-def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
+def _read_workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
     """The mean over each workload's pods. Shape [workloads]."""
-    known = {key: index for index, key in enumerate(inventory.owners)}
+    position_by_pod = {key: index for index, key in enumerate(inventory.owners)}
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
-        found = known.get((labels.get("namespace", ""), labels.get("pod", "")))
-        if found is not None:
-            places[index] = found
+        position = position_by_pod.get((labels.get("namespace", ""), labels.get("pod", "")))
+        if position is not None:
+            places[index] = position
         elif len(report.unmatched) < EXAMPLES:
             report.unmatched.append(_series_name(labels))
-    pods = _highest(answer.values, places, len(known), report, "pod")
+    pods = _highest_by_place(answer.values, places, len(position_by_pod), report, "pod")
     if report.error or not report.matched:
         _explain_nothing(answer, setup, report, "pods")
         return np.full(len(inventory.workloads), np.nan)
@@ -187,30 +187,32 @@ def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventor
     if figure.resource == "cpu" and np.nanmedian(pods) > MOST_CORES:
         report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
     values = mean_of_pods(pods, inventory)
-    _examples(report, inventory.workloads, values)
+    _add_examples(report, inventory.workloads, values)
     return values
 
 
-def _containers(answer: Vector, figure: Figure, collected: Collected, report: QueryReport) -> None:
+def _read_containers(answer: Vector, figure: Figure, collected: CollectedFigures, report: QueryReport) -> None:
     """Take what each container of the cluster's pods used."""
     owners = collected.inventory.owners
-    keys = [(one.get("namespace", ""), one.get("pod", ""), one.get("container", "")) for one in answer.labels]
+    keys = [
+        (labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", "")) for labels in answer.labels
+    ]
     places = np.full(len(keys), WITHOUT_OWNER)
     for index, key in enumerate(keys):
         if key[:2] in owners and key[2]:
             places[index] = index
         elif len(report.unmatched) < EXAMPLES:
             report.unmatched.append(_series_name(answer.labels[index]))
-    values = _highest(answer.values, places, len(keys), report, "container")
+    values = _highest_by_place(answer.values, places, len(keys), report, "container")
     if report.error or not report.matched:
         _explain_nothing(answer, None, report, "containers")
     elif figure.resource == "cpu" and np.nanmedian(values) > MOST_CORES:
         report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
     else:
         for place in np.flatnonzero(~np.isnan(values)).tolist():
-            found = collected.containers.setdefault(keys[place], {})
-            found[figure.resource] = max(found.get(figure.resource, 0.0), float(values[place]))
-        _examples(report, tuple("/".join(key) for key in keys), values)
+            amounts = collected.containers.setdefault(keys[place], {})
+            amounts[figure.resource] = max(amounts.get(figure.resource, 0.0), float(values[place]))
+        _add_examples(report, tuple("/".join(key) for key in keys), values)
 
 
 def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
@@ -224,9 +226,9 @@ def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
         return np.where(counts > 0, sums / counts, np.nan)
 
 
-def _highest(values: Floats, places: NDArray[np.int64], size: int, report: QueryReport, what: str) -> Floats:
+def _highest_by_place(values: Floats, places: NDArray[np.int64], size: int, report: QueryReport, noun: str) -> Floats:
     """``values`` at their places; of several for one place the highest, which is the safe choice."""
-    found = np.full(size, np.nan)
+    highest = np.full(size, np.nan)
     usable = np.isfinite(values) & (values >= 0)
     report.unusable = int((~usable).sum())
     matched = places >= 0
@@ -240,18 +242,20 @@ def _highest(values: Floats, places: NDArray[np.int64], size: int, report: Query
         report.warnings.append(f"{report.unusable} values are NaN, infinite or negative and were left out.")
     if report.duplicates:
         report.warnings.append(
-            f"{report.duplicates} series are about a {what} that another series is about too: the highest counts."
+            f"{report.duplicates} series are about a {noun} that another series is about too: the highest counts."
         )
-    kept = matched & usable
-    np.fmax.at(found, places[kept], values[kept])
-    return found
+    selected = matched & usable
+    np.fmax.at(highest, places[selected], values[selected])
+    return highest
 
 
-def _explain_nothing(answer: Vector, setup: Setup | None, report: QueryReport, what: str) -> None:
+def _explain_nothing(answer: Vector, setup: Setup | None, report: QueryReport, noun: str) -> None:
     if report.error:
         return
-    if setup is not None and what == "nodes":
-        labels = sorted({label for found in answer.labels[:50] for label in found if label != "__name__"})
+    if setup is not None and noun == "nodes":
+        labels = sorted(
+            {label for series_labels in answer.labels[:50] for label in series_labels if label != "__name__"}
+        )
         if setup.node_label not in labels:
             report.setting = "node_label"
             report.error = (
@@ -262,9 +266,9 @@ def _explain_nothing(answer: Vector, setup: Setup | None, report: QueryReport, w
     else:
         labels = []
     report.error = (
-        f"{report.series} series, but none is about {what} of this cluster, such as {report.unmatched[0]}."
+        f"{report.series} series, but none is about {noun} of this cluster, such as {report.unmatched[0]}."
         if report.unmatched
-        else f"None of the {report.series} series is about {what} of this cluster."
+        else f"None of the {report.series} series is about {noun} of this cluster."
     )
 
 
@@ -273,6 +277,6 @@ def _series_name(labels: Mapping[str, str]) -> str:
     return f"{{{inner}}}"[:120]
 
 
-def _examples(report: QueryReport, names: tuple[str, ...], values: Floats) -> None:
+def _add_examples(report: QueryReport, names: tuple[str, ...], values: Floats) -> None:
     places = np.flatnonzero(~np.isnan(values))[:EXAMPLES]
     report.examples = [(names[place], round(float(values[place]), 4)) for place in places.tolist()]

@@ -16,9 +16,9 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from kschedweb.clusters.demo import SEED
-from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.state.columns import Floats
-from kschedweb.watermarks.containers import book_add
+from kschedweb.watermarks.container_book import book_add
 from kschedweb.watermarks.figures import KINDS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
 from kschedweb.watermarks.models import Resolution
@@ -80,7 +80,7 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
         for (namespace, pod), place in owned.owners.items()
         if place != WITHOUT_OWNER
     }
-    for kind, recorded in zip(KINDS, record(objects, owners, last), strict=True):
+    for kind, recorded in zip(KINDS, record_day(objects, owners, last), strict=True):
         rows = [
             (int(at), {Figure(kind, *key): values[row] for key, values in recorded.figures.items()})
             for row, at in enumerate(recorded.times)
@@ -98,7 +98,7 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
     samples_rollup(cluster=cluster, now=int(last))
 
 
-def record(
+def record_day(
     objects: Iterable[Json], owners: Mapping[str, str], end: float, seed: int = SEED
 ) -> tuple[DemoFigures, DemoFigures]:
     """The day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
@@ -111,23 +111,23 @@ def record(
     # one more day, for the first time's average of a day
     minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
-    nodes, pods, on = _running(listed)
+    nodes, pods, on = _running_pods(listed)
     place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
-    cpu, memory, cores, size = _used(nodes, pods, on, minutes, seed)
+    cpu, memory, cores, size = _compute_used(nodes, pods, on, minutes, seed)
     use = {
-        "cpu": 100 * (_summed(cpu, on, len(nodes)) + SYSTEM_CPU) / cores,
-        "memory": 100 * np.minimum(_summed(memory, on, len(nodes)) + SYSTEM_MEMORY, FULL * size) / size,
+        "cpu": 100 * (_sum_by_group(cpu, on, len(nodes)) + SYSTEM_CPU) / cores,
+        "memory": 100 * np.minimum(_sum_by_group(memory, on, len(nodes)) + SYSTEM_MEMORY, FULL * size) / size,
     }
-    by_node = {(name, key): kept for name, rows in use.items() for key, kept in _node_figures(rows)}
+    by_node = {(name, key): values for name, rows in use.items() for key, values in _node_figures(rows)}
     keys = [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods]
     workloads = sorted({owners[key] for key in keys if key in owners})
     index = {name: column for column, name in enumerate(workloads)}
     mine = np.array([index[owners[key]] if key in owners else -1 for key in keys], dtype=np.int64)
     count = np.bincount(mine[mine >= 0], minlength=len(workloads))
     by_workload = {
-        (name, key): kept
+        (name, key): values
         for name, rows in (("cpu", cpu), ("memory", memory))
-        for key, kept in _averages(_summed(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
+        for key, values in _window_averages(_sum_by_group(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
     }
     return DemoFigures(times, list(place), by_node), DemoFigures(times, workloads, by_workload)
 
@@ -136,23 +136,23 @@ def containers_used(
     objects: Iterable[Json], end: float, seed: int = SEED
 ) -> Iterator[tuple[int, dict[tuple[str, str, str], dict[str, float]]]]:
     """What each container used each five minutes of the day up to ``end``: a pod's use, as containers request."""
-    nodes, pods, on = _running(list(objects))
+    nodes, pods, on = _running_pods(list(objects))
     last = int(end) // STEP * STEP
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
-    cpu, memory, _, _ = _used(nodes, pods, on, times, seed)
+    cpu, memory, _, _ = _compute_used(nodes, pods, on, times, seed)
     parts = []
     for column, pod in enumerate(pods):
-        found = [_amounts(one["resources"]["requests"]) for one in pod["spec"]["containers"]]
-        whole = np.maximum(np.sum(found, axis=0), 1e-9)
-        for one, shares in zip(pod["spec"]["containers"], np.array(found) / whole, strict=True):
-            key = pod["metadata"]["namespace"], pod["metadata"]["name"], one["name"]
+        amounts = [_parse_amounts(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
+        whole = np.maximum(np.sum(amounts, axis=0), 1e-9)
+        for container, shares in zip(pod["spec"]["containers"], np.array(amounts) / whole, strict=True):
+            key = pod["metadata"]["namespace"], pod["metadata"]["name"], container["name"]
             parts.append((key, column, *shares.tolist()))
     for row, at in enumerate(times.tolist()):
         cores, size = cpu[row].tolist(), memory[row].tolist()
         yield at, {key: {"cpu": cores[on] * part, "memory": size[on] * more} for key, on, part, more in parts}
 
 
-def _running(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int64]]:
+def _running_pods(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int64]]:
     """The nodes, the pods on them, and the place of each pod's node."""
     nodes = [item for item in listed if item["kind"] == "Node"]
     pods = [item for item in listed if item["kind"] == "Pod" and item["spec"].get("nodeName")]
@@ -160,69 +160,69 @@ def _running(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int
     return nodes, pods, np.array([place[pod["spec"]["nodeName"]] for pod in pods], dtype=np.int64)
 
 
-def _used(
+def _compute_used(
     nodes: list[Json], pods: list[Json], on: NDArray[np.int64], times: NDArray[np.int64], seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Cores and bytes that each pod uses at each time, [times, pods], and those that each node has."""
-    cpu, memory = _use(pods, times, seed)
-    room = [_amounts(node["status"]["allocatable"]) for node in nodes]
+    cpu, memory = _compute_demand(pods, times, seed)
+    room = [_parse_amounts(node["status"]["allocatable"]) for node in nodes]
     cores, size = np.array([pair[0] for pair in room]), np.array([pair[1] for pair in room])
-    wanted = np.maximum(_summed(cpu, on, len(nodes)), 1e-9)
-    cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / wanted)[:, on]
+    demand = np.maximum(_sum_by_group(cpu, on, len(nodes)), 1e-9)
+    cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / demand)[:, on]
     return cpu, memory, cores, size
 
 
-def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:
+def _compute_demand(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:
     """Cores and bytes that each pod needs at each time: [times, pods]."""
     random = np.random.default_rng(seed)
     now = times[:, None].astype(np.float64)
     habits = [HABITS.get(pod["metadata"]["namespace"], ORDINARY) for pod in pods]
 
-    def of(name: str) -> Floats:
+    def habit_values(name: str) -> Floats:
         return np.array([getattr(habit, name) for habit in habits])
 
     # pods of a workload share its offset
-    leaning = {app: random.lognormal(0, 0.35) for app in sorted({_app(pod) for pod in pods})}
-    shared = np.array([leaning[_app(pod)] for pod in pods])
-    own = random.lognormal(0, 0.15, len(pods))
-    hour = of("hour") + random.normal(0, 1.2, len(pods))
+    leaning = {app: random.lognormal(0, 0.35) for app in sorted({_app_name(pod) for pod in pods})}
+    shared = np.array([leaning[_app_name(pod)] for pod in pods])
+    pod_factor = random.lognormal(0, 0.15, len(pods))
+    hour = habit_values("hour") + random.normal(0, 1.2, len(pods))
     daily = (0.5 + 0.5 * np.cos(2 * np.pi * (now / 3600 - hour) / 24)) ** 2
     wave = np.zeros((len(times), len(pods)))
     for rhythm in RHYTHMS:
         length = rhythm * random.uniform(0.8, 1.25, len(pods))
         wave += np.sin(2 * np.pi * (now / length + random.uniform(0, 1, len(pods))))
-    wave *= of("wavers") / np.sqrt(len(RHYTHMS) / 2)
-    requests = [_requests(pod) for pod in pods]
-    level = (of("rest") + (of("peak") - of("rest")) * daily) * np.maximum(0.05, 1 + wave)
-    cpu = np.array([pair[0] for pair in requests]) * shared * own * level
-    filled = np.minimum(0.98, of("memory") * own * (1 + 0.04 * wave + 0.06 * (daily - 0.5)))
+    wave *= habit_values("wavers") / np.sqrt(len(RHYTHMS) / 2)
+    requests = [_pod_requests(pod) for pod in pods]
+    level = (habit_values("rest") + (habit_values("peak") - habit_values("rest")) * daily) * np.maximum(0.05, 1 + wave)
+    cpu = np.array([pair[0] for pair in requests]) * shared * pod_factor * level
+    filled = np.minimum(0.98, habit_values("memory") * pod_factor * (1 + 0.04 * wave + 0.06 * (daily - 0.5)))
     return cpu, np.array([pair[1] for pair in requests]) * filled
 
 
 def _node_figures(rows: Floats) -> Iterator[tuple[str, Floats]]:
     """The statistics of nodes at each step of the second day, from values for each minute of two days."""
-    yield "5m", _mean(rows, 5)
-    yield from _averages(rows)
+    yield "5m", _moving_mean(rows, 5)
+    yield from _window_averages(rows)
     # The variance is the mean of the squares less the square of the mean.
-    yield "15m_std", np.sqrt(np.maximum(0.0, _mean(rows * rows, 15) - _mean(rows, 15) ** 2))
+    yield "15m_std", np.sqrt(np.maximum(0.0, _moving_mean(rows * rows, 15) - _moving_mean(rows, 15) ** 2))
     five = rows.reshape(len(rows) // 5, 5, -1).mean(axis=1)
     yield "1h_max", np.lib.stride_tricks.sliding_window_view(five, 12, axis=0).max(axis=-1)[-DAY // STEP :]
     yield "1d_max", np.lib.stride_tricks.sliding_window_view(five, 288, axis=0).max(axis=-1)[-DAY // STEP :]
 
 
-def _averages(rows: Floats) -> Iterator[tuple[str, Floats]]:
+def _window_averages(rows: Floats) -> Iterator[tuple[str, Floats]]:
     for key, width in (("15m", 15), ("1h", 60), ("1d", 1440)):
-        yield key, _mean(rows, width)
+        yield key, _moving_mean(rows, width)
 
 
-def _mean(rows: Floats, width: int) -> Floats:
+def _moving_mean(rows: Floats, width: int) -> Floats:
     """The mean of the ``width`` minutes up to each step of the second day."""
     total = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
     ends = np.arange(len(rows) - DAY // MINUTE + 5, len(rows) + 1, 5)
     return (total[ends] - total[ends - width]) / width
 
 
-def _summed(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
+def _sum_by_group(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
     """Columns of ``rows`` summed by ``group``."""
     member = np.zeros((rows.shape[1], groups))
     member[np.arange(rows.shape[1]), group] = 1.0
@@ -230,15 +230,15 @@ def _summed(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
     return summed
 
 
-def _app(pod: Json) -> str:
+def _app_name(pod: Json) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['labels']['app']}"
 
 
-def _requests(pod: Json) -> tuple[float, float]:
-    found = [_amounts(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
-    return sum(pair[0] for pair in found), sum(pair[1] for pair in found)
+def _pod_requests(pod: Json) -> tuple[float, float]:
+    amounts = [_parse_amounts(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
+    return sum(pair[0] for pair in amounts), sum(pair[1] for pair in amounts)
 
 
-def _amounts(quantities: Json) -> tuple[float, float]:
+def _parse_amounts(quantities: Json) -> tuple[float, float]:
     """Cores and bytes."""
-    return parse(quantities["cpu"]) / NANO, parse(quantities["memory"]) / NANO
+    return parse_quantity(quantities["cpu"]) / NANO, parse_quantity(quantities["memory"]) / NANO

@@ -60,8 +60,8 @@ class Figure:
     @property
     def label(self) -> str:
         """Such as ``Node CPU, average of 15 minutes``."""
-        told = {"kind": KIND_WORDS[self.kind], "resource": RESOURCE_WORDS[self.resource]}
-        return gettext("%(kind)s %(resource)s, %(statistic)s") % {**told, "statistic": WORDS[self.statistic]}
+        words = {"kind": KIND_WORDS[self.kind], "resource": RESOURCE_WORDS[self.resource]}
+        return gettext("%(kind)s %(resource)s, %(statistic)s") % {**words, "statistic": WORDS[self.statistic]}
 
     @property
     def field(self) -> str:

@@ -21,15 +21,15 @@ from kschedweb.watermarks.figures import (
 )
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkSource
 from kschedweb.watermarks.presets import PRESETS, Preset
-from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
-from kschedweb.watermarks.words import found_text
+from kschedweb.watermarks.report_text import describe_result
+from kschedweb.watermarks.source_settings import LONGEST_QUERY, NUMBERS, SourceSettings
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.translating import gettext_lazy as _
 
 KEEP = _("Empty: the stored one stays.")
 
 
-def _number(name: str, label: str, help_text: str) -> forms.IntegerField:
+def _number_field(name: str, label: str, help_text: str) -> forms.IntegerField:
     row = WatermarkSource._meta.get_field(name)
     limits = {check.code: check.limit_value for check in row.validators}  # type: ignore[union-attr]
     return forms.IntegerField(
@@ -90,10 +90,10 @@ class SourceForm(forms.Form):
         choices=Unit.choices,
         help_text=_("Figures are stored in percent of allocatable, whatever their unit is."),
     )
-    interval = _number("interval", _("Interval in seconds"), _("From 30 to 3,600."))
-    keep_hours = _number("keep_hours", _("Keep as collected, in hours"), _("From 2 to 168."))
-    keep_days = _number("keep_days", _("Keep 5-minute values, in days"), _("From 2 to 60."))
-    keep_long_days = _number("keep_long_days", _("Keep hourly values, in days"), _("From 2 to 730."))
+    interval = _number_field("interval", _("Interval in seconds"), _("From 30 to 3,600."))
+    keep_hours = _number_field("keep_hours", _("Keep as collected, in hours"), _("From 2 to 168."))
+    keep_days = _number_field("keep_days", _("Keep 5-minute values, in days"), _("From 2 to 60."))
+    keep_long_days = _number_field("keep_long_days", _("Keep hourly values, in days"), _("From 2 to 730."))
     force = forms.BooleanField(label=_("Save even though the test fails"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -105,24 +105,26 @@ class SourceForm(forms.Form):
                 max_length=LONGEST_QUERY,
                 widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
             )
-        self.found: dict[str, str] = {}  # test results by field
+        self.test_results: dict[str, str] = {}  # test results by field
         self.warnings: dict[str, list[str]] = {}
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SourceSettings:
         """The entered settings of a valid form."""
-        given = {name: value for name, value in self.cleaned_data.items() if name in Settings.__dataclass_fields__}
-        return Settings(queries={str(figure): self.cleaned_data[figure.field] for figure in FIGURES}, **given)
+        values = {
+            name: value for name, value in self.cleaned_data.items() if name in SourceSettings.__dataclass_fields__
+        }
+        return SourceSettings(queries={str(figure): self.cleaned_data[figure.field] for figure in FIGURES}, **values)
 
-    def show(self, report: Mapping[str, Any]) -> None:
+    def show_report(self, report: Mapping[str, Any]) -> None:
         """Put the results of a test at their fields."""
         for figure in FIGURES:
             query = report["queries"].get(str(figure))
             if query and not query["error"]:
-                self.found[figure.field] = found_text(str(figure), query)
+                self.test_results[figure.field] = describe_result(str(figure), query)
                 self.warnings[figure.field] = query["warnings"]
 
-    def refuse(self, error: ApplicationError) -> None:
+    def add_service_errors(self, error: ApplicationError) -> None:
         """Show a service's errors at their fields, and the others above the form."""
         for item in error.errors:
             self.add_error(self._field_of(item["path"]), item["message"])
@@ -142,11 +144,11 @@ class SourceForm(forms.Form):
         return [
             {
                 "label": f"{KIND_WORDS[kind]} {RESOURCE_WORDS[resource]}",
-                "help": _help(kind),
+                "help": _kind_help(kind),
                 "rows": [
                     {
                         "field": self[figure.field],
-                        "found": self.found.get(figure.field, ""),
+                        "found": self.test_results.get(figure.field, ""),
                         "warnings": self.warnings.get(figure.field, ()),
                     }
                     for figure in FIGURES
@@ -158,7 +160,7 @@ class SourceForm(forms.Form):
         ]
 
 
-def _help(kind: str) -> str:
+def _kind_help(kind: str) -> str:
     if kind == NODE:
         return ""
     if kind == CONTAINER:

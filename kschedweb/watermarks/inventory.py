@@ -15,11 +15,11 @@ from django.utils.translation import gettext
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
 from kschedweb.engine.objects import ObjectError, Pod
-from kschedweb.engine.objects.quantity import NANO, parse
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.objects.quantity import NANO, parse_quantity
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import workload_of
-from kschedweb.watermarks.asked import Kill, Requested, kills, requested
+from kschedweb.watermarks.container_requests import Kill, Requested, collect_requests, find_kills
 from kschedweb.watermarks.figures import RESOURCES
 from kschedweb.web.errors import Conflict
 
@@ -41,13 +41,13 @@ class Inventory:
     containers: tuple[Requested, ...] = ()  # of the workloads' pods that have not ended
     kills: tuple[Kill, ...] = ()
 
-    def node(self, name: str) -> int | None:
+    def find_node(self, name: str) -> int | None:
         """The index of the node with the name or address ``name``, which may have a port."""
-        found = self.addresses.get(name.lower())
-        return self.addresses.get(_host(name).lower()) if found is None else found
+        position = self.addresses.get(name.lower())
+        return self.addresses.get(_strip_port(name).lower()) if position is None else position
 
 
-def _host(name: str) -> str:
+def _strip_port(name: str) -> str:
     """``name`` without a port: ``10.0.0.1:9100``, ``[fd00::1]:9100``."""
     host, colon, port = name.rpartition(":")
     if colon and port.isdigit() and (":" not in host or host.startswith("[")):
@@ -62,11 +62,11 @@ def inventory_of(cluster: Cluster) -> Inventory:
         raise Conflict(
             gettext("Cluster %(cluster)s has not been read yet: refresh it first.") % {"cluster": cluster.name}
         )
-    return _inventory(snapshot.pk)
+    return _load_inventory(snapshot.pk)
 
 
 @lru_cache(maxsize=4)
-def _inventory(snapshot: UUID) -> Inventory:
+def _load_inventory(snapshot: UUID) -> Inventory:
     """The inventory of a snapshot, cached because snapshots are immutable."""
     return inventory_make(snapshot_objects(Snapshot(pk=snapshot)))
 
@@ -76,59 +76,59 @@ def inventory_make(objects: Iterable[Json]) -> Inventory:
     nodes: list[Json] = []
     pods: list[Json] = []
     replica_sets: list[Json] = []
-    kept = {"Node": nodes, "Pod": pods, "ReplicaSet": replica_sets}
+    objects_by_kind = {"Node": nodes, "Pod": pods, "ReplicaSet": replica_sets}
     for item in objects:
-        if item.get("kind") in kept:
-            kept[item["kind"]].append(item)
-    owned = _owners(pods, replica_sets)
+        if item.get("kind") in objects_by_kind:
+            objects_by_kind[item["kind"]].append(item)
+    owned = _find_owners(pods, replica_sets)
     workloads = sorted({workload for workload in owned.values() if workload is not None})
     places = {workload: place for place, workload in enumerate(workloads)}
     return Inventory(
         tuple(str(item["metadata"]["name"]) for item in nodes),
-        _amounts(nodes, "capacity"),
-        _amounts(nodes, "allocatable"),
-        _addresses(nodes),
+        _read_amounts(nodes, "capacity"),
+        _read_amounts(nodes, "allocatable"),
+        _index_addresses(nodes),
         tuple(workloads),
         {pod: places[owner] if owner is not None else WITHOUT_OWNER for pod, owner in owned.items()},
-        requested(pods, owned),
-        tuple(kills(pods)),
+        collect_requests(pods, owned),
+        tuple(find_kills(pods)),
     )
 
 
-def _owners(pods: list[Json], replica_sets: list[Json]) -> dict[tuple[str, str], str | None]:
+def _find_owners(pods: list[Json], replica_sets: list[Json]) -> dict[tuple[str, str], str | None]:
     """(namespace, pod) -> its workload, or ``None``."""
-    known = ClusterObjects()
+    cluster_objects = ClusterObjects()
     for item in replica_sets:
         with contextlib.suppress(ObjectError):
-            known.add(item)
-    found = {}
+            cluster_objects.add(item)
+    owners = {}
     for item in pods:
         with contextlib.suppress(ObjectError):
-            pod = Pod.read(item)
-            found[pod.namespace, pod.name] = workload_of(pod, known)
-    return found
+            pod = Pod.from_json(item)
+            owners[pod.namespace, pod.name] = workload_of(pod, cluster_objects)
+    return owners
 
 
-def _amounts(nodes: list[Json], key: str) -> dict[str, Floats]:
-    found = {resource: np.full(len(nodes), np.nan) for resource in RESOURCES}
+def _read_amounts(nodes: list[Json], key: str) -> dict[str, Floats]:
+    amounts = {resource: np.full(len(nodes), np.nan) for resource in RESOURCES}
     for place, item in enumerate(nodes):
         listed = (item.get("status") or {}).get(key)
         if not isinstance(listed, dict):
             continue
         for resource in RESOURCES:
             try:
-                found[resource][place] = parse(str(listed[resource])) / NANO
+                amounts[resource][place] = parse_quantity(str(listed[resource])) / NANO
             except (KeyError, ObjectError):
                 continue
-    return found
+    return amounts
 
 
-def _addresses(nodes: list[Json]) -> dict[str, int]:
+def _index_addresses(nodes: list[Json]) -> dict[str, int]:
     """Names and addresses -> index. Names have precedence over another node's equal address."""
-    found = {str(item["metadata"]["name"]).lower(): place for place, item in enumerate(nodes)}
+    positions = {str(item["metadata"]["name"]).lower(): place for place, item in enumerate(nodes)}
     for place, item in enumerate(nodes):
         listed = (item.get("status") or {}).get("addresses")
         for entry in listed if isinstance(listed, list) else ():
             if isinstance(entry, dict) and isinstance(entry.get("address"), str):
-                found.setdefault(entry["address"].lower(), place)
-    return found
+                positions.setdefault(entry["address"].lower(), place)
+    return positions

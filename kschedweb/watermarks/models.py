@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster, Sealed
 from kschedweb.engine.state.watermarks.crane import DEFAULT_TIME_ZONE
 from kschedweb.web.translating import gettext_lazy as _
@@ -44,8 +44,8 @@ class Authentication(models.TextChoices):
     BASIC = "basic", _("User name and password")
 
 
-def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
-    return [MinValueValidator(least), MaxValueValidator(most)]
+def _range_validators(minimum: int, maximum: int) -> list[MinValueValidator | MaxValueValidator]:
+    return [MinValueValidator(minimum), MaxValueValidator(maximum)]
 
 
 class WatermarkSource(models.Model):
@@ -59,11 +59,11 @@ class WatermarkSource(models.Model):
     node_label = models.CharField(max_length=100, default="instance")  # the label with the node's name
     unit = models.CharField(max_length=24, choices=Unit.choices, default=Unit.CAPACITY_PERCENT)
     queries = models.JSONField(default=dict)  # {"node/cpu/15m": "PromQL"}; a figure without one is not collected
-    interval = models.PositiveIntegerField(default=60, validators=_between(30, 3600))  # seconds
+    interval = models.PositiveIntegerField(default=60, validators=_range_validators(30, 3600))  # seconds
     # How long samples are kept: as collected, rolled up to 5 minutes, rolled up to 1 hour.
-    keep_hours = models.PositiveIntegerField(default=24, validators=_between(2, 168))
-    keep_days = models.PositiveIntegerField(default=7, validators=_between(2, 60))
-    keep_long_days = models.PositiveIntegerField(default=90, validators=_between(2, 730))
+    keep_hours = models.PositiveIntegerField(default=24, validators=_range_validators(2, 168))
+    keep_days = models.PositiveIntegerField(default=7, validators=_range_validators(2, 60))
+    keep_long_days = models.PositiveIntegerField(default=90, validators=_range_validators(2, 730))
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
     # A run is claimed by setting its slot (seconds of the epoch // interval).
@@ -159,8 +159,8 @@ class Annotating(models.Model):
     own = models.BooleanField(default=False)  # kschedweb's form, on nodes and workloads
     crane = models.BooleanField(default=False)  # crane-scheduler's form, on nodes
     time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE)  # of crane's texts
-    rate = models.PositiveIntegerField(default=10, validators=_between(1, 200))  # requests a second, at most
-    renew = models.PositiveIntegerField(default=300, validators=_between(60, 86_400))  # seconds
+    rate = models.PositiveIntegerField(default=10, validators=_range_validators(1, 200))  # requests a second, at most
+    renew = models.PositiveIntegerField(default=300, validators=_range_validators(60, 86_400))  # seconds
     # [{"resource": "nodes", "allowed": true}]; empty where the cluster does not say
     permissions = models.JSONField(default=list)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -53,7 +53,7 @@ _CONTAINERS = {
 _STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
 
 
-def _over(expression: str, figure: Figure) -> str:
+def _window_query(expression: str, figure: Figure) -> str:
     """The query of ``figure`` from an expression with a window."""
     if figure.is_maximum:
         return f"max_over_time(({expression.format(window='5m')})[{_STEP[figure.statistic]}])"
@@ -64,7 +64,7 @@ def _over(expression: str, figure: Figure) -> str:
     return expression.format(window=figure.statistic)
 
 
-def _rule(name: str, figure: Figure) -> str:
+def _rule_query(name: str, figure: Figure) -> str:
     """The query of ``figure`` from a recording rule of current use."""
     if figure.statistic in AVERAGES:
         return f"avg_over_time({name}[{figure.statistic}])"
@@ -73,17 +73,17 @@ def _rule(name: str, figure: Figure) -> str:
     return f"stddev_over_time({name}[15m])"
 
 
-def _queries(nodes: dict[str, str], *, rules: bool = False) -> dict[str, str]:
-    found = {}
+def _build_queries(nodes: dict[str, str], *, rules: bool = False) -> dict[str, str]:
+    queries = {}
     for figure in FIGURES:
         if figure.kind == NODE:
-            ask = _rule if rules else _over
-            found[str(figure)] = ask(nodes[figure.resource], figure)
+            ask = _rule_query if rules else _window_query
+            queries[str(figure)] = ask(nodes[figure.resource], figure)
         elif figure.kind == CONTAINER:
-            found[str(figure)] = _CONTAINERS[figure.resource]
+            queries[str(figure)] = _CONTAINERS[figure.resource]
         else:
-            found[str(figure)] = _over(_PODS[figure.resource], figure)
-    return found
+            queries[str(figure)] = _window_query(_PODS[figure.resource], figure)
+    return queries
 
 
 PRESETS: dict[str, Preset] = {
@@ -95,7 +95,7 @@ PRESETS: dict[str, Preset] = {
             _("Nodes from node_cpu_seconds_total and node_memory_*, pods from the kubelet's container_* metrics."),
             "instance",
             Unit.CAPACITY_PERCENT,
-            _queries(_EXPORTER),
+            _build_queries(_EXPORTER),
         ),
         Preset(
             "cadvisor",
@@ -103,7 +103,7 @@ PRESETS: dict[str, Preset] = {
             _("Nodes and pods from the kubelet's container_* metrics; the label node must name the node."),
             "node",
             Unit.ABSOLUTE,
-            _queries(_CADVISOR),
+            _build_queries(_CADVISOR),
         ),
         Preset(
             "recording-rules",
@@ -114,7 +114,7 @@ PRESETS: dict[str, Preset] = {
             ),
             "instance",
             Unit.CAPACITY_RATIO,
-            _queries(_RULES, rules=True),
+            _build_queries(_RULES, rules=True),
         ),
     )
 }

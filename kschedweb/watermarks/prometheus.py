@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb import __version__
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.connecting.wire import Failure, Wire, WireError, WireResponse
@@ -58,7 +58,9 @@ class Vector:
 Answers = dict[str, "Vector | PrometheusError"]
 
 
-def ask(endpoint: Endpoint, secret: Secret, queries: Mapping[str, str], *, at: float, seconds: float) -> Answers:
+def run_queries(
+    endpoint: CheckedEndpoint, secret: Secret, queries: Mapping[str, str], *, at: float, seconds: float
+) -> Answers:
     """The answer or the error of each of ``queries`` at the time ``at`` (seconds of the epoch).
 
     Queries without an answer after ``seconds`` have failed. Raises ``ApplicationError`` for an invalid certificate
@@ -67,30 +69,30 @@ def ask(endpoint: Endpoint, secret: Secret, queries: Mapping[str, str], *, at: f
     context = tls_context(secret) if endpoint.scheme == "https" else None
     headers = {"Host": endpoint.host_header, "User-Agent": f"kschedweb/{__version__}", "Accept-Encoding": "gzip"}
     wire = Wire(endpoint, context, endpoint.host, headers | secret.authorization, largest=LARGEST_BODY)
-    until = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
 
-    def one(query: str) -> Vector | PrometheusError:
+    def run_query(query: str) -> Vector | PrometheusError:
         try:
-            return _query(wire, query, at, until)
+            return _run_query(wire, query, at, deadline)
         except PrometheusError as error:
             return error
         except WireError as error:
-            return _unanswered(error, seconds)
+            return _wire_error(error, seconds)
 
     with closing(wire), ThreadPoolExecutor(TOGETHER, thread_name_prefix="prometheus") as pool:
-        return dict(zip(queries, pool.map(one, queries.values()), strict=True))
+        return dict(zip(queries, pool.map(run_query, queries.values()), strict=True))
 
 
-def _query(wire: Wire, query: str, at: float, until: float) -> Vector:
-    left = max(until - time.monotonic(), 0.1)
-    parameters = urlencode({"query": query, "time": f"{at:.3f}", "timeout": f"{left:.3f}"})
-    asked = time.time()
-    answer = wire.call("GET", f"/api/v1/query?{parameters}", connect=min(CONNECT_SECONDS, left), seconds=left)
-    found = vector_read(answer.code, answer.headers.get("content-type", ""), _unpacked(answer))
-    return Vector(found.labels, found.values, found.warnings, clock_skew(answer.headers.get("date", ""), asked))
+def _run_query(wire: Wire, query: str, at: float, deadline: float) -> Vector:
+    remaining = max(deadline - time.monotonic(), 0.1)
+    parameters = urlencode({"query": query, "time": f"{at:.3f}", "timeout": f"{remaining:.3f}"})
+    sent_at = time.time()
+    answer = wire.call("GET", f"/api/v1/query?{parameters}", connect=min(CONNECT_SECONDS, remaining), seconds=remaining)
+    vector = vector_read(answer.code, answer.headers.get("content-type", ""), _decompress_body(answer))
+    return Vector(vector.labels, vector.values, vector.warnings, clock_skew(answer.headers.get("date", ""), sent_at))
 
 
-def _unpacked(answer: WireResponse) -> bytes:
+def _decompress_body(answer: WireResponse) -> bytes:
     if answer.headers.get("content-encoding", "").lower() != "gzip":
         return answer.body
     try:
@@ -102,13 +104,13 @@ def _unpacked(answer: WireResponse) -> bytes:
     return body
 
 
-def clock_skew(date: str, asked: float) -> float:
+def clock_skew(date: str, sent_at: float) -> float:
     """Seconds by which the ``Date`` of an answer is outside the time between query and now."""
     try:
-        told = parsedate_to_datetime(date).timestamp()
+        server_time = parsedate_to_datetime(date).timestamp()
     except ValueError:
         return 0.0
-    return told - min(max(told, asked), time.time())
+    return server_time - min(max(server_time, sent_at), time.time())
 
 
 def vector_read(status: int, media_type: str, body: bytes) -> Vector:
@@ -117,28 +119,29 @@ def vector_read(status: int, media_type: str, body: bytes) -> Vector:
         answer = json.loads(body)
     except (ValueError, RecursionError):
         answer = None
-    told = isinstance(answer, dict) and answer.get("status") in ("success", "error")
-    if told and answer["status"] == "error":
-        kind, words = _words(answer.get("errorType")), _words(answer.get("error"))
+    is_answer = isinstance(answer, dict) and answer.get("status") in ("success", "error")
+    if is_answer and answer["status"] == "error":
+        kind, words = _clean_message(answer.get("errorType")), _clean_message(answer.get("error"))
         raise PrometheusError(f"Prometheus says: {words or 'an error'}{f' ({kind})' if kind else ''}", setting="query")
-    if status >= 300 or not told:
-        raise _refusal(status, media_type)
+    if status >= 300 or not is_answer:
+        raise _status_error(status, media_type)
     data = answer.get("data")
     shape = data.get("resultType") if isinstance(data, dict) else None
     if shape != "vector" or not isinstance(data.get("result"), list):
         raise PrometheusError(
-            f"The query gives a {_words(shape) or 'strange answer'}, where one value a series is needed (a vector).",
+            f"The query gives a {_clean_message(shape) or 'strange answer'}, "
+            "where one value a series is needed (a vector).",
             setting="query",
         )
     warnings = answer.get("warnings")
-    spoken = [_words(entry) for entry in warnings[:MOST_WARNINGS]] if isinstance(warnings, list) else []
+    spoken = [_clean_message(entry) for entry in warnings[:MOST_WARNINGS]] if isinstance(warnings, list) else []
     if answer.get("isPartial") is True:  # VictoriaMetrics: some of its storage did not answer
         spoken.insert(0, PARTIAL)
-    series = list(_series(data["result"]))
+    series = list(_parse_series(data["result"]))
     return Vector([labels for labels, _ in series], np.array([value for _, value in series], dtype=np.float64), spoken)
 
 
-def _series(result: list[Any]) -> Iterator[tuple[dict[str, str], float]]:
+def _parse_series(result: list[Any]) -> Iterator[tuple[dict[str, str], float]]:
     for entry in result:
         try:
             labels, (_, text) = entry["metric"], entry["value"]
@@ -147,7 +150,7 @@ def _series(result: list[Any]) -> Iterator[tuple[dict[str, str], float]]:
             raise PrometheusError("A series of the answer is not as Prometheus writes it.", setting="query") from None
 
 
-def _words(text: object) -> str:
+def _clean_message(text: object) -> str:
     """The server's message in displayable form: one short line without secrets."""
     if not isinstance(text, str):
         return ""
@@ -156,7 +159,7 @@ def _words(text: object) -> str:
     return line if len(line) <= LONGEST_WORDS else f"{line[:LONGEST_WORDS]}…"
 
 
-def _refusal(status: int, media_type: str) -> PrometheusError:
+def _status_error(status: int, media_type: str) -> PrometheusError:
     if status in (401, 403):
         return PrometheusError(
             f"Prometheus does not accept the credentials ({status}): they are missing, wrong or have expired.",
@@ -171,11 +174,11 @@ def _refusal(status: int, media_type: str) -> PrometheusError:
     if status >= 400:
         return PrometheusError(f"The server answered with status {status}.")
     kind = media_type.partition(";")[0].strip()
-    named = f" ({kind})" if kind and kind.isascii() and kind.isprintable() and len(kind) < 60 else ""
-    return PrometheusError(f"The server answers, but not as Prometheus does{named}: check the address.")
+    kind_note = f" ({kind})" if kind and kind.isascii() and kind.isprintable() and len(kind) < 60 else ""
+    return PrometheusError(f"The server answers, but not as Prometheus does{kind_note}: check the address.")
 
 
-def _unanswered(error: WireError, seconds: float) -> PrometheusError:
+def _wire_error(error: WireError, seconds: float) -> PrometheusError:
     """The error for a failed connection, which reveals nothing about what is behind the address."""
     match error.failure:
         case Failure.CERTIFICATE:

@@ -1,13 +1,13 @@
 """Reads collected figures. Everyone who is signed in sees them.
 
 - ``source_get(cluster)``: the settings, and how the last run went.
-- ``current(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
-- ``curves(cluster, at=None)``: the workloads' curves of the day, as known at a time.
-- ``table(cluster, kind, at=None)``: the same for nodes or workloads with the age of every single value.
-- ``history(cluster, kind, resource, statistic, start, end, points)``: one figure of all objects over time.
-- ``collected(cluster, start, end)``: the engine's ``Collected``, all figures over time.
-- ``freshness(cluster, now)``: how old the figures are, and what was wrong.
-- ``version(cluster, at=None)``: changes whenever ``current`` may answer differently; for caches.
+- ``current_watermarks(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
+- ``daily_curves(cluster, at=None)``: the workloads' curves of the day, as known at a time.
+- ``load_table(cluster, kind, at=None)``: the same for nodes or workloads with the age of every single value.
+- ``load_history(cluster, kind, resource, statistic, start, end, points)``: one figure of all objects over time.
+- ``load_collected(cluster, start, end)``: the engine's ``CollectedWatermarks``, all figures over time.
+- ``load_freshness(cluster, now)``: how old the figures are, and what was wrong.
+- ``figures_version(cluster, at=None)``: changes whenever ``current_watermarks`` may answer differently; for caches.
 
 Times are seconds of the epoch. Nodes are in percent of allocatable, workloads in cores and bytes a pod.
 """
@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.collected import MOST_TIMES, MOST_VALUES, Collected
-from kschedweb.engine.state.watermarks.curves import of_days
+from kschedweb.engine.state.watermarks.collected_watermarks import MOST_TIMES, MOST_VALUES, CollectedWatermarks
+from kschedweb.engine.state.watermarks.curves import learn_curves
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
-from kschedweb.watermarks.storage import combine, names_of, unpack
+from kschedweb.watermarks.storage import combine_rows, names_of, unpack_values
 
 CARRIED = 900  # seconds; a missing value is taken from samples up to this much older
 MANY = 500  # workloads that a collection over time keeps in any case, before removed ones are left out
@@ -42,8 +42,8 @@ CURVE_DAYS = 7  # the eighth day before would count less than a hundredth
 
 def source_get(cluster: Cluster) -> WatermarkSource:
     """The source of ``cluster``; an unsaved one of kind ``none`` if there is none."""
-    found = WatermarkSource.objects.select_related("cluster").filter(cluster=cluster).first()
-    return found or WatermarkSource(cluster=cluster)
+    source = WatermarkSource.objects.select_related("cluster").filter(cluster=cluster).first()
+    return source or WatermarkSource(cluster=cluster)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Table:
         return np.where(np.isinf(oldest), np.nan, oldest)
 
 
-def table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
+def load_table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
     """The figures of the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
 
     A missing value comes from a sample up to 15 minutes older, with that time. ``None`` if nothing was collected.
@@ -78,11 +78,11 @@ def table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
             rows = rows.filter(at__lte=int(at))
         newest = rows.aggregate(at=Max("at"))["at"]
         if newest is not None:
-            return _table(kind, series, rows.filter(at__gt=newest - CARRIED), newest)
+            return _build_table(kind, series, rows.filter(at__gt=newest - CARRIED), newest)
     return None
 
 
-def _table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[Sample], newest: int) -> Table:
+def _build_table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[Sample], newest: int) -> Table:
     first = list(rows.filter(at=newest))
     members = first[0].members_id
     names = names_of(members)
@@ -90,7 +90,7 @@ def _table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[Sample]
     times: dict[tuple[str, str], Floats] = {}
     for row in first:
         key = series[row.series_id]
-        figures[key] = unpack(row.values).astype(np.float64)
+        figures[key] = unpack_values(row.values).astype(np.float64)
         times[key] = np.where(np.isnan(figures[key]), np.nan, float(newest))
     lacking = len(figures) < len(series) or any(np.isnan(values).any() for values in figures.values())
     if lacking:
@@ -98,66 +98,70 @@ def _table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[Sample]
             key = series[row.series_id]
             values = figures.setdefault(key, np.full(len(names), np.nan))
             moments = times.setdefault(key, np.full(len(names), np.nan))
-            older = _aligned(unpack(row.values), row.members_id, members)
+            older = _align_values(unpack_values(row.values), row.members_id, members)
             filled = np.isnan(values) & ~np.isnan(older)
             values[filled] = older[filled]
             moments[filled] = row.at
     return Table(kind, names, figures, times, first[0].origin, float(newest))
 
 
-def _aligned(values: NDArray[np.float32], members: UUID, wanted: UUID) -> Floats:
+def _align_values(values: NDArray[np.float32], members: UUID, target: UUID) -> Floats:
     """``values`` of one set of objects in the order of another; NaN for objects it does not have."""
-    if members == wanted:
+    if members == target:
         return values.astype(np.float64)
-    places = _places(members, wanted)
+    places = _member_positions(members, target)
     padded = np.append(values.astype(np.float64), np.nan)
     return padded[places]
 
 
 @lru_cache(maxsize=256)
-def _places(members: UUID, wanted: UUID) -> NDArray[np.int64]:
-    """The index of each object of ``wanted`` in ``members``; -1 if it is missing."""
-    known = {name: place for place, name in enumerate(names_of(members))}
-    return np.array([known.get(name, -1) for name in names_of(wanted)], dtype=np.int64)
+def _member_positions(members: UUID, target: UUID) -> NDArray[np.int64]:
+    """The index of each object of ``target`` in ``members``; -1 if it is missing."""
+    position_by_name = {name: place for place, name in enumerate(names_of(members))}
+    return np.array([position_by_name.get(name, -1) for name in names_of(target)], dtype=np.int64)
 
 
-def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
+def current_watermarks(cluster: Cluster, at: float | None = None) -> Watermarks | None:
     """The figures for the engine, as known at ``at``; ``None`` if there are none.
 
     ``source`` is their origin. The nodes are those of the newest snapshot at the time of collection: use ``aligned``
     for another one. A node's ``updated`` is the time of its oldest figure.
     """
-    nodes, workloads = tables(cluster, at)
+    nodes, workloads = load_tables(cluster, at)
     if nodes is None:
         return None
     figures = {key: values for key, values in nodes.figures.items() if key[1] != NOW}
     by_workload = _by_workload(workloads)
-    return Watermarks(list(nodes.names), nodes.updated, figures, by_workload, nodes.origin, curves=curves(cluster, at))
+    return Watermarks(
+        list(nodes.names), nodes.updated, figures, by_workload, nodes.origin, curves=daily_curves(cluster, at)
+    )
 
 
-def curves(cluster: Cluster, at: float | None = None) -> Mapping[str, Floats]:
+def daily_curves(cluster: Cluster, at: float | None = None) -> Mapping[str, Floats]:
     """What a pod of each workload uses at each hour of the day, by the hours that were over at ``at``: [24] in cores.
 
-    The same mapping until another hour is over. See ``curves.of_days`` for how days are averaged.
+    The same mapping until another hour is over. See ``daily_curves.of_days`` for how days are averaged.
     """
-    rows = _samples(cluster, CURVE).filter(resolution=Resolution.HOUR)
+    rows = _figure_samples(cluster, CURVE).filter(resolution=Resolution.HOUR)
     if at is not None:
         rows = rows.filter(at__lte=int(at))
     newest = rows.aggregate(at=Max("at"))["at"]
-    return {} if newest is None else _curves(cluster.pk, newest)
+    return {} if newest is None else _load_curves(cluster.pk, newest)
 
 
 @lru_cache(maxsize=64)
-def _curves(cluster: UUID, newest: int) -> Mapping[str, Floats]:
+def _load_curves(cluster: UUID, newest: int) -> Mapping[str, Floats]:
     first = newest - CURVE_DAYS * 24 * int(Resolution.HOUR)
-    hourly = _samples(Cluster(pk=cluster), CURVE).filter(resolution=Resolution.HOUR, at__gt=first, at__lte=newest)
+    hourly = _figure_samples(Cluster(pk=cluster), CURVE).filter(
+        resolution=Resolution.HOUR, at__gt=first, at__lte=newest
+    )
     rows = list(hourly.order_by("at"))
-    names, values = _merged(rows)
-    learnt = of_days([float(row.at) for row in rows], values.astype(np.float64))
+    names, values = _merge_samples(rows)
+    learnt = learn_curves([float(row.at) for row in rows], values.astype(np.float64))
     return {name: learnt[:, place] for place, name in enumerate(names) if not np.isnan(learnt[:, place]).all()}
 
 
-def _samples(cluster: Cluster, figure: Figure) -> QuerySet[Sample]:
+def _figure_samples(cluster: Cluster, figure: Figure) -> QuerySet[Sample]:
     return Sample.objects.filter(
         series__cluster=cluster,
         series__kind=figure.kind,
@@ -166,30 +170,30 @@ def _samples(cluster: Cluster, figure: Figure) -> QuerySet[Sample]:
     )
 
 
-def tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
+def load_tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
     """The tables of nodes and workloads; workloads that are a quarter of an hour older than the nodes are left out.
 
     Otherwise the figures of workloads would stay forever if the source stopped to provide them.
     """
-    nodes, workloads = table(cluster, NODE, at), table(cluster, WORKLOAD, at)
+    nodes, workloads = load_table(cluster, NODE, at), load_table(cluster, WORKLOAD, at)
     if nodes and workloads and workloads.at <= nodes.at - CARRIED:
         workloads = None
     return nodes, workloads
 
 
-def _by_workload(found: Table | None) -> dict[str, dict[str, dict[str, float]]]:
+def _by_workload(table: Table | None) -> dict[str, dict[str, dict[str, float]]]:
     """``{"namespace/Kind/name": {"cpu": {"15m": cores}, "memory": {"15m": bytes}}}``."""
     by_name: dict[str, dict[str, dict[str, float]]] = {}
-    for (resource, statistic), values in found.figures.items() if found else ():
+    for (resource, statistic), values in table.figures.items() if table else ():
         if statistic != NOW:
             for place in np.flatnonzero(~np.isnan(values)).tolist():
-                workload = by_name.setdefault(found.names[place], {"cpu": {}, "memory": {}})  # type: ignore[union-attr]
+                workload = by_name.setdefault(table.names[place], {"cpu": {}, "memory": {}})  # type: ignore[union-attr]
                 workload[resource][statistic] = float(values[place])
     return by_name
 
 
-def version(cluster: Cluster, at: float | None = None) -> str:
-    """A version of the answer of ``current(cluster, at)``; "" if there are no figures."""
+def figures_version(cluster: Cluster, at: float | None = None) -> str:
+    """A version of the answer of ``current_watermarks(cluster, at)``; "" if there are no figures."""
     rows = Sample.objects.filter(series__cluster=cluster)
     if at is not None:
         rows = rows.filter(at__lte=int(at))
@@ -201,7 +205,7 @@ def version(cluster: Cluster, at: float | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class History:
+class FigureHistory:
     """One figure of many objects over time."""
 
     times: Floats  # [times] seconds of the epoch, ascending: the end of each row's span
@@ -211,37 +215,37 @@ class History:
     resolution: int  # least span of a row in seconds
 
 
-def history(
+def load_history(
     cluster: Cluster, kind: str, resource: str, statistic: str, start: float, end: float, points: int = 300
-) -> History:
+) -> FigureHistory:
     """The values of a figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
 
     They come from the finest samples with at most ``points`` rows; from coarser ones where those are deleted, and from
     finer ones where the newest are not rolled up yet. Spans without a sample have no row. The names are those of all
     objects with a sample, the newest set first.
     """
-    found = Series.objects.filter(cluster=cluster, kind=kind, resource=resource, statistic=statistic).first()
-    rows = _rows(found, start, end, points) if found else []
+    series = Series.objects.filter(cluster=cluster, kind=kind, resource=resource, statistic=statistic).first()
+    rows = _choose_samples(series, start, end, points) if series else []
     if not rows:
-        return History(np.empty(0), (), np.empty((0, 0), dtype=np.float32), (), int(Resolution.COLLECTED))
+        return FigureHistory(np.empty(0), (), np.empty((0, 0), dtype=np.float32), (), int(Resolution.COLLECTED))
     times = np.array([row.at for row in rows], dtype=np.float64)
-    names, values = _merged(rows)
+    names, values = _merge_samples(rows)
     width = max((end - start) / max(points, 1), 1.0)
     if len(times) > points:
         spans = np.ceil((times - start) / width).astype(np.int64)
         cuts = np.flatnonzero(np.diff(spans)) + 1
         groups = np.split(np.arange(len(times)), cuts)
         maximum = statistic in MAXIMA
-        values = np.array([combine(values[group], maximum=maximum) for group in groups], dtype=np.float32)
+        values = np.array([combine_rows(values[group], maximum=maximum) for group in groups], dtype=np.float32)
         times = times[[group[-1] for group in groups]]
     origins = tuple(dict.fromkeys(row.origin for row in rows))
-    return History(times, names, values, origins, int(max(row.resolution for row in rows)))
+    return FigureHistory(times, names, values, origins, int(max(row.resolution for row in rows)))
 
 
-def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]:
+def _choose_samples(series: Series, start: float, end: float, points: int) -> list[Sample]:
     """The samples to draw from, by time: one resolution in the middle, coarser before it, finer after it."""
-    wanted = [entry for entry in Resolution if (end - start) / int(entry) <= points]
-    chosen = wanted[0] if wanted else Resolution.HOUR
+    fitting = [entry for entry in Resolution if (end - start) / int(entry) <= points]
+    chosen = fitting[0] if fitting else Resolution.HOUR
     base = Sample.objects.filter(series=series, at__gt=int(start), at__lte=int(end)).order_by("at")
     rows = list(base.filter(resolution=chosen))
     for resolution in Resolution:
@@ -255,17 +259,17 @@ def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]
     return rows
 
 
-def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
+def load_collected(cluster: Cluster, start: float, end: float) -> CollectedWatermarks | None:
     """All figures of the nodes known at ``end``, and of all workloads, from ``start`` on; ``None`` if there are none.
 
     Spans are five minutes, or longer with very many objects, and have the values known at their ends. An hourly roll-up
     that began before ``start`` is included.
     """
-    last = current(cluster, end)
+    last = current_watermarks(cluster, end)
     if last is None:
         return None
     # A replay must not know at its beginning how the day goes on.
-    last = replace(last, curves=curves(cluster, start))
+    last = replace(last, curves=daily_curves(cluster, start))
     rows = {
         (row.kind, row.resource, row.statistic): row
         for row in Series.objects.filter(cluster=cluster).order_by("kind", "resource", "statistic")
@@ -273,31 +277,38 @@ def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
     }
     if not rows:
         return None
-    most = max(len(last.workloads), MANY)  # past and present workloads
-    objects = sum(len(last.names) if kind == NODE else most for kind, _, _ in rows)
+    max_workloads = max(len(last.workloads), MANY)  # past and present workloads
+    objects = sum(len(last.names) if kind == NODE else max_workloads for kind, _, _ in rows)
     begin = start - int(Resolution.HOUR)
     spans = max(2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // objects))
-    found = {key: history(cluster, *key, begin, end, spans) for key in rows}
+    histories = {key: load_history(cluster, *key, begin, end, spans) for key in rows}
     width = (end - begin) / spans
-    places = {key: np.ceil((one.times - begin) / width).astype(np.int64) for key, one in found.items()}
-    known = np.unique(np.concatenate(list(places.values())))
-    owners = list(dict.fromkeys(name for key, one in found.items() if key[0] == WORKLOAD for name in one.names))[:most]
+    places = {key: np.ceil((history.times - begin) / width).astype(np.int64) for key, history in histories.items()}
+    filled_spans = np.unique(np.concatenate(list(places.values())))
+    owners = list(
+        dict.fromkeys(name for key, history in histories.items() if key[0] == WORKLOAD for name in history.names)
+    )[:max_workloads]
     columns = {
-        key: _spread(one, np.searchsorted(known, places[key]), len(known), last.names if key[0] == NODE else owners)
-        for key, one in found.items()
+        key: _spread_history(
+            history,
+            np.searchsorted(filled_spans, places[key]),
+            len(filled_spans),
+            last.names if key[0] == NODE else owners,
+        )
+        for key, history in histories.items()
     }
     nodes, workloads = ({key[1:]: column for key, column in columns.items() if key[0] == kind} for kind in KINDS)
-    return Collected.over(end - (spans - known) * width, nodes, owners, workloads, last)
+    return CollectedWatermarks.from_columns(end - (spans - filled_spans) * width, nodes, owners, workloads, last)
 
 
-def _spread(found: History, rows: NDArray[np.int64], times: int, names: Sequence[str]) -> Floats:
-    """``found`` as [times, names], each row at its place; of several at one place, the last known value."""
-    places = {name: place for place, name in enumerate(found.names)}
+def _spread_history(history: FigureHistory, rows: NDArray[np.int64], times: int, names: Sequence[str]) -> Floats:
+    """``history`` as [times, names], each row at its place; of several at one place, the last known value."""
+    places = {name: place for place, name in enumerate(history.names)}
     columns = np.array([places.get(name, len(places)) for name in names], dtype=np.int64)
     spread = np.full((times, len(names)), np.nan)
-    for row, values in zip(rows, found.values, strict=True):
-        told = np.append(values, np.float32(np.nan))[columns].astype(np.float64)
-        spread[row] = np.where(np.isnan(told), spread[row], np.round(told, 6))
+    for row, values in zip(rows, history.values, strict=True):
+        row_values = np.append(values, np.float32(np.nan))[columns].astype(np.float64)
+        spread[row] = np.where(np.isnan(row_values), spread[row], np.round(row_values, 6))
     return spread
 
 
@@ -305,17 +316,17 @@ def samples_matrix(
     cluster: Cluster, figure: Figure, resolution: Resolution, start: float, end: float, names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Times [times] and values [times, names] of samples of one resolution in (``start``, ``end``]."""
-    between = _samples(cluster, figure).filter(resolution=resolution, at__gt=int(start), at__lte=int(end))
+    between = _figure_samples(cluster, figure).filter(resolution=resolution, at__gt=int(start), at__lte=int(end))
     rows = list(between.order_by("at"))
-    found, values = _merged(rows) if rows else ((), np.empty((0, 0), dtype=np.float32))
-    if found != tuple(names):
-        known = {name: place for place, name in enumerate(found)}
-        places = [known.get(name, len(known)) for name in names]
+    sampled_names, values = _merge_samples(rows) if rows else ((), np.empty((0, 0), dtype=np.float32))
+    if sampled_names != tuple(names):
+        position_by_name = {name: place for place, name in enumerate(sampled_names)}
+        places = [position_by_name.get(name, len(position_by_name)) for name in names]
         values = np.column_stack([values, np.full(len(rows), np.nan, dtype=np.float32)])[:, places]
     return np.array([row.at for row in rows], dtype=np.float64), values.astype(np.float64)
 
 
-def _merged(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+def _merge_samples(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
     """The names of all sets of objects, the newest set first, and the values as one matrix."""
     sets = list(dict.fromkeys(row.members_id for row in reversed(rows)))
     places: dict[str, int] = {}
@@ -324,10 +335,10 @@ def _merged(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
             places.setdefault(name, len(places))
     columns = {members: np.array([places[name] for name in names_of(members)], dtype=np.int64) for members in sets}
     if len(sets) == 1:
-        return tuple(places), np.array([unpack(row.values) for row in rows], dtype=np.float32)
+        return tuple(places), np.array([unpack_values(row.values) for row in rows], dtype=np.float32)
     values = np.full((len(rows), len(places)), np.nan, dtype=np.float32)
     for index, row in enumerate(rows):
-        values[index, columns[row.members_id]] = unpack(row.values)
+        values[index, columns[row.members_id]] = unpack_values(row.values)
     return tuple(places), values
 
 
@@ -345,11 +356,11 @@ class Freshness:
     workloads: int
 
 
-def freshness(cluster: Cluster, now: float) -> Freshness:
+def load_freshness(cluster: Cluster, now: float) -> Freshness:
     """The age of the figures of ``cluster`` at ``now`` (seconds of the epoch)."""
     source = source_get(cluster)
-    nodes, workloads = tables(cluster, now)
-    newest = max((found.at for found in (nodes, workloads) if found), default=None)
+    nodes, workloads = load_tables(cluster, now)
+    newest = max((table.at for table in (nodes, workloads) if table), default=None)
     first = nodes or workloads
     return Freshness(
         kind=source.kind,
@@ -358,10 +369,10 @@ def freshness(cluster: Cluster, now: float) -> Freshness:
         age=max(now - newest, 0.0) if newest is not None else None,
         stale=newest is not None and now - newest > 3 * source.interval,
         error=source.error,
-        nodes=_known(nodes),
-        workloads=_known(workloads),
+        nodes=_count_known(nodes),
+        workloads=_count_known(workloads),
     )
 
 
-def _known(found: Table | None) -> int:
-    return int(np.count_nonzero(~np.isnan(found.updated))) if found else 0
+def _count_known(table: Table | None) -> int:
+    return int(np.count_nonzero(~np.isnan(table.updated))) if table else 0

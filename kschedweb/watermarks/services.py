@@ -16,16 +16,24 @@ from kschedweb.accounts import audit
 from kschedweb.celery import app
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.credentials import Secret, credential_save, keys
+from kschedweb.clusters.connecting.credentials import Secret, credential_save, encryption_keys
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.watermarks import containers, selectors, storage
-from kschedweb.watermarks.collection import Collected, Report, Setup, from_prometheus
+from kschedweb.watermarks import container_book, selectors, storage
+from kschedweb.watermarks.collection import CollectedFigures, CollectionReport, Setup, from_prometheus
 from kschedweb.watermarks.figures import NODE, WORKLOAD
 from kschedweb.watermarks.inventory import inventory_of
-from kschedweb.watermarks.metrics import from_metrics, windows
+from kschedweb.watermarks.metrics import compute_windows, from_metrics
 from kschedweb.watermarks.models import Resolution, SourceKind, WatermarkCredential, WatermarkSource
-from kschedweb.watermarks.setup import KEPT, Settings, endpoint_of, is_secret, secret_of, settings_check, stored_secret
+from kschedweb.watermarks.source_settings import (
+    STORED_SETTINGS,
+    SourceSettings,
+    endpoint_of,
+    is_secret,
+    secret_of,
+    settings_check,
+    stored_secret,
+)
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ TEST_SECONDS = 30.0  # a person waits for the answer
 SHARE = 0.75  # share of the interval for queries; the rest is for storing
 
 
-def source_test(*, user: User | None, cluster: Cluster, settings: Settings) -> Report:
+def source_test(*, user: User | None, cluster: Cluster, settings: SourceSettings) -> CollectionReport:
     """Query the source with ``settings`` and report the result, without storing anything.
 
     Raises ``ApplicationError`` for invalid settings.
@@ -45,10 +53,12 @@ def source_test(*, user: User | None, cluster: Cluster, settings: Settings) -> R
     settings_check(settings)
     secret = secret_of(cluster, settings)
     audit.record(user, "watermarks.source-tested", cluster, cluster.name, kind=settings.kind, address=settings.address)
-    return _collect(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
+    return _collect_figures(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
 
 
-def source_save(*, user: User | None, cluster: Cluster, settings: Settings, force: bool = False) -> Report | None:
+def source_save(
+    *, user: User | None, cluster: Cluster, settings: SourceSettings, force: bool = False
+) -> CollectionReport | None:
     """Save the source of ``cluster``; collection starts at once.
 
     The source is tested first. If that fails, nothing is saved and ``ApplicationError`` has the fields, unless
@@ -59,24 +69,24 @@ def source_save(*, user: User | None, cluster: Cluster, settings: Settings, forc
     report = None
     if settings.kind != SourceKind.NONE:
         if is_secret(secret):
-            keys()
-        report = _collect(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
+            encryption_keys()
+        report = _collect_figures(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
         if report.failed and not force:
             raise ApplicationError(
                 "Nothing was saved: the source does not answer as the settings say.", errors=report_errors(report)
             )
     with transaction.atomic():
         before = selectors.source_get(cluster)
-        kept = {name: getattr(settings, name) for name in KEPT}
-        changed = sorted(name for name in KEPT if getattr(before, name) != kept[name])
-        kept |= {"queries": dict(settings.queries), "has_ca": bool(secret.ca)}
+        stored = {name: getattr(settings, name) for name in STORED_SETTINGS}
+        changed = sorted(name for name in STORED_SETTINGS if getattr(before, name) != stored[name])
+        stored |= {"queries": dict(settings.queries), "has_ca": bool(secret.ca)}
         if is_secret(secret):
             credential_save(cluster=cluster, secret=secret, model=WatermarkCredential)
         else:
             WatermarkCredential.objects.filter(cluster=cluster).delete()
         # An active run has the old settings: its figures are dropped, and the next run begins at once.
-        kept |= {"changed_by": user, "changed_at": timezone.now(), "slot": 0, "running_since": None, "error": ""}
-        WatermarkSource.objects.update_or_create(cluster=cluster, defaults=kept)
+        stored |= {"changed_by": user, "changed_at": timezone.now(), "slot": 0, "running_since": None, "error": ""}
+        WatermarkSource.objects.update_or_create(cluster=cluster, defaults=stored)
         audit.record(
             user,
             "watermarks.source-saved",
@@ -90,16 +100,16 @@ def source_save(*, user: User | None, cluster: Cluster, settings: Settings, forc
     return report
 
 
-def report_errors(report: Report) -> list[FieldProblem]:
+def report_errors(report: CollectionReport) -> list[FieldProblem]:
     """The errors of a test at their fields."""
-    found: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for name, query in report.failed.items():
         path = f"queries.{name}" if query.setting == "query" else query.setting
-        found.setdefault("kind" if path == "cluster" else path, query.error)
-    return [{"path": path, "message": message} for path, message in found.items()]
+        errors.setdefault("kind" if path == "cluster" else path, query.error)
+    return [{"path": path, "message": message} for path, message in errors.items()]
 
 
-def _collect(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seconds: float) -> Collected:
+def _collect_figures(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seconds: float) -> CollectedFigures:
     """One collection with ``settings``, which may be a source's row."""
     inventory = inventory_of(cluster)
     if settings.kind == SourceKind.METRICS:
@@ -136,28 +146,28 @@ def run_claim(*, cluster_id: Any, now: float, due_only: bool = True) -> Watermar
     return source
 
 
-def run(*, source: WatermarkSource, now: float) -> Report:
+def run_collection(*, source: WatermarkSource, now: float) -> CollectionReport:
     """Do the claimed run. Errors are stored in the source's row, and the figures stay as they are."""
     at = int(now)
-    report = Report(at=at)
+    report = CollectionReport(at=at)
     try:
         secret = stored_secret(source.cluster) or Secret(server=source.address)
-        collected = _collect(source.cluster, source, secret, at=at, seconds=source.interval * SHARE)
+        collected = _collect_figures(source.cluster, source, secret, at=at, seconds=source.interval * SHARE)
         report = collected.report
-        _keep(source, collected, at)
+        _store_figures(source, collected, at)
     except ApplicationError as error:
         report.problems.insert(0, error.detail)
     except Exception:
         logger.exception("watermarks_run_failed", cluster=source.cluster.name)
         report.problems.insert(0, "The collection failed for a reason it did not foresee; the log has it.")
     finally:
-        _finish(source, report)
+        _finish_run(source, report)
     return report
 
 
-def _keep(source: WatermarkSource, collected: Collected, at: int) -> None:
+def _store_figures(source: WatermarkSource, collected: CollectedFigures, at: int) -> None:
     if source.kind == SourceKind.METRICS:
-        collected.values |= windows(source.cluster, collected, at=at)
+        collected.values |= compute_windows(source.cluster, collected, at=at)
     inventory = collected.inventory
     with transaction.atomic():
         row = WatermarkSource.objects.select_for_update().filter(pk=source.pk).first()
@@ -167,17 +177,19 @@ def _keep(source: WatermarkSource, collected: Collected, at: int) -> None:
             )
         for kind, names in ((NODE, inventory.nodes), (WORKLOAD, inventory.workloads)):
             values = {
-                figure: found for figure, found in collected.of(kind).items() if collected.report.nodes or kind != NODE
+                figure: column
+                for figure, column in collected.values_of_kind(kind).items()
+                if collected.report.nodes or kind != NODE
             }
             if values and names:
                 storage.samples_store(
                     cluster=source.cluster, kind=kind, names=names, rows=[(at, values)], origin=source.kind
                 )
-    containers.book_carry(cluster=source.cluster, collected=collected, at=at, origin=source.kind)
+    container_book.book_carry(cluster=source.cluster, collected=collected, at=at, origin=source.kind)
     storage.samples_rollup(cluster=source.cluster, now=at)
 
 
-def _finish(source: WatermarkSource, report: Report) -> None:
+def _finish_run(source: WatermarkSource, report: CollectionReport) -> None:
     mine = WatermarkSource.objects.filter(pk=source.pk, running_since=source.running_since)
     now = timezone.now()
     outcome: dict[str, Any] = {
@@ -200,10 +212,10 @@ def run_ask(*, user: User | None, cluster: Cluster) -> None:
         )
     with transaction.atomic():
         audit.record(user, "watermarks.run-asked", cluster, cluster.name, kind=source.kind)
-        transaction.on_commit(lambda: _send(cluster), robust=True)
+        transaction.on_commit(lambda: _send_collect_task(cluster), robust=True)
 
 
-def _send(cluster: Cluster) -> None:
+def _send_collect_task(cluster: Cluster) -> None:
     app.send_task("kschedweb.watermarks.tasks.collect", [str(cluster.pk)], {"due_only": False}, expires=300)
 
 

@@ -34,13 +34,13 @@ FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolut
 MOST_SPANS = 24  # spans rolled up at once; after a long pause the rest follows with the next samples
 
 
-def pack(values: ArrayLike) -> bytes:
+def pack_values(values: ArrayLike) -> bytes:
     """``values`` as little-endian float32 bytes."""
     return np.ascontiguousarray(values, dtype=PACKED).tobytes()
 
 
-def unpack(content: bytes | memoryview) -> Values:
-    """The reverse of ``pack``; the array is read-only."""
+def unpack_values(content: bytes | memoryview) -> Values:
+    """The reverse of ``pack_values``; the array is read-only."""
     return np.frombuffer(content, dtype=PACKED)
 
 
@@ -55,20 +55,20 @@ def members_of(cluster: Cluster, kind: str, names: Sequence[str]) -> Members:
     """The row of ``names`` in this order, created if needed."""
     plain = "\n".join(names).encode()
     id = UUID(bytes=hashlib.sha256(cluster.pk.bytes + kind.encode() + b"\n" + plain).digest()[:16])
-    found = Members.objects.filter(pk=id).only("pk").first()
-    return found or Members.objects.create(id=id, cluster=cluster, kind=kind, names=zlib.compress(plain))
+    members = Members.objects.filter(pk=id).only("pk").first()
+    return members or Members.objects.create(id=id, cluster=cluster, kind=kind, names=zlib.compress(plain))
 
 
 def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Series]:
     """The series of ``figures``, created if needed."""
-    wanted = set(figures)
+    requested = set(figures)
 
-    def read() -> dict[Figure, Series]:
+    def read_series() -> dict[Figure, Series]:
         rows = Series.objects.filter(cluster=cluster)
         return {Figure(row.kind, row.resource, row.statistic): row for row in rows}
 
-    known = read()
-    missing = sorted(wanted - set(known))
+    known_series = read_series()
+    missing = sorted(requested - set(known_series))
     if missing:
         Series.objects.bulk_create(
             [
@@ -77,8 +77,8 @@ def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Serie
             ],
             ignore_conflicts=True,
         )
-        known = read()
-    return {figure: known[figure] for figure in sorted(wanted)}
+        known_series = read_series()
+    return {figure: known_series[figure] for figure in sorted(requested)}
 
 
 @transaction.atomic
@@ -100,14 +100,21 @@ def samples_store(
     series = series_of(cluster, {figure for _, values in rows for figure in values})
     members = members_of(cluster, kind, names)
     samples = [
-        Sample(series=series[figure], resolution=resolution, at=at, members=members, origin=origin, values=pack(found))
+        Sample(
+            series=series[figure],
+            resolution=resolution,
+            at=at,
+            members=members,
+            origin=origin,
+            values=pack_values(column),
+        )
         for at, values in rows
-        for figure, found in values.items()
+        for figure, column in values.items()
     ]
-    _write(samples)
+    _write_samples(samples)
 
 
-def _write(samples: list[Sample]) -> None:
+def _write_samples(samples: list[Sample]) -> None:
     Sample.objects.bulk_create(
         samples,
         batch_size=BATCH,
@@ -121,18 +128,18 @@ def samples_rollup(*, cluster: Cluster, now: int) -> int:
     """Roll up all spans that are complete at ``now``, oldest first; returns their number."""
     spans = 0
     for resolution in FINER:
-        made, now = _roll(cluster, resolution, now)
-        spans += made
+        count, now = _roll_up(cluster, resolution, now)
+        spans += count
     return spans
 
 
-def _roll(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]:
+def _roll_up(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]:
     """The number of spans rolled up, and the time up to which none is left."""
     span = int(resolution)
     rows = Sample.objects.filter(series__cluster=cluster)
     source = rows.filter(resolution=FINER[resolution])
-    done = rows.filter(resolution=resolution).aggregate(at=Max("at"))["at"] or 0
-    pending = source.filter(at__gt=done, at__lte=now // span * span).values_list("at", flat=True).distinct()
+    last_end = rows.filter(resolution=resolution).aggregate(at=Max("at"))["at"] or 0
+    pending = source.filter(at__gt=last_end, at__lte=now // span * span).values_list("at", flat=True).distinct()
     ends = sorted({-(-at // span) * span for at in pending.order_by()})
     for end in ends[:MOST_SPANS]:
         _roll_span(cluster, resolution, end)
@@ -141,18 +148,18 @@ def _roll(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]
 
 @transaction.atomic
 def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
-    found: dict[int, list[Sample]] = {}
+    samples_by_series: dict[int, list[Sample]] = {}
     statistics = dict(Series.objects.filter(cluster=cluster).values_list("pk", "statistic"))
     rows = Sample.objects.filter(
         series__in=statistics, resolution=FINER[resolution], at__gt=end - int(resolution), at__lte=end
     )
     for row in rows.order_by("at"):
-        found.setdefault(row.series_id, []).append(row)
+        samples_by_series.setdefault(row.series_id, []).append(row)
     rolled = []
-    for series, samples in found.items():
+    for series, samples in samples_by_series.items():
         last = samples[-1]
         # If the set of objects changed within the span, the samples of the newest set count.
-        values = [unpack(row.values) for row in samples if row.members_id == last.members_id]
+        values = [unpack_values(row.values) for row in samples if row.members_id == last.members_id]
         rolled.append(
             Sample(
                 series_id=series,
@@ -160,19 +167,19 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
                 at=end,
                 members_id=last.members_id,
                 origin=last.origin,
-                values=pack(combine(values, maximum=statistics[series] in HIGHEST)),
+                values=pack_values(combine_rows(values, maximum=statistics[series] in HIGHEST)),
             )
         )
-    _write(rolled)
+    _write_samples(rolled)
 
 
-def combine(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:
+def combine_rows(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:
     """The mean or maximum of each object over several times; NaN if it has no value."""
     stacked = np.asarray(rows, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without values gives NaN
-        found: NDArray[np.float64] = np.nanmax(stacked, axis=0) if maximum else np.nanmean(stacked, axis=0)
-    return found
+        combined: NDArray[np.float64] = np.nanmax(stacked, axis=0) if maximum else np.nanmean(stacked, axis=0)
+    return combined
 
 
 def samples_prune(*, cluster: Cluster, keep: Mapping[Resolution, int], now: int) -> int:

@@ -39,7 +39,7 @@ def collect(cluster_id: str, due_only: bool = True) -> bool:
     source = services.run_claim(cluster_id=cluster_id, now=now, due_only=due_only)
     if source is None:
         return False
-    report = services.run(source=source, now=now)
+    report = services.run_collection(source=source, now=now)
     logger.info("watermarks_collected", cluster=source.cluster.name, nodes=report.nodes, seconds=report.seconds)
     if annotating_get(source.cluster).writes:
         annotate.apply_async([cluster_id, float(source.interval)], expires=source.interval)

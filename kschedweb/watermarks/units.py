@@ -22,11 +22,11 @@ def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) 
         return values * 100
     if unit == Unit.ABSOLUTE:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _finite(values * 100 / inventory.capacity[resource])
+            return _finite_or_nan(values * 100 / inventory.capacity[resource])
     return values
 
 
-def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
+def to_allocatable_percent(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
     """``values`` [nodes] of ``unit`` as percent of allocatable; NaN if the node's size is unknown."""
     percent = _of_machine(values, resource, unit, inventory)
     if unit in (Unit.ALLOCATABLE_PERCENT, Unit.ALLOCATABLE_RATIO):
@@ -34,21 +34,21 @@ def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> F
     capacity, allocatable = inventory.capacity[resource], inventory.allocatable[resource]
     with np.errstate(divide="ignore", invalid="ignore"):
         if unit == Unit.ABSOLUTE:
-            return _finite(values * 100 / allocatable)
+            return _finite_or_nan(values * 100 / allocatable)
         # a node without capacity counts with its allocatable
-        return _finite(percent * np.where(np.isnan(capacity), allocatable, capacity) / allocatable)
+        return _finite_or_nan(percent * np.where(np.isnan(capacity), allocatable, capacity) / allocatable)
 
 
-def _finite(values: Floats) -> Floats:
+def _finite_or_nan(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def looks_like(values: Floats, figure: Figure, unit: str) -> str:
     """The apparent unit of ``values``, to compare with the chosen one; "" if unclear."""
-    known = values[~np.isnan(values)]
-    if unit == Unit.ABSOLUTE or figure.statistic in DEVIATIONS or not known.size or not known.any():
+    present = values[~np.isnan(values)]
+    if unit == Unit.ABSOLUTE or figure.statistic in DEVIATIONS or not present.size or not present.any():
         return ""
-    return "ratios (0-1)" if float(known.max()) <= MOST_RATIO else "percent"
+    return "ratios (0-1)" if float(present.max()) <= MOST_RATIO else "percent"
 
 
 def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory) -> tuple[str, str]:
@@ -57,22 +57,22 @@ def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory
     A machine may idle below 1 % of its CPU, so an apparent unit without a reason is only a hint.
     """
     percent = _of_machine(values, figure.resource, unit, inventory)
-    known = percent[~np.isnan(percent)]
-    if not known.size:
+    present = percent[~np.isnan(percent)]
+    if not present.size:
         return "", ""
     ratio = unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO)
-    if float(np.median(known)) > MOST_PERCENT:
+    if float(np.median(present)) > MOST_PERCENT:
         guess = "percent" if ratio else gettext("absolute amounts (cores, bytes)")
         if unit == Unit.ABSOLUTE:
             guess = "millicores" if figure.resource == "cpu" else gettext("another unit than bytes")
-    elif figure.statistic not in DEVIATIONS and 0 < float(known.max()) <= LEAST_PERCENT:
+    elif figure.statistic not in DEVIATIONS and 0 < float(present.max()) <= LEAST_PERCENT:
         guess = "ratios (0-1)" if not ratio and unit != Unit.ABSOLUTE else gettext("another unit")
         if figure.resource == "cpu":
             return (guess, "") if not ratio else ("", "")
     else:
         return "", ""
     example = float(values[~np.isnan(values)][0])
-    said = Unit(unit).label.lower()
+    unit_label = Unit(unit).label.lower()
     return guess, gettext(
         "The values look like %(guess)s, not %(said)s, for example %(example)s: choose the unit that fits."
-    ) % {"guess": guess, "said": said, "example": f"{example:g}"}
+    ) % {"guess": guess, "said": unit_label, "example": f"{example:g}"}

@@ -22,7 +22,7 @@ from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.forms import SourceForm, form_of, with_preset
 from kschedweb.watermarks.presets import PRESETS
-from kschedweb.watermarks.words import origin_words, report_rows
+from kschedweb.watermarks.report_text import origin_words, report_rows
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -30,78 +30,84 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Cluster
-    from kschedweb.watermarks.collection import Report
+    from kschedweb.watermarks.collection import CollectionReport
 
 
 @never_cache
 @require_safe
 @requires(Action.VIEW)
-def source(request: PageRequest) -> HttpResponse:
+def source_page(request: PageRequest) -> HttpResponse:
     """The settings of the source, and the last collection."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "usage"})
-    return _page(request, cluster, form_of(selectors.source_get(cluster)))
+    return _render_source(request, cluster, form_of(selectors.source_get(cluster)))
 
 
 @never_cache
 @sensitive_post_parameters()
 @require_POST
 @requires(Action.ADMINISTER, site=False)
-def change(request: PageRequest, cluster: str) -> HttpResponse:
+def source_change(request: PageRequest, cluster: str) -> HttpResponse:
     """Fill in a preset, test the settings, or save them."""
-    found = cluster_get(cluster)
+    cluster_row = cluster_get(cluster)
     do = request.POST.get("do", "")
     if do in PRESETS:
-        return _page(request, found, with_preset(request.POST.dict(), PRESETS[do]))
+        return _render_source(request, cluster_row, with_preset(request.POST.dict(), PRESETS[do]))
     form = SourceForm(request.POST)
     if not form.is_valid():
-        return _page(request, found, form, status=400)
-    report: Report | None = None
+        return _render_source(request, cluster_row, form, status=400)
+    report: CollectionReport | None = None
     try:
         if do == "test":
-            report = services.source_test(user=request.user, cluster=found, settings=form.settings)
+            report = services.source_test(user=request.user, cluster=cluster_row, settings=form.settings)
         else:
             services.source_save(
-                user=request.user, cluster=found, settings=form.settings, force=form.cleaned_data["force"]
+                user=request.user, cluster=cluster_row, settings=form.settings, force=form.cleaned_data["force"]
             )
             messages.success(
-                request, gettext("Saved. Usage data of %(found)s is collected from now on.") % {"found": found.name}
+                request,
+                gettext("Saved. Usage data of %(found)s is collected from now on.") % {"found": cluster_row.name},
             )
-            return redirect(_address(found))
+            return redirect(_source_address(cluster_row))
     except ApplicationError as error:
-        form.refuse(error)
+        form.add_service_errors(error)
     if report is not None:
-        form.show(report.as_json())
+        form.show_report(report.as_json())
         if report.failed:
             detail = gettext("The source does not answer as the settings say.")
-            form.refuse(ApplicationError(detail, errors=services.report_errors(report)))
-    return _page(request, found, form, report=report, status=400 if form.errors else 200)
+            form.add_service_errors(ApplicationError(detail, errors=services.report_errors(report)))
+    return _render_source(request, cluster_row, form, report=report, status=400 if form.errors else 200)
 
 
 @require_POST
 @requires(Action.EDIT)
-def run(request: PageRequest, cluster: str) -> HttpResponse:
+def source_run(request: PageRequest, cluster: str) -> HttpResponse:
     """Start a collection."""
-    found = cluster_get(cluster)
-    services.run_ask(user=request.user, cluster=found)
+    cluster_row = cluster_get(cluster)
+    services.run_ask(user=request.user, cluster=cluster_row)
     messages.info(request, gettext("Collection started. Reload this page in a moment."))
-    return redirect(_address(found))
+    return redirect(_source_address(cluster_row))
 
 
-def _address(cluster: Cluster) -> str:
+def _source_address(cluster: Cluster) -> str:
     return reverse("usage-source", query={"cluster": cluster.name})
 
 
-def _page(
-    request: PageRequest, cluster: Cluster, form: SourceForm, *, report: Report | None = None, status: int = 200
+def _render_source(
+    request: PageRequest,
+    cluster: Cluster,
+    form: SourceForm,
+    *,
+    report: CollectionReport | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     stored, annotating = selectors.source_get(cluster), annotating_get(cluster)
     context: dict[str, Any] = {
         "cluster": cluster,
         "source": stored,
         "form": form,
-        "fresh": (fresh := selectors.freshness(cluster, time.time())),
+        "fresh": (fresh := selectors.load_freshness(cluster, time.time())),
         "origin_words": origin_words(fresh.origin),
         "rows": report_rows(stored.report),
         "test": report,

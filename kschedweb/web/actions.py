@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from django.urls import reverse
 
-from kschedweb.web.navigation import VIEW, Choice, choices_of
+from kschedweb.web.navigation import VIEW, BarChoice, choices_of
 from kschedweb.web.searching import SearchHit
 
 
@@ -33,22 +33,22 @@ class PaletteAction:
 _actions: list[PaletteAction] = []
 
 
-def register(*actions: PaletteAction) -> None:
+def register_actions(*actions: PaletteAction) -> None:
     _actions.extend(actions)
     _actions.sort(key=attrgetter("place"))
 
 
-def hits(may: Callable[[str], bool], query: str) -> Iterator[SearchHit]:
+def find_actions(may: Callable[[str], bool], query: str) -> Iterator[SearchHit]:
     """The actions that a user ``may`` do; ``query`` is what pages about a cluster keep."""
-    for one in _actions:
-        if may(one.action):
-            address = reverse(one.name) + (query if Choice.CLUSTER in choices_of(one.name) else "")
+    for action in _actions:
+        if may(action.action):
+            address = reverse(action.name) + (query if BarChoice.CLUSTER in choices_of(action.name) else "")
             yield SearchHit(
-                one.label,
+                action.label,
                 address,
-                one.icon,
-                keywords=one.keywords,
-                post=one.post,
-                copies=one.copies,
-                fills=one.fills,
+                action.icon,
+                keywords=action.keywords,
+                post=action.post,
+                copies=action.copies,
+                fills=action.fills,
             )

@@ -12,13 +12,13 @@ from django.db.models import Field, Model
 PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 
 
-def insert(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: Any) -> None:
+def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: Any) -> None:
     """Insert ``rows`` of ``model``, each with a value for every column but the primary key; ``same`` holds for all."""
     if not rows:
         return
     connection = connections[router.db_for_write(model)]
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
-    values = [_column(field, rows, same, connection) for field in fields]
+    values = [_column_values(field, rows, same, connection) for field in fields]
     quote = connection.ops.quote_name
     names, places = ", ".join(quote(str(field.column)) for field in fields), ", ".join(["%s"] * len(fields))
     with connection.cursor() as cursor:
@@ -27,10 +27,10 @@ def insert(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: Any) -
         cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", list(zip(*values, strict=True)))  # noqa: S608
 
 
-def _column(
+def _column_values(
     field: Field[Any, Any], rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any], connection: Any
 ) -> list[Any]:
     if field.attname in same:
         return [field.get_db_prep_save(same[field.attname], connection)] * len(rows)
-    found = [row[field.attname] for row in rows]
-    return found if isinstance(field, PLAIN) else [field.get_db_prep_save(value, connection) for value in found]
+    values = [row[field.attname] for row in rows]
+    return values if isinstance(field, PLAIN) else [field.get_db_prep_save(value, connection) for value in values]

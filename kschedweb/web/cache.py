@@ -16,11 +16,11 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 PATIENCE = 0.5  # seconds that a call waits for Redis
-REST = 3.0  # seconds after a failure without further attempts
+RETRY_PAUSE = 3.0  # seconds after a failure without further attempts
 logger = structlog.get_logger(__name__)
 
 
-class _Both:
+class _FallbackCache:
     """The cache in Redis and that of this process, and which of them is used now."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -29,24 +29,24 @@ class _Both:
         self._own = LocMemCache("while Redis is away", params)
         self._away_until = 0.0
 
-    def ask(self, method: str, *arguments: Any, **options: Any) -> Any:
+    def call_method(self, method: str, *arguments: Any, **options: Any) -> Any:
         if time.monotonic() >= self._away_until:
             try:
                 return getattr(self._shared, method)(*arguments, **options)
             except redis.RedisError as error:
-                self._away_until = time.monotonic() + REST
+                self._away_until = time.monotonic() + RETRY_PAUSE
                 logger.warning("cache_away", error=type(error).__name__)
         return getattr(self._own, method)(*arguments, **options)
 
 
 @cache
-def _both(server: str) -> _Both:
+def _shared_instance(server: str) -> _FallbackCache:
     """One instance per process: Django makes a cache object for each request, which would open new connections."""
-    return _Both(server, {})
+    return _FallbackCache(server, {})
 
 
-def _asked(method: str) -> Callable[..., Any]:
-    return lambda self, *arguments, **options: _both(self.server).ask(method, *arguments, **options)
+def _delegate_to(method: str) -> Callable[..., Any]:
+    return lambda self, *arguments, **options: _shared_instance(self.server).call_method(method, *arguments, **options)
 
 
 class LenientRedisCache(BaseCache):
@@ -56,7 +56,7 @@ class LenientRedisCache(BaseCache):
         super().__init__(params)
         self.server = server
 
-    add, get, set = _asked("add"), _asked("get"), _asked("set")
-    touch, delete, clear = _asked("touch"), _asked("delete"), _asked("clear")
-    has_key, incr = _asked("has_key"), _asked("incr")
-    get_many, set_many, delete_many = _asked("get_many"), _asked("set_many"), _asked("delete_many")
+    add, get, set = _delegate_to("add"), _delegate_to("get"), _delegate_to("set")
+    touch, delete, clear = _delegate_to("touch"), _delegate_to("delete"), _delegate_to("clear")
+    has_key, incr = _delegate_to("has_key"), _delegate_to("incr")
+    get_many, set_many, delete_many = _delegate_to("get_many"), _delegate_to("set_many"), _delegate_to("delete_many")

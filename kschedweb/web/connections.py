@@ -8,13 +8,13 @@ from __future__ import annotations
 from django.db import close_old_connections, connection
 
 
-def take() -> None:
+def drop_stale_connection() -> None:
     """Before a look: let go of a connection that broke or is too old."""
     if connection.vendor == "postgresql":
         close_old_connections()
 
 
-def lend() -> None:
+def return_connection() -> None:
     """After a look: let other threads have this thread's connection until the next one."""
     if connection.vendor == "postgresql":
         connection.close()

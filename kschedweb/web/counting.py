@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 
-def ngettext_noop(one: str, many: str) -> tuple[str, str]:
+def ngettext_noop(singular: str, many: str) -> tuple[str, str]:
     """Mark both forms of a message for the catalogues."""
-    return one, many
+    return singular, many
 
 
 # By the plural in English: the word alone, and with a number.
@@ -88,7 +88,7 @@ UNCOUNTED = (
 )
 
 
-def counted(number: int, nouns: str) -> str:
+def format_count(number: int, nouns: str) -> str:
     """ "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
     if nouns in NOUNS:
         return ngettext(*NOUNS[nouns][1], number) % {"number": f"{number:,}"}
@@ -97,6 +97,6 @@ def counted(number: int, nouns: str) -> str:
     return f"1 {nouns[:-3]}y" if nouns.endswith("ies") else f"1 {nouns.removesuffix('s')}"
 
 
-def noun(nouns: str) -> str:
+def translate_noun(nouns: str) -> str:
     """ "policies" """
     return gettext(nouns) if nouns in NOUNS or nouns in UNCOUNTED else nouns

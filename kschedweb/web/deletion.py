@@ -20,20 +20,20 @@ def delete_batches(due: QuerySet[Any], delete: Callable[[QuerySet[Any]], object]
 
     Between two batches it sleeps for as long as the last one took. ``delete`` replaces the deletion of a batch.
     """
-    gone = 0
+    deleted = 0
     for _ in range(MOST_BATCHES):
         begun = time.monotonic()
         keys = list(due.values_list("pk", flat=True)[:BATCH])
         if keys:
             with transaction.atomic():
                 # with the key only, because Django loads rows whose deletion cascades
-                (delete or _delete)(due.model._default_manager.filter(pk__in=keys).only("pk").order_by())
-        gone += len(keys)
+                (delete or _delete_rows)(due.model._default_manager.filter(pk__in=keys).only("pk").order_by())
+        deleted += len(keys)
         if len(keys) < BATCH:
             break
         time.sleep(time.monotonic() - begun)
-    return gone
+    return deleted
 
 
-def _delete(rows: QuerySet[Any]) -> None:
+def _delete_rows(rows: QuerySet[Any]) -> None:
     rows.delete()

@@ -33,11 +33,11 @@ class Level(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """``what`` is a sentence about the deployment, ``advice`` one about what to do; "" where all is well."""
+class DoctorFinding:
+    """``message`` is a sentence about the deployment, ``advice`` one about what to do; "" where all is well."""
 
     level: Level
-    what: str
+    message: str
     advice: str = ""
     blocks: bool = False  # nothing that needs the database can be examined
 
@@ -47,72 +47,75 @@ class Examination:
     """``needs_database``: without one it is left out, since the first examination has said why."""
 
     name: str
-    examine: Callable[[], Iterable[Finding]]
+    examine: Callable[[], Iterable[DoctorFinding]]
     needs_database: bool = True
 
 
-def ok(what: str) -> Finding:
-    return Finding(Level.OK, what)
+def ok(message: str) -> DoctorFinding:
+    return DoctorFinding(Level.OK, message)
 
 
-def warning(what: str, advice: str) -> Finding:
-    return Finding(Level.WARNING, what, advice)
+def warning(message: str, advice: str) -> DoctorFinding:
+    return DoctorFinding(Level.WARNING, message, advice)
 
 
-def failure(what: str, advice: str, *, blocks: bool = False) -> Finding:
-    return Finding(Level.FAILURE, what, advice, blocks)
+def failure(message: str, advice: str, *, blocks: bool = False) -> DoctorFinding:
+    return DoctorFinding(Level.FAILURE, message, advice, blocks)
 
 
 EXAMINATIONS: list[Examination] = []
 
 
-def register(name: str, examine: Callable[[], Iterable[Finding]]) -> None:
+def register_examination(name: str, examine: Callable[[], Iterable[DoctorFinding]]) -> None:
     """Register an examination that needs the database, with all of its tables."""
     EXAMINATIONS.append(Examination(name, examine))
 
 
-def examine() -> Iterator[tuple[str, Finding]]:
+def run_examinations() -> Iterator[tuple[str, DoctorFinding]]:
     """Every finding with the name of its examination, in the order in which they are registered."""
     usable = True
-    for each in EXAMINATIONS:
-        if each.needs_database and not usable:
+    for examination in EXAMINATIONS:
+        if examination.needs_database and not usable:
             continue
         troubled = False
         try:
-            for finding in each.examine():
+            for finding in examination.examine():
                 if finding.level == Level.OK and troubled:
                     continue
                 troubled = troubled or finding.level != Level.OK
                 usable = usable and not finding.blocks
-                yield each.name, finding
+                yield examination.name, finding
         except Exception as error:
-            yield each.name, failure(f"This could not be examined: {_said(error)}", "Mend what is named above first.")
+            yield (
+                examination.name,
+                failure(f"This could not be examined: {_first_line(error)}", "Mend what is named above first."),
+            )
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of ``error``, without passwords of addresses."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return redact_text(lines[0])
 
 
-def weak(secret: str, shortest: int) -> bool:
+def is_weak(secret: str, shortest: int) -> bool:
     """Whether ``secret`` is too short, or of too few symbols, to be drawn at random."""
     return len(secret) < shortest or len(set(secret)) < FEWEST_SYMBOLS
 
 
-def skewed(of: str, seconds: float) -> Iterator[Finding]:
+def check_clock(clock_owner: str, seconds: float) -> Iterator[DoctorFinding]:
     """What a difference of ``seconds`` between a clock and this process's means."""
     if abs(seconds) > SKEW:
         yield failure(
-            f"The clock of {of} differs from this process's by {seconds:+.1f} s.",
+            f"The clock of {clock_owner} differs from this process's by {seconds:+.1f} s.",
             "Have both machines keep time by NTP: leases, sessions and windows of use go wrong otherwise.",
         )
 
 
-def settings_examine() -> Iterator[Finding]:
+def settings_examine() -> Iterator[DoctorFinding]:
     if settings.DEBUG:
         yield failure("KSCHEDWEB_DEBUG is on: errors show the site's inside to everybody.", "Remove it.")
-    if weak(settings.SECRET_KEY, SHORTEST_SECRET):
+    if is_weak(settings.SECRET_KEY, SHORTEST_SECRET):
         yield failure(
             f"KSCHEDWEB_SECRET_KEY has fewer than {SHORTEST_SECRET} characters, or few different ones.",
             "Set one that `openssl rand -base64 48` prints; people log in again afterwards.",
@@ -125,30 +128,30 @@ def settings_examine() -> Iterator[Finding]:
             "Serve it over https and set KSCHEDWEB_HTTPS=true.",
         )
     if bool(settings.REDIS_URL) != (connection.vendor == "postgresql"):
-        given, missing = ("REDIS_URL", "DATABASE_URL") if settings.REDIS_URL else ("DATABASE_URL", "REDIS_URL")
+        present, missing = ("REDIS_URL", "DATABASE_URL") if settings.REDIS_URL else ("DATABASE_URL", "REDIS_URL")
         yield failure(
-            f"{given} is set and {missing} is not: that is neither one process nor several.",
+            f"{present} is set and {missing} is not: that is neither one process nor several.",
             f"Set {missing} too, or neither of them.",
         )
     yield ok("scaled out: PostgreSQL and Redis" if settings.REDIS_URL else "embedded: SQLite, all in one process")
 
 
-def database_examine() -> Iterator[Finding]:
+def database_examine() -> Iterator[DoctorFinding]:
     try:
         if connection.vendor == "postgresql":
-            ProbeConnection().ask()
+            ProbeConnection().run_probe()
         executor = MigrationExecutor(connection)
     except (psycopg.Error, DatabaseError, InterfaceError, OSError) as error:
         yield failure(
-            f"The database cannot be reached: {_said(error)}",
+            f"The database cannot be reached: {_first_line(error)}",
             "Start it, or correct DATABASE_URL (host, name, password).",
             blocks=True,
         )
         return
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    known = executor.loader.disk_migrations
-    replaced = {key for migration in known.values() for key in migration.replaces}
-    unknown = sorted(set(executor.loader.applied_migrations) - set(known) - replaced)
+    disk_migrations = executor.loader.disk_migrations
+    replaced = {key for migration in disk_migrations.values() for key in migration.replaces}
+    unknown = sorted(set(executor.loader.applied_migrations) - set(disk_migrations) - replaced)
     if missing:
         yield failure(
             f"{len(missing)} migrations are missing, from {missing[0][0]} on.",
@@ -161,36 +164,37 @@ def database_examine() -> Iterator[Finding]:
             f"A later release has migrated the database: this one does not know {'.'.join(unknown[-1])}.",
             "Finish the upgrade. This release works on with it meanwhile, if it is the one just before.",
         )
-    yield from _postgresql() if connection.vendor == "postgresql" else _sqlite()
+    yield from _examine_postgresql() if connection.vendor == "postgresql" else _examine_sqlite()
     yield ok("reachable and migrated")
 
 
-def _postgresql() -> Iterator[Finding]:
+def _examine_postgresql() -> Iterator[DoctorFinding]:
     with connection.cursor() as cursor:
-        began = time.time()
+        start_time = time.time()
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         (clock,) = cursor.fetchone()
-        yield from skewed("the database", clock - (began + time.time()) / 2)
+        yield from check_clock("the database", clock - (start_time + time.time()) / 2)
         cursor.execute(
             "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
             " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
             " (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user)"
         )
-        most, used, own = cursor.fetchone()
-    room = most - used
-    if 0 <= own < settings.DATABASE_POOL:
+        max_connections, used, role_limit = cursor.fetchone()
+    room = max_connections - used
+    if 0 <= role_limit < settings.DATABASE_POOL:
         yield failure(
-            f"The database's user may have {own} connections, and each process up to {settings.DATABASE_POOL}.",
+            f"The database's user may have {role_limit} connections, and each process up to {settings.DATABASE_POOL}.",
             "Raise it: ALTER ROLE … CONNECTION LIMIT -1.",
         )
     if room < settings.DATABASE_POOL:
         yield failure(
-            f"Of {most} connections to PostgreSQL {used} are taken: one process may ask for {settings.DATABASE_POOL}.",
+            f"Of {max_connections} connections to PostgreSQL {used} are taken: "
+            f"one process may ask for {settings.DATABASE_POOL}.",
             "Raise max_connections, or lower KSCHEDWEB_DATABASE_POOL: docs/operations.md has the sum.",
         )
 
 
-def _sqlite() -> Iterator[Finding]:
+def _examine_sqlite() -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(settings.DATA_DIR).free
     if free < LEAST_SPACE:
         yield failure(
@@ -198,19 +202,19 @@ def _sqlite() -> Iterator[Finding]:
         )
 
 
-def redis_examine() -> Iterator[Finding]:
+def redis_examine() -> Iterator[DoctorFinding]:
     if not settings.REDIS_URL:
         return
     with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
         try:
-            began = time.time()
+            start_time = time.time()
             seconds, micros = client.time()  # type: ignore[misc]
         except redis.RedisError as error:
             yield failure(
-                f"Redis cannot be reached: {_said(error)}", "Start it, or correct REDIS_URL (host, password)."
+                f"Redis cannot be reached: {_first_line(error)}", "Start it, or correct REDIS_URL (host, password)."
             )
             return
-        yield from skewed("Redis", seconds + micros / 1e6 - (began + time.time()) / 2)
+        yield from check_clock("Redis", seconds + micros / 1e6 - (start_time + time.time()) / 2)
         try:
             policy = client.info("memory").get("maxmemory_policy", "noeviction")  # type: ignore[union-attr]
         except redis.RedisError:

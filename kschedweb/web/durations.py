@@ -21,7 +21,12 @@ def format_duration(seconds: float | None) -> str:
         return gettext("%(number)s s") % {"number": number}
     whole = int(seconds)
     counts = (whole // DAY, whole // HOUR % 24, whole // MINUTE % 60, whole % MINUTE)
-    parts = list(dropwhile(lambda part: not part[0], zip(counts, (_days, _hours, _minutes, _seconds), strict=True)))[:2]
+    parts = list(
+        dropwhile(
+            lambda part: not part[0],
+            zip(counts, (_format_days, _format_hours, _format_minutes, _format_seconds), strict=True),
+        )
+    )[:2]
     texts = [write(count) for count, write in parts if count]
     return gettext("%(whole)s %(rest)s") % {"whole": texts[0], "rest": texts[1]} if len(texts) > 1 else texts[0]
 
@@ -31,10 +36,10 @@ def format_rough_duration(seconds: float) -> str:
     if seconds < 0:
         return gettext("%(duration)s ahead of the snapshot") % {"duration": format_rough_duration(-seconds)}
     if seconds < 2 * MINUTE:
-        return _seconds(round(seconds))
+        return _format_seconds(round(seconds))
     if seconds < 2 * HOUR:
-        return _minutes(round(seconds / MINUTE))
-    return _hours(round(seconds / HOUR)) if seconds < 2 * DAY else _days(round(seconds / DAY))
+        return _format_minutes(round(seconds / MINUTE))
+    return _format_hours(round(seconds / HOUR)) if seconds < 2 * DAY else _format_days(round(seconds / DAY))
 
 
 def format_range(first: str, last: str) -> str:
@@ -73,17 +78,17 @@ def format_time_left(seconds: float | None) -> str:
     return gettext("about %(number)s h left") % {"number": round(seconds / HOUR)}
 
 
-def _days(count: int) -> str:
+def _format_days(count: int) -> str:
     return ngettext("%(number)s day", "%(number)s days", count) % {"number": f"{count:,}"}
 
 
-def _hours(count: int) -> str:
+def _format_hours(count: int) -> str:
     return gettext("%(number)s h") % {"number": count}
 
 
-def _minutes(count: int) -> str:
+def _format_minutes(count: int) -> str:
     return gettext("%(number)s min") % {"number": count}
 
 
-def _seconds(count: int) -> str:
+def _format_seconds(count: int) -> str:
     return gettext("%(number)s s") % {"number": count}

@@ -89,8 +89,8 @@ class Boolean(Variable):
 class Integer(Variable):
     _: KW_ONLY
     default: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     def read(self) -> int:
         value = os.environ.get(self.name, "").strip()
@@ -100,8 +100,8 @@ class Integer(Variable):
             number = int(value)
         except ValueError:
             raise ImproperlyConfigured(f"{self.name} must be a whole number.") from None
-        if not self.least <= number <= self.most:
-            raise ImproperlyConfigured(f"{self.name} must be between {self.least} and {self.most}.")
+        if not self.minimum <= number <= self.maximum:
+            raise ImproperlyConfigured(f"{self.name} must be between {self.minimum} and {self.maximum}.")
         return number
 
 

@@ -35,13 +35,13 @@ def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) 
     """A streamed download of ``rows`` under ``head``."""
     writer = csv.writer(_Line())
 
-    def lines() -> Iterator[str]:
+    def generate_lines() -> Iterator[str]:
         yield writer.writerow(head)
         ready = (writer.writerow([csv_cell(value) for value in row]) for row in rows)
         while some := "".join(islice(ready, LINES)):
             yield some
 
-    response = StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(generate_lines(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 
@@ -49,7 +49,7 @@ def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) 
 FORMATS = ("csv", "json")
 
 
-def export(form: str, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponseBase:
+def export_rows(form: str, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponseBase:
     """``rows`` under ``head`` as a file ``name``.csv or ``name``.json; ``form`` is one of FORMATS."""
     if form == "csv":
         joined = ([" ".join(cell) if isinstance(cell, list) else cell for cell in row] for row in rows)

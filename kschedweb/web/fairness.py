@@ -25,7 +25,7 @@ REMEMBERED = 10_000  # cookies and keys of tokens
 
 
 @dataclass(slots=True)
-class Line(Generic[Result]):
+class PersonQueue(Generic[Result]):
     """The work of one person: how much of it is in the threads' hands, and what waits for it to end."""
 
     running: int = 0
@@ -35,22 +35,22 @@ class Line(Generic[Result]):
 class FairThreads(Generic[Result]):
     """``threads`` of which a person has ``most`` at a time. Whoever comes after their own waits without a thread."""
 
-    def __init__(self, threads: Executor, most: int) -> None:
-        self._threads, self._most = threads, most
-        self._lines: dict[str, Line[Result]] = {}  # of those who have work in the threads' hands
+    def __init__(self, threads: Executor, limit: int) -> None:
+        self._threads, self._most = threads, limit
+        self._lines: dict[str, PersonQueue[Result]] = {}  # of those who have work in the threads' hands
         self._lock = Lock()
 
     def submit(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
         """Have ``work`` done in the turn of ``person``; ``future`` gets what comes of it."""
         with self._lock:
-            line = self._lines.setdefault(person, Line())
+            line = self._lines.setdefault(person, PersonQueue())
             if line.running == self._most:
                 line.waiting.append((future, work))
                 return
             line.running += 1
-        self._threads.submit(self._do, person, future, work)
+        self._threads.submit(self._run_work, person, future, work)
 
-    def _do(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
+    def _run_work(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
         if future.set_running_or_notify_cancel():
             try:
                 future.set_result(work())
@@ -64,7 +64,7 @@ class FairThreads(Generic[Result]):
                     del self._lines[person]
                 return
             following = line.waiting.popleft()
-        self._threads.submit(self._do, person, *following)
+        self._threads.submit(self._run_work, person, *following)
 
 
 class Callers:
@@ -77,15 +77,15 @@ class Callers:
         self._people: LRUCache[str, str] = LRUCache(REMEMBERED)
         self._lock = Lock()
 
-    def caller(self, request: HttpRequest) -> str:
+    def caller_of(self, request: HttpRequest) -> str:
         """A text that is equal for all requests of a caller; each one of a stranger has its own."""
-        proof = _proof(request) or f"stranger {id(request)}"
+        proof = _proof_of_caller(request) or f"stranger {id(request)}"
         with self._lock:
             return self._people.get(proof, proof)
 
-    def remember(self, request: HttpRequest) -> None:
+    def remember_caller(self, request: HttpRequest) -> None:
         """Remember whose proof an answered ``request`` brought."""
-        proof, user = _proof(request), request.__dict__.get("user")
+        proof, user = _proof_of_caller(request), request.__dict__.get("user")
         if isinstance(user, SimpleLazyObject):
             user = request.__dict__.get("_cached_user")  # None where nothing has asked for the user
         if proof and user is not None and user.is_authenticated:
@@ -93,5 +93,5 @@ class Callers:
                 self._people[proof] = f"user {user.pk}"
 
 
-def _proof(request: HttpRequest) -> str:
+def _proof_of_caller(request: HttpRequest) -> str:
     return request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")

@@ -34,8 +34,8 @@ class Chart:
     @classmethod
     def of_table(cls, figure: dict[str, Any], lines: int) -> Chart:
         """The chart that draws the first ``lines`` of the table below it."""
-        said = ngettext("The first line of the table below.", "The first %(lines)s lines of the table below.", lines)
-        return cls(figure, said % {"lines": lines}, [], [])
+        summary = ngettext("The first line of the table below.", "The first %(lines)s lines of the table below.", lines)
+        return cls(figure, summary % {"lines": lines}, [], [])
 
 
 def line_style(place: int, points: int, *, secondary: bool = False, **line: object) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def line_style(place: int, points: int, *, secondary: bool = False, **line: obje
     return style
 
 
-def figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> dict[str, Any]:
+def make_figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> dict[str, Any]:
     """The figure of ``traces`` as plain JSON; they and ``layout`` raise ValueError where they are made wrongly.
 
     Numbers are given as lists. An array stays one, which JSON refuses: as text only plotly.js could read it.

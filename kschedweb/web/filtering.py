@@ -39,10 +39,10 @@ class BooleanField(forms.NullBooleanField):
     def to_python(self, value: Any) -> bool | None:  # type: ignore[override]
         if value in (None, ""):
             return None
-        found = {"true": True, "false": False}.get(str(value).lower())
-        if found is None:
+        boolean = {"true": True, "false": False}.get(str(value).lower())
+        if boolean is None:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
-        return found
+        return boolean
 
 
 class BooleanFilter(filters.BooleanFilter):  # type: ignore[misc]
@@ -50,42 +50,42 @@ class BooleanFilter(filters.BooleanFilter):  # type: ignore[misc]
 
 
 class MomentFilter(filters.IsoDateTimeFilter):  # type: ignore[misc]
-    """Rows from a moment on, or (``until``) before it. A day is taken whole."""
+    """Rows from a moment on, or (``is_end``) before it. A day is taken whole."""
 
     field_class = MomentField
 
-    def __init__(self, *, until: bool = False, **options: Any) -> None:
-        super().__init__(lookup_expr="lt" if until else "gte", until=until, **options)
+    def __init__(self, *, is_end: bool = False, **options: Any) -> None:
+        super().__init__(lookup_expr="lt" if is_end else "gte", is_end=is_end, **options)
 
 
 class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
     """A FilterSet for a large table.
 
     ``indexed`` names the filters that an index supports in the order of the list. Of these, the first given one is
-    applied with the days. ``within`` has the rows that remain then; ``None`` if there are no other filters.
+    applied with the days. ``indexed_rows`` has the rows that remain then; ``None`` if there are no other filters.
     """
 
     indexed: ClassVar[tuple[str, ...]] = ()
     days: ClassVar[tuple[str, ...]] = ("since", "until")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        given = {name: value for name, value in self.form.cleaned_data.items() if value not in (None, "", [])}
-        first = [name for name in self.indexed if name in given and self.answered(name, given[name])][:1]
-        first += [name for name in self.days if name in given]
-        rest = [name for name in given if name not in first]
+        values = {name: value for name, value in self.form.cleaned_data.items() if value not in (None, "", [])}
+        first = [name for name in self.indexed if name in values and self.can_use_index(name, values[name])][:1]
+        first += [name for name in self.days if name in values]
+        unindexed = [name for name in values if name not in first]
         for name in first:
-            queryset = self.filters[name].filter(queryset, given[name])
-        self._within = queryset if rest else None
-        for name in rest:
-            queryset = self.filters[name].filter(queryset, given[name])
+            queryset = self.filters[name].filter(queryset, values[name])
+        self._within = queryset if unindexed else None
+        for name in unindexed:
+            queryset = self.filters[name].filter(queryset, values[name])
         return queryset
 
-    def answered(self, name: str, value: Any) -> bool:
+    def can_use_index(self, name: str, value: Any) -> bool:
         """Whether the index of an indexed filter can be used for this value."""
         return True
 
     @property
-    def within(self) -> QuerySet[Any] | None:
+    def indexed_rows(self) -> QuerySet[Any] | None:
         _ = self.qs
         return self._within
 

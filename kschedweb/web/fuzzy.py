@@ -13,19 +13,19 @@ PART = re.compile(r"[a-z0-9]+")
 Quality = tuple[int, int, int]
 
 
-def quality(words: str, name: str) -> Quality | None:
+def rate_fit(words: str, name: str) -> Quality | None:
     """How well ``words`` fit ``name``, whatever the case; ``None`` where a word does not fit at all."""
     text = name.lower()
     worst = passed = 0
     for word in words.lower().split():
-        found = _fit(word, text)
-        if found is None:
+        fit = _fit_word(word, text)
+        if fit is None:
             return None
-        worst, passed = max(worst, found[0]), passed + found[1]
+        worst, passed = max(worst, fit[0]), passed + fit[1]
     return worst, passed, len(text)
 
 
-def _fit(word: str, text: str) -> tuple[int, int] | None:
+def _fit_word(word: str, text: str) -> tuple[int, int] | None:
     if word == text:
         return WHOLE, 0
     if text.startswith(word):
@@ -36,12 +36,12 @@ def _fit(word: str, text: str) -> tuple[int, int] | None:
         return (PART_BEGINS if starts else HOLDS), 0
     if len(word) > LONGEST:
         return None
-    spans = [_span(word, text, match.start()) for match in PART.finditer(text) if text[match.start()] == word[0]]
+    spans = [_letter_span(word, text, match.start()) for match in PART.finditer(text) if text[match.start()] == word[0]]
     fitting = [span for span in spans if span is not None]
     return (LETTERS, min(fitting) - len(word)) if fitting else None
 
 
-def _span(word: str, text: str, start: int) -> int | None:
+def _letter_span(word: str, text: str, start: int) -> int | None:
     """How many letters from ``start`` on have those of ``word`` in their order."""
     at = start
     for letter in word[1:]:
@@ -52,7 +52,7 @@ def _span(word: str, text: str, start: int) -> int | None:
 
 
 @lru_cache(maxsize=256)
-def letters(word: str) -> str:
+def letters_regex(word: str) -> str:
     """A regular expression for names that have the letters of ``word`` in their order; it never tries twice."""
-    first, rest = re.escape(word[0]), map(re.escape, word[1:])
-    return first + "".join(f"[^{letter}]*{letter}" for letter in rest)
+    first, other_letters = re.escape(word[0]), map(re.escape, word[1:])
+    return first + "".join(f"[^{letter}]*{letter}" for letter in other_letters)

@@ -25,7 +25,7 @@ from django.db import DatabaseError, connection, connections
 from django.http import FileResponse, StreamingHttpResponse
 from django.urls import get_resolver, set_script_prefix
 
-from kschedweb.engine.patience import Patience, limited
+from kschedweb.engine.patience import Patience, limit_by
 from kschedweb.web import health, problems
 from kschedweb.web.fairness import Callers, FairThreads
 from kschedweb.web.heavy import is_heavy, person_of
@@ -72,9 +72,9 @@ class Handler(ASGIHandler):
         except RequestAborted:
             return
         except TimeoutError:
-            await self._late(scope, send)
+            await self._answer_late(scope, send)
         else:
-            await self._serve(scope, body, receive, send)
+            await self._serve_request(scope, body, receive, send)
 
     async def _patient_body(self, receive: Receive) -> IO[bytes]:
         """The body; raises TimeoutError if the client pauses too long or sends too slowly."""
@@ -82,28 +82,30 @@ class Handler(ASGIHandler):
         begun = loop.time()
         async with asyncio.timeout(BODY_PAUSE) as limit:
 
-            async def part() -> Any:
+            async def receive_part() -> Any:
                 nonlocal received
                 message = await receive()
                 received += len(message.get("body", b""))
                 limit.reschedule(BODY_PAUSE + min(loop.time(), begun + received / BODY_RATE))
                 return message
 
-            return await self.read_body(part)
+            return await self.read_body(receive_part)
 
-    async def _late(self, scope: dict[str, Any], send: Send) -> None:
+    async def _answer_late(self, scope: dict[str, Any], send: Send) -> None:
         request, refusal = self.create_request(scope, BytesIO())
         if request is not None:
-            refusal = problems.answer(request, 408, "The request did not come to its end in time. Send it again.")
+            refusal = problems.answer_problem(
+                request, 408, "The request did not come to its end in time. Send it again."
+            )
             refusal["Connection"] = "close"
         await self.send_response(cast("HttpResponseBase", refusal), send)
 
-    async def _serve(self, scope: dict[str, Any], body: IO[bytes], receive: Receive, send: Send) -> None:
+    async def _serve_request(self, scope: dict[str, Any], body: IO[bytes], receive: Receive, send: Send) -> None:
         request, refusal = self.create_request(scope, body)
         if request is None:
             await self.send_response(cast("HttpResponseBase", refusal), send)
             return
-        answering = asyncio.ensure_future(self._answer(request, send))
+        answering = asyncio.ensure_future(self._send_answer(request, send))
         leaving = asyncio.ensure_future(receive())  # after the body, the only message is that the client left
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -114,38 +116,38 @@ class Handler(ASGIHandler):
         if not answering.cancelled():
             answering.result()
 
-    async def _answer(self, request: ASGIRequest, send: Send) -> None:
-        response = await self._response(request)
+    async def _send_answer(self, request: ASGIRequest, send: Send) -> None:
+        response = await self._compute_response(request)
         try:
             await self.send_response(response, send)
         finally:
             response.close()
 
-    async def _response(self, request: ASGIRequest) -> HttpResponseBase:
+    async def _compute_response(self, request: ASGIRequest) -> HttpResponseBase:
         """The response of a thread to ``request``; if the database is away, an error at once."""
         if request.path == "/livez":
-            return health.liveness()
+            return health.answer_liveness()
         patience = None if request.path == "/readyz" else LOOK_AFTER
         waits = Patience(settings.HEAVY_SECONDS)
-        work = self._begun(request, waits)
+        work = self._begin_work(request, waits)
         answered = asyncio.wrap_future(work)
         try:
             while not (await asyncio.wait({answered}, timeout=patience))[0]:
                 if await health.database_is_away(SILENCE):
-                    _abandon(work, waits)
-                    return problems.refusal(request, DatabaseAway())
+                    _abandon_work(work, waits)
+                    return problems.answer_refusal(request, DatabaseAway())
         except asyncio.CancelledError:
-            _abandon(work, waits)
+            _abandon_work(work, waits)
             raise
         return answered.result()
 
-    def _begun(self, request: ASGIRequest, waits: Patience) -> Future[HttpResponseBase]:
+    def _begin_work(self, request: ASGIRequest, waits: Patience) -> Future[HttpResponseBase]:
         """The work of answering ``request``, in the threads that are for it."""
         context = contextvars.copy_context()
         if request.path == "/readyz":
             return self._probes.submit(context.run, self._in_thread, request)
         future: Future[HttpResponseBase] = Future()
-        caller = self._callers.caller(request)
+        caller = self._callers.caller_of(request)
         if not is_heavy(request.path_info):
             self._light.submit(caller, future, partial(context.run, self._in_thread, request))
             return future
@@ -168,7 +170,7 @@ class Handler(ASGIHandler):
         self._heavy.submit(person, future, work)
 
     def _in_heavy_thread(self, request: ASGIRequest, waits: Patience) -> HttpResponseBase:
-        with limited(waits):
+        with limit_by(waits):
             return self._in_thread(request)
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
@@ -176,42 +178,42 @@ class Handler(ASGIHandler):
         try:
             signals.request_started.send(sender=type(self), scope=request.scope)
             response = self.get_response(request)
-            self._callers.remember(request)
+            self._callers.remember_caller(request)
             response._handler_class = type(self)  # type: ignore[attr-defined]  # the sender of request_finished
             try:
-                return self._detached(response)
+                return self._detach_response(response)
             except Exception as error:
                 response.close()
                 return response_for_exception(request, error)
         finally:
             connections.close_all()
 
-    def _detached(self, response: HttpResponseBase) -> HttpResponseBase:
+    def _detach_response(self, response: HttpResponseBase) -> HttpResponseBase:
         """``response`` in a form that needs no thread for sending; of a stream, the first part is read already."""
         if isinstance(response, FileResponse):
             response.block_size = FILE_PART
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
             parts = iter(cast("Iterable[bytes]", response.streaming_content))
-            response.streaming_content = self._each(next(parts, b""), parts)
+            response.streaming_content = self._stream_parts(next(parts, b""), parts)
         return response
 
-    async def _each(self, part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    async def _stream_parts(self, part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
         """``part`` and the other ``parts``, each read by a thread after the client received the one before."""
         while part is not None:
             yield part
-            work = self._threads.submit(contextvars.copy_context().run, _following, parts)
+            work = self._threads.submit(contextvars.copy_context().run, _next_part, parts)
             part = await asyncio.wrap_future(work)
 
 
-def _following(parts: Iterator[bytes]) -> bytes | None:
+def _next_part(parts: Iterator[bytes]) -> bytes | None:
     try:
         return next(parts, None)
     finally:
         connections.close_all()
 
 
-def _abandon(work: Future[HttpResponseBase], waits: Patience) -> None:
+def _abandon_work(work: Future[HttpResponseBase], waits: Patience) -> None:
     """Drop a request without client: it is not started, or stops at its next checkpoint, or its response is closed."""
-    waits.leave()
+    waits.abandon()
     if not work.cancel():
-        work.add_done_callback(lambda done: None if done.exception() else done.result().close())
+        work.add_done_callback(lambda future: None if future.exception() else future.result().close())

@@ -44,9 +44,9 @@ class HealthMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path == "/livez":
-            return liveness()
+            return answer_liveness()
         if request.path == "/readyz":
-            return readiness()
+            return answer_readiness()
         return self.get_response(request)
 
 
@@ -60,22 +60,22 @@ class Check:
         self._running: Future[bool] | None = None
         self._begun = 0.0
 
-    def begin(self) -> Future[bool]:
+    def begin_check(self) -> Future[bool]:
         """A future with the result: of a running check, of a recent one, or of a new one."""
         with self._lock:
             now = time.monotonic()
             if self._running is None or (self._running.done() and now - self._begun >= self.fresh):
-                self._running, self._begun = self._thread.submit(self._holds), now
+                self._running, self._begun = self._thread.submit(self._is_passing), now
             return self._running
 
     @property
-    def silent(self) -> float:
+    def silent_seconds(self) -> float:
         """Seconds since the running check began; 0 if none is running."""
         with self._lock:
             runs = self._running is not None and not self._running.done()
             return time.monotonic() - self._begun if runs else 0.0
 
-    def _holds(self) -> bool:
+    def _is_passing(self) -> bool:
         try:
             self.ask()
         except Exception:
@@ -86,19 +86,19 @@ class Check:
         return True
 
 
-def readiness() -> JsonResponse:
+def answer_readiness() -> JsonResponse:
     """200 if all checks succeed, else 503; the reason of a failure is in the log, not in the answer."""
-    begun = {check.name: check.begin() for check in CHECKS}
-    known = wait(begun.values(), READY_WITHIN).done
-    results = {name: future in known and future.result() for name, future in begun.items()}
+    begun = {check.name: check.begin_check() for check in CHECKS}
+    completed = wait(begun.values(), READY_WITHIN).done
+    results = {name: future in completed and future.result() for name, future in begun.items()}
     ready = all(results.values())
-    checks = {name: "ok" if held else "failed" for name, held in results.items()}
+    checks = {name: "ok" if passed else "failed" for name, passed in results.items()}
     return JsonResponse({"status": "ok" if ready else "failed", "checks": checks}, status=200 if ready else 503)
 
 
-def liveness() -> JsonResponse:
+def answer_liveness() -> JsonResponse:
     """200 unless only a restart can help; uses known results without waiting."""
-    POOL.begin()
+    POOL.begin_check()
     dead = pool.stuck_for > STUCK
     return JsonResponse({"status": "failed" if dead else "ok"}, status=503 if dead else 200)
 
@@ -107,12 +107,12 @@ async def database_is_away(silence: float) -> bool:
     """Whether the database refuses connections, or has been silent for ``silence`` seconds."""
     if connection.vendor != "postgresql":
         return False
-    asked = REACHABLE.begin()
-    answered = asyncio.wrap_future(asked)
+    future = REACHABLE.begin_check()
+    answered = asyncio.wrap_future(future)
     # a busy process may not have read the answer, so only a second silence counts
-    for seconds in (silence - REACHABLE.silent, GRACE):
+    for seconds in (silence - REACHABLE.silent_seconds, GRACE):
         await asyncio.wait({answered}, timeout=seconds)
-    return not (asked.done() and asked.result())
+    return not (future.done() and future.result())
 
 
 class ProbeConnection:
@@ -121,15 +121,15 @@ class ProbeConnection:
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
 
-    def ask(self) -> None:
+    def run_probe(self) -> None:
         try:
-            self._select()
+            self._select_one()
         except psycopg.Error:
             # the connection may be lost since the last check; a new one shows the current state
             self._connection = None
-            self._select()
+            self._select_one()
 
-    def _select(self) -> None:
+    def _select_one(self) -> None:
         if self._connection is None:
             self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
         self._connection.execute("SELECT 1")
@@ -146,34 +146,34 @@ class PoolProbe:
         """Seconds for which the pool gave no connection although the database answered."""
         return time.monotonic() - self._since if self._since is not None else 0.0
 
-    def ask(self) -> None:
+    def run_probe(self) -> None:
         if getattr(connection, "pool", None) is None:
             return
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
         except (DatabaseError, InterfaceError):
-            away = not wait({answered := REACHABLE.begin()}, READY_WITHIN).done or not answered.result()
+            away = not wait({answered := REACHABLE.begin_check()}, READY_WITHIN).done or not answered.result()
             self._since = None if away else self._since or time.monotonic()
             raise
         self._since = None
 
 
-def database() -> None:
+def check_database() -> None:
     """Check that the database answers and has all tables of this version."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise RuntimeError("migrations are missing")
 
 
-def broker() -> None:
+def check_broker() -> None:
     """Check that Redis answers (embedded, the broker is this process)."""
     if settings.REDIS_URL:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
             client.ping()
 
 
-def disk() -> None:
+def check_disk() -> None:
     """Check that the disk of the database has room (scaled out, its server has a disk of its own)."""
     check_room(connections[DEFAULT_DB_ALIAS])
 
@@ -185,11 +185,11 @@ def check_room(database: BaseDatabaseWrapper) -> None:
             file.write(bytes(ROOM))
 
 
-def register(name: str, ask: Callable[[], None]) -> None:
+def register_check(name: str, ask: Callable[[], None]) -> None:
     """Register a further check for /readyz, which raises on failure."""
     CHECKS.append(Check(name, ask))
 
 
 pool = PoolProbe()
-CHECKS = [Check("database", database), Check("broker", broker), Check("disk", disk, fresh=5.0)]
-REACHABLE, POOL = Check("reachable", ProbeConnection().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)
+CHECKS = [Check("database", check_database), Check("broker", check_broker), Check("disk", check_disk, fresh=5.0)]
+REACHABLE, POOL = Check("reachable", ProbeConnection().run_probe, fresh=0.5), Check("pool", pool.run_probe, fresh=5.0)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
-KEPT = timedelta(hours=24)
+RETENTION = timedelta(hours=24)
 # after this time, a request without answer died with its process
 ABANDONED = timedelta(minutes=5)
 
@@ -38,9 +38,11 @@ def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool
     )
     if created:
         return row, True
-    stale = now - (KEPT if row.status else ABANDONED)
-    taken = IdempotencyKey.objects.filter(pk=row.pk, status=row.status, created_at=row.created_at, created_at__lt=stale)
-    if taken.update(digest=digest, status=0, body=None, created_at=now):
+    stale = now - (RETENTION if row.status else ABANDONED)
+    stale_rows = IdempotencyKey.objects.filter(
+        pk=row.pk, status=row.status, created_at=row.created_at, created_at__lt=stale
+    )
+    if stale_rows.update(digest=digest, status=0, body=None, created_at=now):
         row.refresh_from_db()
         return row, True
     return row, False

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-REST = "/api/"
+REST_PREFIX = "/api/"
 
 
-def known(code: str) -> str:
+def supported_language(code: str) -> str:
     """``code`` where the site has this language, else ""."""
     return code if code in dict(settings.LANGUAGES) else ""
 
@@ -33,9 +33,9 @@ def in_english(text: str) -> str:
 
 def language_of(request: HttpRequest) -> str:
     """The code of the language in which ``request`` is answered."""
-    if request.path.startswith(REST):
+    if request.path.startswith(REST_PREFIX):
         return settings.LANGUAGE_CODE
-    chosen = known(getattr(request.user, "language", "")) or known(
+    chosen = supported_language(getattr(request.user, "language", "")) or supported_language(
         request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
     )
     return chosen or translation.get_language_from_request(request)
@@ -50,6 +50,6 @@ class LanguageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(language_of(request)):
             response = self.get_response(request)
-        if not request.path.startswith(REST):
+        if not request.path.startswith(REST_PREFIX):
             patch_vary_headers(response, ("Accept-Language",))  # type: ignore[arg-type]
         return response

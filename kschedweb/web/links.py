@@ -5,6 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 
 
-def link(path: str) -> str:
+def build_link(path: str) -> str:
     """``path`` of this site; a whole address where ``KSCHEDWEB_URL`` says where people open it."""
     return f"{settings.SITE_URL}{path}"

@@ -15,7 +15,7 @@ from kschedweb.web.redaction import redact_event
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
-def _shared() -> list[Any]:
+def _shared_processors() -> list[Any]:
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -28,22 +28,22 @@ def _shared() -> list[Any]:
     ]
 
 
-def _expected(logger: Any, method: str, event: Any) -> Any:
+def _drop_expected(logger: Any, method: str, event: Any) -> Any:
     """Drop messages about cut streams: they occur whenever someone leaves a page with live figures."""
     if event.get("event") == "streaming_cancelled":
         raise structlog.DropEvent
     return event
 
 
-def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
+def configure_logging(*, json_lines: bool, level: str) -> dict[str, Any]:
     """Configure structlog and return the dict for Django's ``LOGGING``; an invalid level stops the start."""
     if level not in LEVELS:
         raise ImproperlyConfigured(f"KSCHEDWEB_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            _expected,
-            *_shared(),
+            _drop_expected,
+            *_shared_processors(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -56,7 +56,7 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
         "formatters": {
             "lines": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": _shared(),
+                "foreign_pre_chain": _shared_processors(),
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     redact_event,

@@ -48,7 +48,7 @@ class LRU(Generic[Value]):
         with self._changed:
             return self._values.get(key)
 
-    def cached(self) -> list[Any]:
+    def cached_keys(self) -> list[Any]:
         """The keys of all cached values."""
         with self._changed:
             return list(self._values)

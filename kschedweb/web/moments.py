@@ -55,7 +55,7 @@ class ZoneMiddleware:
             return self.get_response(request)
 
 
-def read(text: str, zone: str = "") -> datetime | date | None:
+def read_moment(text: str, zone: str = "") -> datetime | date | None:
     """A moment in UTC, or a day; ``None`` if ``text`` is neither. Without an offset it is in ``zone``, else in UTC."""
     text = text.strip()
     try:
@@ -70,17 +70,17 @@ def read(text: str, zone: str = "") -> datetime | date | None:
         return None
 
 
-def written(moment: datetime, *, seconds: bool = True) -> str:
+def format_moment(moment: datetime, *, seconds: bool = True) -> str:
     """ "2026-11-20 18:00:00 (09:00:00 UTC)" in the current zone; with the other day too where that is one."""
     clock = "%H:%M:%S" if seconds else "%H:%M"
-    there, utc = timezone.localtime(moment), moment.astimezone(UTC)
-    if there.utcoffset() == utc.utcoffset():
+    local_time, utc = timezone.localtime(moment), moment.astimezone(UTC)
+    if local_time.utcoffset() == utc.utcoffset():
         return f"{utc:%Y-%m-%d {clock}} UTC"
-    beside = f"{utc:{clock}}" if there.date() == utc.date() else f"{utc:%Y-%m-%d {clock}}"
-    return f"{there:%Y-%m-%d {clock}} ({beside} UTC)"
+    utc_text = f"{utc:{clock}}" if local_time.date() == utc.date() else f"{utc:%Y-%m-%d {clock}}"
+    return f"{local_time:%Y-%m-%d {clock}} ({utc_text} UTC)"
 
 
-def begins(day: date, zone: str = "") -> datetime:
+def day_start(day: date, zone: str = "") -> datetime:
     """When ``day`` begins in ``zone``, by default in UTC."""
     return datetime.combine(day, time.min, zone_named(zone) or UTC).astimezone(UTC)
 
@@ -91,20 +91,20 @@ class MomentInput(forms.DateTimeInput):
     template_name = "parts/moment.html"
     input_type = "datetime-local"
 
-    def __init__(self, *, until: bool = False, attrs: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *, is_end: bool = False, attrs: Mapping[str, Any] | None = None) -> None:
         super().__init__(attrs={"step": 60, "data-manual": "", **(attrs or {})})
-        self.until = until
+        self.is_end = is_end
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> datetime | str | None:
-        """A moment in UTC. A day is its beginning, or with ``until`` its end. What is neither stays text."""
+        """A moment in UTC. A day is its beginning, or with ``is_end`` its end. What is neither stays text."""
         text, zone = data.get(name), str(data.get(PARAMETER) or "")
         if not isinstance(text, str) or not text.strip():
             return text
-        found = read(text, zone)
-        if found is None or isinstance(found, datetime):
-            return found or text
+        moment = read_moment(text, zone)
+        if moment is None or isinstance(moment, datetime):
+            return moment or text
         try:
-            return begins(found + timedelta(days=1 if self.until else 0), zone)
+            return day_start(moment + timedelta(days=1 if self.is_end else 0), zone)
         except OverflowError:
             return text
 
@@ -121,7 +121,7 @@ class MomentInput(forms.DateTimeInput):
         context["widget"]["attrs"]["list"] = listed
         context["widget"] |= {
             "listed": listed,
-            "carries_zone": not self.until,  # once in a form
+            "carries_zone": not self.is_end,  # once in a form
             "utc": moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if moment else "",
             "zone": timezone.get_current_timezone_name(),
             "offered": [
@@ -137,14 +137,14 @@ class MomentField(forms.DateTimeField):
 
     default_error_messages = {"invalid": INVALID, "far": _("Choose a time between 2000 and 2100.")}
 
-    def __init__(self, *, until: bool = False, **options: Any) -> None:
-        super().__init__(**{"widget": MomentInput(until=until), "required": False, **options})
+    def __init__(self, *, is_end: bool = False, **options: Any) -> None:
+        super().__init__(**{"widget": MomentInput(is_end=is_end), "required": False, **options})
 
     def prepare_value(self, value: Any) -> Any:
         return value  # the widget says it in the person's zone
 
     def to_python(self, value: Any) -> datetime | None:
-        moment = read(value) if isinstance(value, str) and value.strip() else value
+        moment = read_moment(value) if isinstance(value, str) and value.strip() else value
         if moment is None and value:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         if not isinstance(moment, datetime):

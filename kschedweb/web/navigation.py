@@ -18,7 +18,7 @@ from django.utils.translation import gettext_noop
 VIEW = "view"  # the action that every person of the site may do
 
 
-class Group(StrEnum):
+class RailGroup(StrEnum):
     """A group of the rail by its English title, in the order of the rail; ACCOUNT is a person's menu in the bar."""
 
     CLUSTER = gettext_noop("Cluster")
@@ -29,10 +29,10 @@ class Group(StrEnum):
     ACCOUNT = gettext_noop("Account")
 
 
-RAIL = tuple(group for group in Group if group is not Group.ACCOUNT)
+RAIL = tuple(group for group in RailGroup if group is not RailGroup.ACCOUNT)
 
 
-class Choice(StrEnum):
+class BarChoice(StrEnum):
     """What the address of a page chooses, by its parameter; the bar offers all but the snapshot and the moment."""
 
     CLUSTER = "cluster"
@@ -47,7 +47,7 @@ class Entry:
     """A page of the navigation; ``place`` is its position in its group, or among the tabs of its page.
 
     It is open for its own URL name, those in ``family``, and those of ``stems``: the stem ``run`` covers run, runs and
-    run-pods. It is shown to users who may do ``action``, on sites where it is ``there``.
+    run-pods. It is shown to users who may do ``action``, on sites where it is ``is_available``.
     """
 
     label: str
@@ -57,24 +57,24 @@ class Entry:
     family: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
     action: str = VIEW
-    there: Callable[[], bool] = lambda: True
+    is_available: Callable[[], bool] = lambda: True
 
     def covers(self, name: str) -> bool:
         stem = name.partition("-")[0].removesuffix("s")
         return name == self.name or name in self.family or name in _families[self.name] or stem in self.stems
 
-    def holds(self, name: str) -> bool:
+    def contains_page(self, name: str) -> bool:
         """Whether the entry or one of its tabs covers the page ``name``."""
         return self.covers(name) or any(tab.covers(name) for tab in _tabs[self.name])
 
 
-_groups: dict[Group, list[Entry]] = defaultdict(list)
+_groups: dict[RailGroup, list[Entry]] = defaultdict(list)
 _tabs: dict[str, list[Entry]] = defaultdict(list)
 _families: dict[str, set[str]] = defaultdict(set)
-_choices: dict[str, frozenset[Choice]] = {}
+_choices: dict[str, frozenset[BarChoice]] = {}
 
 
-def register(group: Group, *entries: Entry) -> None:
+def register_entries(group: RailGroup, *entries: Entry) -> None:
     _groups[group] = sorted([*_groups[group], *entries], key=attrgetter("place"))
 
 
@@ -83,38 +83,42 @@ def register_tabs(entry: str, *tabs: Entry) -> None:
     _tabs[entry] = sorted([*_tabs[entry], *tabs], key=attrgetter("place"))
 
 
-def belong(entry: str, *names: str) -> None:
+def add_to_family(entry: str, *names: str) -> None:
     """Add URL ``names`` for which the page, or the tab, ``entry`` is open."""
     _families[entry].update(names)
 
 
-def choosing(choices: tuple[Choice, ...], *names: str) -> None:
+def declare_choices(choices: tuple[BarChoice, ...], *names: str) -> None:
     """Declare the pages ``names`` to depend on ``choices``."""
     _choices.update(dict.fromkeys(names, frozenset(choices)))
 
 
-def choices_of(name: str) -> frozenset[Choice]:
+def choices_of(name: str) -> frozenset[BarChoice]:
     return _choices.get(name, frozenset())
 
 
-def entries(group: Group, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
+def list_entries(group: RailGroup, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
     """The entries of a group that a user ``may`` open.
 
     The addresses of pages that depend on the cluster in the bar get ``query``.
     """
     return [
-        {"label": entry.label, "icon": entry.icon, "name": entry.name, "open": entry.holds(current)}
-        | {"address": _address(entry, query)}
+        {"label": entry.label, "icon": entry.icon, "name": entry.name, "open": entry.contains_page(current)}
+        | {"address": _entry_address(entry, query)}
         for entry in _groups[group]
-        if may(entry.action) and entry.there()
+        if may(entry.action) and entry.is_available()
     ]
 
 
-def tabs(current: str, query: str) -> list[dict[str, Any]]:
+def list_tabs(current: str, query: str) -> list[dict[str, Any]]:
     """The tabs of which the page ``current`` is one, with their addresses; [] if it is none."""
-    found = next((each for each in _tabs.values() if any(tab.covers(current) for tab in each)), [])
-    return [{"label": tab.label, "address": _address(tab, query), "open": tab.covers(current)} for tab in found]
+    open_tabs = next(
+        (group_tabs for group_tabs in _tabs.values() if any(tab.covers(current) for tab in group_tabs)), []
+    )
+    return [
+        {"label": tab.label, "address": _entry_address(tab, query), "open": tab.covers(current)} for tab in open_tabs
+    ]
 
 
-def _address(entry: Entry, query: str) -> str:
-    return reverse(entry.name) + (query if Choice.CLUSTER in choices_of(entry.name) else "")
+def _entry_address(entry: Entry, query: str) -> str:
+    return reverse(entry.name) + (query if BarChoice.CLUSTER in choices_of(entry.name) else "")

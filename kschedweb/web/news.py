@@ -1,7 +1,7 @@
 """Lists that grow while somebody reads them do not move: a bar says how many rows are new, and shows them on a click.
 
-A page of such a list has the place of its newest row (``newest``); parts/news.html asks the same address with it as
-``news`` now and then, and the view answers with the bar alone.
+A page of such a list has the place of its newest row (``newest_place``); parts/news.html asks the same address with it
+as ``news`` now and then, and the view answers with the bar alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,16 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from rest_framework.exceptions import NotFound
 
-from kschedweb.web.pagination import PAGE_SIZE, as_far_as, beyond, decode, encode, keys_of, page_shown, place_of
+from kschedweb.web.pagination import (
+    PAGE_SIZE,
+    as_far_as,
+    decode_cursor,
+    encode_cursor,
+    keys_of,
+    page_shown,
+    place_of,
+    rows_beyond,
+)
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -28,12 +37,12 @@ if TYPE_CHECKING:
 
 PARAMETER = "news"
 NONE = "none"  # in place of a place: the list was empty
-MOST = 1000  # new rows that are counted
+MAX_COUNTED = 1000  # new rows that are counted
 
 View = Callable[..., "HttpResponseBase"]
 
 
-class Told(Exception):
+class NewsRequested(Exception):
     """A view was asked for its news alone: this many rows, or these words."""
 
     def __init__(self, count: int, words: str = "") -> None:
@@ -41,64 +50,71 @@ class Told(Exception):
         self.count, self.words = count, words
 
 
-def announced(view: View) -> View:
+def with_news(view: View) -> View:
     """Decorate a page with a list that says what is new."""
 
     @wraps(view)
-    def telling(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapped_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
-        except Told as told:
-            if not told.count:
+        except NewsRequested as news:
+            if not news.count:
                 return HttpResponse(status=204)
-            count = gettext("%(most)s or more") % {"most": f"{MOST:,}"} if told.count >= MOST else f"{told.count:,}"
+            count = (
+                gettext("%(most)s or more") % {"most": f"{MAX_COUNTED:,}"}
+                if news.count >= MAX_COUNTED
+                else f"{news.count:,}"
+            )
             return render(
-                request, "parts/new_rows.html", {"words": told.words or gettext("%(count)s new") % {"count": count}}
+                request, "parts/new_rows.html", {"words": news.words or gettext("%(count)s new") % {"count": count}}
             )
 
-    return telling
+    return wrapped_view
 
 
-def newest(request: HttpRequest, rows: QuerySet[Any], shown: list[Any]) -> str:
-    """The place of the first of ``shown``, the beginning of ``rows``. Raises ``Told`` where the news are asked for."""
-    asked = request.GET.get(PARAMETER, "")
-    if asked:
-        raise Told(_newer(rows, asked))
-    return encode(False, place_of(shown[0], keys_of(rows))) if shown else NONE
+def newest_place(request: HttpRequest, rows: QuerySet[Any], page_rows: list[Any]) -> str:
+    """The place of the first of ``page_rows``, the beginning of ``rows``.
+
+    Raises ``NewsRequested`` where the news are asked for.
+    """
+    place = request.GET.get(PARAMETER, "")
+    if place:
+        raise NewsRequested(_count_newer(rows, place))
+    return encode_cursor(False, place_of(page_rows[0], keys_of(rows))) if page_rows else NONE
 
 
-def growing_page(request: HttpRequest, rows: QuerySet[Any], *, within: QuerySet[Any] | None = None) -> CursorPage:
+def growing_page(request: HttpRequest, rows: QuerySet[Any], *, indexed_rows: QuerySet[Any] | None = None) -> CursorPage:
     """As ``page_shown``; the beginning of the list tells its news, and ``top`` in the address hides what is newer."""
     top = request.GET.get("top", "")
     if top and top != NONE:
         keys = keys_of(rows)
-        rows = rows.filter(as_far_as([key.reversed() for key in keys], _values(top, len(keys))))
-    page = page_shown(request, rows, within=within)
+        rows = rows.filter(as_far_as([key.reversed() for key in keys], _decode_values(top, len(keys))))
+    page = page_shown(request, rows, indexed_rows=indexed_rows)
     if request.GET.get("cursor"):
         return page
-    return replace(page, newest=top or newest(request, rows, page.rows))
+    return replace(page, newest=top or newest_place(request, rows, page.rows))
 
 
 def numbered_page(request: HttpRequest, rows: QuerySet[Any], size: int = PAGE_SIZE) -> Page[Any]:
     """The page that the address numbers; the first one of a list with the newest rows first tells its news."""
     page = Paginator(rows, size).get_page(request.GET.get("page"))
     if page.number == 1 and keys_of(rows)[0].descending:
-        page.newest = newest(request, rows, list(page.object_list))  # type: ignore[attr-defined]
+        page.newest = newest_place(request, rows, list(page.object_list))  # type: ignore[attr-defined]
     return page
 
 
-def _newer(rows: QuerySet[Any], place: str) -> int:
-    """How many of ``rows`` come before ``place`` in their order, at most ``MOST``."""
+def _count_newer(rows: QuerySet[Any], place: str) -> int:
+    """How many of ``rows`` come before ``place`` in their order, at most ``MAX_COUNTED``."""
     if place == NONE:
-        return rows[:MOST].count()
+        return rows[:MAX_COUNTED].count()
     keys = keys_of(rows)
-    values = _values(place, len(keys))
+    values = _decode_values(place, len(keys))
     back = [key.reversed() for key in keys]
-    return rows.filter(beyond(back, values)).order_by(*(key.order() for key in back))[:MOST].count()
+    return rows.filter(rows_beyond(back, values)).order_by(*(key.order() for key in back))[:MAX_COUNTED].count()
 
 
-def _values(place: str, length: int) -> list[Any]:
+def _decode_values(place: str, length: int) -> list[Any]:
     try:
-        return decode(place, length)[1]
+        return decode_cursor(place, length)[1]
     except NotFound as error:
         raise Http404(str(error.detail)) from None

@@ -24,36 +24,36 @@ class DatabaseAway(Unavailable):
         super().__init__(detail)
 
 
-def outage(error: BaseException | None) -> DatabaseAway | None:
+def find_outage(error: BaseException | None) -> DatabaseAway | None:
     """The error to answer with if the cause of ``error`` is an absent server or a full disk; else ``None``."""
-    chain = list(_chain(error))
-    if any(map(_full, chain)):
+    chain = list(_error_chain(error))
+    if any(map(_is_disk_full, chain)):
         return DatabaseAway(FULL)
-    return DatabaseAway() if any(map(_away, chain)) else None
+    return DatabaseAway() if any(map(_is_server_away, chain)) else None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
     """``error`` and its causes: sessions, for instance, raise their own error for one of the database."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-def _full(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and _code(error) == sqlite3.SQLITE_FULL
+def _is_disk_full(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and _sqlite_code(error) == sqlite3.SQLITE_FULL
 
 
-def _code(error: sqlite3.OperationalError) -> int:
+def _sqlite_code(error: sqlite3.OperationalError) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _away(error: BaseException) -> bool:
+def _is_server_away(error: BaseException) -> bool:
     if isinstance(error, InterfaceError):  # the connection was lost before
         return True
     if not isinstance(error, OperationalError):
         return False
     cause = error.__cause__
     if isinstance(cause, sqlite3.OperationalError):
-        return _code(cause) in SQLITE_AWAY
+        return _sqlite_code(cause) in SQLITE_AWAY
     code = getattr(cause, "sqlstate", None)  # errors from the server have a code, lost connections have none
     return code is None or code.startswith(AWAY)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Marked = TypeVar("Marked", bound=Callable[..., object])
 
 
-def part(view: Marked) -> Marked:
+def page_part(view: Marked) -> Marked:
     """Mark a view whose answer is not a page: a part of a page, a file, or data."""
     view.is_part = True  # type: ignore[attr-defined]
     return view
@@ -29,12 +29,12 @@ def add_errors(form: BaseForm, error: ApplicationError) -> None:
         form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
 
 
-def done(request: HttpRequest, act: Callable[[], object], said: str) -> bool:
-    """Call ``act``, and show the message ``said``, or its error, on the next page."""
+def run_and_notify(request: HttpRequest, act: Callable[[], object], message: str) -> bool:
+    """Call ``act``, and show the message ``message``, or its error, on the next page."""
     try:
         act()
     except ApplicationError as error:
         messages.error(request, error.detail)
         return False
-    messages.success(request, said)
+    messages.success(request, message)
     return True

@@ -79,13 +79,13 @@ def keys_of(queryset: QuerySet[Any]) -> list[Key]:
     if not any(name.lstrip("-") in ("pk", meta.pk.name) for name in names):
         names.append("pk")
 
-    def nullable(name: str) -> bool:
+    def is_nullable(name: str) -> bool:
         try:
             return bool(getattr(meta.get_field(name), "null", False))
         except FieldDoesNotExist:
             return name != "pk"
 
-    return [Key(name.lstrip("-"), name.startswith("-"), nullable(name.lstrip("-"))) for name in names]
+    return [Key(name.lstrip("-"), name.startswith("-"), is_nullable(name.lstrip("-"))) for name in names]
 
 
 def place_of(row: Model, keys: list[Key]) -> list[Any]:
@@ -100,16 +100,16 @@ def place_of(row: Model, keys: list[Key]) -> list[Any]:
     return values
 
 
-def beyond(keys: list[Key], place: list[Any]) -> Q:
+def rows_beyond(keys: list[Key], place: list[Any]) -> Q:
     """The condition for rows after ``place`` in the order of ``keys``."""
-    found = Q(pk__in=[])
+    condition = Q(pk__in=[])
     equal = Q()
     for key, value in zip(keys, place, strict=True):
         after = key.after(value)
         if after is not None:
-            found |= equal & after
+            condition |= equal & after
         equal &= key.equal(value)
-    return keys[0].not_before(place[0]) & found
+    return keys[0].not_before(place[0]) & condition
 
 
 def as_far_as(keys: list[Key], place: list[Any]) -> Q:
@@ -118,15 +118,15 @@ def as_far_as(keys: list[Key], place: list[Any]) -> Q:
     same = Q()
     for key, value in zip(keys, place, strict=True):
         same &= key.equal(value)
-    return back[0].not_before(place[0]) & (beyond(back, place) | same)
+    return back[0].not_before(place[0]) & (rows_beyond(back, place) | same)
 
 
-def encode(backwards: bool, place: list[Any]) -> str:
+def encode_cursor(backwards: bool, place: list[Any]) -> str:
     text = json.dumps([backwards, place], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(cursor: str, length: int) -> tuple[bool, list[Any]]:
+def decode_cursor(cursor: str, length: int) -> tuple[bool, list[Any]]:
     """``(backwards, place)``; raises ``NotFound`` for a cursor that does not fit the order."""
     try:
         backwards, place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
@@ -161,43 +161,47 @@ class CursorPage:
     newest: str = ""  # see news.py
 
 
-def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int, *, within: QuerySet[Any] | None = None) -> CursorPage:
+def cursor_page(
+    queryset: QuerySet[Any], cursor: str, limit: int, *, indexed_rows: QuerySet[Any] | None = None
+) -> CursorPage:
     """At most ``limit`` rows from ``cursor`` on ("": the beginning). Raises ``NotFound`` for another list's cursor.
 
-    ``within`` are rows that an index finds in this order, if it does not find those of ``queryset``. At most
+    ``indexed_rows`` are rows that an index finds in this order, if it does not find those of ``queryset``. At most
     ``MOST_LOOKED_AT`` of them are checked for one page.
     """
     keys = keys_of(queryset)
-    backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
-    rows, reached = _rows(queryset, keys, limit, backwards, place, within)
+    backwards, place = decode_cursor(cursor, len(keys)) if cursor else (False, [])
+    rows, reached = _read_rows(queryset, keys, limit, backwards, place, indexed_rows)
     if backwards and not rows:
         backwards, place = False, []
-        rows, reached = _rows(queryset, keys, limit, backwards, place, within)
+        rows, reached = _read_rows(queryset, keys, limit, backwards, place, indexed_rows)
     more, rows = len(rows) > limit, rows[:limit]
     if backwards:
         rows.reverse()
-    following = encode(False, place_of(rows[-1], keys)) if rows and (more or backwards) else None
-    preceding = encode(True, place_of(rows[0], keys)) if rows and (more if backwards else bool(place)) else None
+    following = encode_cursor(False, place_of(rows[-1], keys)) if rows and (more or backwards) else None
+    preceding = encode_cursor(True, place_of(rows[0], keys)) if rows and (more if backwards else bool(place)) else None
     if reached is None or more or backwards:
         return CursorPage(rows, following, preceding)
-    return CursorPage(rows, encode(False, place_of(reached, keys)), preceding, getattr(reached, keys[0].field))
+    return CursorPage(rows, encode_cursor(False, place_of(reached, keys)), preceding, getattr(reached, keys[0].field))
 
 
-def page_shown(request: HttpRequest, queryset: QuerySet[Any], *, within: QuerySet[Any] | None = None) -> CursorPage:
+def page_shown(
+    request: HttpRequest, queryset: QuerySet[Any], *, indexed_rows: QuerySet[Any] | None = None
+) -> CursorPage:
     """The page of a list in the address. Raises ``Http404`` for another list's cursor."""
     try:
-        return cursor_page(queryset, request.GET.get("cursor", ""), PAGE_SIZE, within=within)
+        return cursor_page(queryset, request.GET.get("cursor", ""), PAGE_SIZE, indexed_rows=indexed_rows)
     except NotFound as error:
         raise Http404(str(error.detail)) from None
 
 
-def _rows(
+def _read_rows(
     queryset: QuerySet[Any],
     keys: list[Key],
     limit: int,
     backwards: bool,
     place: list[Any],
-    within: QuerySet[Any] | None,
+    indexed_rows: QuerySet[Any] | None,
 ) -> tuple[list[Any], Model | None]:
     """At most ``limit`` + 1 rows, and the last row that was checked; ``None`` if all were."""
     order = [key.reversed() for key in keys] if backwards else keys
@@ -205,11 +209,11 @@ def _rows(
     reached = None
     try:
         if place:
-            queryset = queryset.filter(beyond(order, place))
-        if within is not None:
-            within = within.filter(beyond(order, place)) if place else within
+            queryset = queryset.filter(rows_beyond(order, place))
+        if indexed_rows is not None:
+            indexed_rows = indexed_rows.filter(rows_beyond(order, place)) if place else indexed_rows
             fields = [key.field for key in keys]
-            looked_at = within.select_related(None).prefetch_related(None).only(*fields).order_by(*ordered)
+            looked_at = indexed_rows.select_related(None).prefetch_related(None).only(*fields).order_by(*ordered)
             reached = next(iter(looked_at[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT]), None)
         if reached is not None:
             queryset = queryset.filter(as_far_as(order, place_of(reached, keys)))
@@ -221,22 +225,22 @@ def _rows(
 
 
 def in_pieces(
-    queryset: QuerySet[Any], fields: Sequence[str], most: int, *, within: QuerySet[Any] | None = None
+    queryset: QuerySet[Any], fields: Sequence[str], limit: int, *, indexed_rows: QuerySet[Any] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield ``fields`` of at most ``most`` rows, in the queryset's order; ``within`` as for ``cursor_page``.
+    """Yield ``fields`` of at most ``limit`` rows, in the queryset's order; ``indexed_rows`` as for ``cursor_page``.
 
     Rows are read in short queries, each of which continues after the last, so no cursor stays open in the database.
     """
     keys = keys_of(queryset)
     names = [*fields, *(key.field for key in keys if key.field not in fields)]
-    named = queryset.select_related(None).prefetch_related(None).values_list(*names)
+    value_rows = queryset.select_related(None).prefetch_related(None).values_list(*names)
     place: list[Any] = []
-    while most > 0:
-        rows, reached = _rows(named, keys, min(PIECE, most), False, place, within)
-        rows, more = rows[: min(PIECE, most)], len(rows) > min(PIECE, most)
+    while limit > 0:
+        rows, reached = _read_rows(value_rows, keys, min(PIECE, limit), False, place, indexed_rows)
+        rows, more = rows[: min(PIECE, limit)], len(rows) > min(PIECE, limit)
         for row in rows:
             yield row[: len(fields)]
-        most -= len(rows)
+        limit -= len(rows)
         if more:
             place = [rows[-1][names.index(key.field)] for key in keys]
         elif reached is not None:
@@ -255,21 +259,23 @@ class CursorPagination(BasePagination):
         self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
     ) -> list[Any]:
         self.address = request.build_absolute_uri()
-        within = getattr(getattr(view, "filterset", None), "within", None)
-        page = cursor_page(queryset, request.query_params.get("cursor", ""), self._limit(request), within=within)
-        self.following = page.following and self._address(page.following)
-        self.preceding = page.preceding and self._address(page.preceding)
+        indexed_rows = getattr(getattr(view, "filterset", None), "indexed_rows", None)
+        page = cursor_page(
+            queryset, request.query_params.get("cursor", ""), self._parse_limit(request), indexed_rows=indexed_rows
+        )
+        self.following = page.following and self._cursor_address(page.following)
+        self.preceding = page.preceding and self._cursor_address(page.preceding)
         return page.rows
 
-    def _limit(self, request: Request) -> int:
-        asked = request.query_params.get("limit", "")
-        if not asked:
+    def _parse_limit(self, request: Request) -> int:
+        limit_text = request.query_params.get("limit", "")
+        if not limit_text:
             return self.page_size
-        if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= self.max_page_size:
-            return int(asked)
+        if limit_text.isascii() and limit_text.isdigit() and 1 <= int(limit_text[:9]) <= self.max_page_size:
+            return int(limit_text)
         raise DRFValidationError({"limit": f"A page holds 1 to {self.max_page_size} results."})
 
-    def _address(self, cursor: str) -> str:
+    def _cursor_address(self, cursor: str) -> str:
         return replace_query_param(self.address, "cursor", cursor)
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -286,8 +292,8 @@ class CursorPagination(BasePagination):
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         limit = {"type": "integer", "minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
         return [
-            _parameter("limit", limit, "How many results a page holds."),
-            _parameter("cursor", {"type": "string"}, "Where the page begins; taken from `next` or `previous`."),
+            _query_parameter("limit", limit, "How many results a page holds."),
+            _query_parameter("cursor", {"type": "string"}, "Where the page begins; taken from `next` or `previous`."),
         ]
 
 
@@ -298,19 +304,19 @@ class ListPagination(CursorPagination):
         self, queryset: Sequence[Any], request: Request, view: APIView | None = None
     ) -> list[Any]:
         self.address = request.build_absolute_uri()
-        limit = self._limit(request)
+        limit = self._parse_limit(request)
         cursor = request.query_params.get("cursor", "")
-        place = decode(cursor, 1)[1][0] if cursor else 0
+        place = decode_cursor(cursor, 1)[1][0] if cursor else 0
         if not isinstance(place, int) or isinstance(place, bool) or place < 0:
             raise NotFound(INVALID)
         end = place + limit
-        self.following = self._place(end) if end < len(queryset) else None
-        self.preceding = self._place(max(place - limit, 0)) if place else None
+        self.following = self._place_address(end) if end < len(queryset) else None
+        self.preceding = self._place_address(max(place - limit, 0)) if place else None
         return list(queryset[place:end])
 
-    def _place(self, place: int) -> str:
-        return self._address(encode(False, [place]))
+    def _place_address(self, place: int) -> str:
+        return self._cursor_address(encode_cursor(False, [place]))
 
 
-def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+def _query_parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
     return {"name": name, "required": False, "in": "query", "description": description, "schema": schema}

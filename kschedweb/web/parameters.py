@@ -43,14 +43,16 @@ class KnownParameters(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if request.method in READS and request.query_params and hasattr(view, "get"):  # without one 405 follows
-            known = _known(view)
+            parameters = _cached_parameters(view)
             errors: list[FieldProblem] = [
                 {"path": name, "message": error}
                 for name in request.query_params
-                if (error := _error(request, name, known))
+                if (error := _parameter_error(request, name, parameters))
             ]
             if errors:
-                raise ApplicationError(" ".join(f"{one['path']}: {one['message']}" for one in errors), errors=errors)
+                raise ApplicationError(
+                    " ".join(f"{problem['path']}: {problem['message']}" for problem in errors), errors=errors
+                )
         return True
 
 
@@ -67,11 +69,11 @@ class Negotiation(DefaultContentNegotiation):
 _declared: dict[type[APIView], Mapping[str, OpenApiParameter | None]] = {}
 
 
-def _known(view: APIView) -> Mapping[str, OpenApiParameter | None]:
+def _cached_parameters(view: APIView) -> Mapping[str, OpenApiParameter | None]:
     """As ``declared_parameters``, which is the same for every request."""
-    if (found := _declared.get(type(view))) is None:
-        found = _declared[type(view)] = declared_parameters(view)
-    return found
+    if (parameters := _declared.get(type(view))) is None:
+        parameters = _declared[type(view)] = declared_parameters(view)
+    return parameters
 
 
 def declared_parameters(view: APIView) -> dict[str, OpenApiParameter | None]:
@@ -89,20 +91,20 @@ def declared_parameters(view: APIView) -> dict[str, OpenApiParameter | None]:
             names |= dict.fromkeys(fields)
     if filters := getattr(view, "filterset_class", None):
         names |= dict.fromkeys(filters.base_filters)
-        if any(isinstance(one, MomentFilter) for one in filters.base_filters.values()):
+        if any(isinstance(field_filter, MomentFilter) for field_filter in filters.base_filters.values()):
             names[moments.PARAMETER] = None
     if pagination := getattr(view, "pagination_class", None):
-        names |= dict.fromkeys(one["name"] for one in pagination().get_schema_operation_parameters(view))
+        names |= dict.fromkeys(parameter["name"] for parameter in pagination().get_schema_operation_parameters(view))
     if len(view.get_renderers()) > 1:  # which file: the content negotiation reads it
-        names[FORMAT] = OpenApiParameter(FORMAT, str, enum=[one.format for one in view.get_renderers()])
+        names[FORMAT] = OpenApiParameter(FORMAT, str, enum=[renderer.format for renderer in view.get_renderers()])
     return names
 
 
-def _error(request: Request, name: str, known: Mapping[str, OpenApiParameter | None]) -> str | None:
-    if name not in known:
-        names = ", ".join(sorted(known))
+def _parameter_error(request: Request, name: str, declared: Mapping[str, OpenApiParameter | None]) -> str | None:
+    if name not in declared:
+        names = ", ".join(sorted(declared))
         return f"There is no such parameter here. There are: {names}." if names else "No parameter is taken here."
-    parameter = known[name]
+    parameter = declared[name]
     if parameter is None:
         return None
     values = [value for value in request.query_params.getlist(name) if value]

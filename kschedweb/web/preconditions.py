@@ -29,14 +29,14 @@ class PreconditionRequired(ApplicationError):
     status = 428
 
 
-def expected(request: Request, newest: int) -> int:
+def expected_revision(request: Request, newest: int) -> int:
     """The revision in ``If-Match``; raises ``ApplicationError`` if there is none."""
     header = request.headers.get("If-Match", "").strip()
     if header == "*":
         return int(newest)
-    found = _ETAG.match(header)
-    if found:
-        return int(found[1])
+    match = _ETAG.match(header)
+    if match:
+        return int(match[1])
     if header:
         raise ApplicationError('If-Match must be the ETag of one revision, such as "3", or *.')
     raise PreconditionRequired(

@@ -11,9 +11,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
-from kschedweb.engine.patience import Abandoned, NotNow
+from kschedweb.engine.patience import DeadlineExceeded, WorkAbandoned
 from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
-from kschedweb.web.outages import DatabaseAway, outage
+from kschedweb.web.outages import DatabaseAway, find_outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,18 +28,18 @@ def request_id() -> str:
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
-def phrase(status: int) -> str:
+def status_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return "Error"
 
 
-def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
+def problem_document(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
     """The members of a problem document; ``path`` is the requested address."""
     return {
         "type": "about:blank",
-        "title": phrase(status),
+        "title": status_phrase(status),
         "status": status,
         "detail": detail,
         "instance": path,
@@ -48,7 +48,7 @@ def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] 
     }
 
 
-def answer(
+def answer_problem(
     request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = (), *, bare: bool = False
 ) -> HttpResponse:
     """A problem document for programs, an error page for people; ``bare`` omits the frame, which needs the database.
@@ -56,12 +56,12 @@ def answer(
     The frame also needs the session, which is missing for errors of early middleware.
     """
     if request.path.startswith(API_PREFIX):
-        document = problem(request.path, status, detail, errors)
+        document = problem_document(request.path, status, detail, errors)
         return JsonResponse(document, status=status, content_type=MEDIA_TYPE)
     bare = bare or not hasattr(request, "user")
     context = {
         "status": status,
-        "title": phrase(status),
+        "title": status_phrase(status),
         "detail": detail,
         "errors": errors,
         "request_id": request_id(),
@@ -70,10 +70,10 @@ def answer(
     return HttpResponse(page, status=status)
 
 
-def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
+def answer_refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
     """The answer for ``error``."""
     bare = isinstance(error, DatabaseAway)
-    response = answer(request, error.status, error.detail, error.errors, bare=bare)
+    response = answer_problem(request, error.status, error.detail, error.errors, bare=bare)
     if error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
     return response
@@ -81,31 +81,33 @@ def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
-        return answer(request, 413, "The upload is larger than this server allows.")
-    if away := outage(exception):
-        return refusal(request, away)
-    return answer(request, 400, "The request could not be understood.")
+        return answer_problem(request, 413, "The upload is larger than this server allows.")
+    if away := find_outage(exception):
+        return answer_refusal(request, away)
+    return answer_problem(request, 400, "The request could not be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return answer(request, 403, str(exception) or "You are not allowed to do this.")
+    return answer_problem(request, 403, str(exception) or "You are not allowed to do this.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return answer(request, 403, "The form was too old or came from another site. Go back, reload the page, try again.")
+    return answer_problem(
+        request, 403, "The form was too old or came from another site. Go back, reload the page, try again."
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     message = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
-    return answer(request, 404, message or "There is nothing at this address.")
+    return answer_problem(request, 404, message or "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    if away := outage(sys.exception()):
-        return refusal(request, away)
+    if away := find_outage(sys.exception()):
+        return answer_refusal(request, away)
     detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
     try:
-        return answer(request, 500, detail)
+        return answer_problem(request, 500, detail)
     except Exception:  # the frame itself may have failed
         structlog.get_logger(__name__).exception("error_page_failed")
         return HttpResponse(f"{detail}\n{request_id()}\n", status=500, content_type="text/plain; charset=utf-8")
@@ -123,15 +125,15 @@ class ProblemMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, Abandoned):
+        if isinstance(exception, WorkAbandoned):
             return HttpResponse(status=503)  # which nobody reads
         error = _in_our_terms(exception)
-        return refusal(request, error) if error is not None else None
+        return answer_refusal(request, error) if error is not None else None
 
 
 def _in_our_terms(exception: Exception) -> ApplicationError | None:
     if isinstance(exception, ApplicationError):
         return exception
-    if isinstance(exception, NotNow):
+    if isinstance(exception, DeadlineExceeded):
         return Unprocessable(TOO_LONG)
-    return outage(exception)
+    return find_outage(exception)

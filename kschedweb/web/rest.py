@@ -20,8 +20,8 @@ from rest_framework.views import set_rollback
 
 from kschedweb.web import idempotency
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
-from kschedweb.web.outages import outage
-from kschedweb.web.problems import MEDIA_TYPE, problem
+from kschedweb.web.outages import find_outage
+from kschedweb.web.problems import MEDIA_TYPE, problem_document
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -60,15 +60,15 @@ def snake_case(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {_HUMP.sub("_", name).lower(): value for name, value in answer.items()}
 
 
-def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
+def validate_input(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
     """The validated data; otherwise answers 400 with all invalid fields."""
-    asked = serializer(data=data)
-    asked.is_valid(raise_exception=True)
-    values: dict[str, Any] = asked.validated_data
+    bound_serializer = serializer(data=data)
+    bound_serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = bound_serializer.validated_data
     return values
 
 
-def accepted(request: Request, body: Any, address: str, pk: Any) -> Response:
+def accepted_response(request: Request, body: Any, address: str, pk: Any) -> Response:
     """202 for work that a worker continues; its progress is at ``address`` with ``pk``."""
     return Response(body, status=202, headers={"Location": reverse(address, args=[pk], request=request)})
 
@@ -86,8 +86,8 @@ def field_problems(detail: Any, path: str = "") -> Iterator[FieldProblem]:
     """Flatten DRF's nested error detail: ``{"spec": [{"name": ["…"]}]}`` -> ``spec[0].name``."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
-            here = "" if key == api_settings.NON_FIELD_ERRORS_KEY else str(key)
-            yield from field_problems(value, ".".join(part for part in (path, here) if part))
+            name = "" if key == api_settings.NON_FIELD_ERRORS_KEY else str(key)
+            yield from field_problems(value, ".".join(part for part in (path, name) if part))
     elif isinstance(detail, (list, tuple)):
         for index, value in enumerate(detail):
             nested = isinstance(value, (Mapping, list, tuple))
@@ -108,7 +108,7 @@ def _in_drf_terms(error: Exception) -> Exception:
         return exceptions.ValidationError(detail)
     if isinstance(error, exceptions.NotAuthenticated):
         error.detail = exceptions.ErrorDetail(NOT_AUTHENTICATED, "not_authenticated")
-    return outage(error) or error
+    return find_outage(error) or error
 
 
 def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -136,7 +136,7 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
     set_rollback()
     request.accepted_renderer = ProblemRenderer()
     request.accepted_media_type = MEDIA_TYPE
-    response = Response(problem(request.path, status, detail, errors), status=status, headers=headers)
+    response = Response(problem_document(request.path, status, detail, errors), status=status, headers=headers)
     response["Content-Type"] = MEDIA_TYPE
     return response
 
@@ -153,14 +153,14 @@ class IdempotencyMixin:
         super().initial(request, *args, **kwargs)  # type: ignore[misc]
         key = request.headers.get(IDEMPOTENCY_HEADER, "")
         if request.method == "POST" and key:
-            self._idempotency = _claim(request, key)
+            self._idempotency = _claim_key(request, key)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[misc]
         claimed, self._idempotency = self._idempotency, None
         if claimed is not None:
             if response.status_code < 400:
-                idempotency.key_answered(row=claimed, status=response.status_code, body=_plain(response))
+                idempotency.key_answered(row=claimed, status=response.status_code, body=_plain_body(response))
             else:
                 idempotency.key_released(row=claimed)
         return response
@@ -172,22 +172,22 @@ class IdempotencyMixin:
         raise exc
 
 
-def _plain(response: Response) -> Any:
+def _plain_body(response: Response) -> Any:
     return json.loads(JSONRenderer().render(response.data)) if response.data is not None else None
 
 
-def _digest(request: Request) -> str:
+def _request_digest(request: Request) -> str:
     """A digest of the request, without the boundary of a form, which differs each time."""
     kind, body = request.content_type or "", request.body
-    if kind.startswith("multipart/") and (found := BOUNDARY.search(kind)):
-        kind, body = BOUNDARY.sub("", kind), body.replace(found[1].encode(), b"")
+    if kind.startswith("multipart/") and (match := BOUNDARY.search(kind)):
+        kind, body = BOUNDARY.sub("", kind), body.replace(match[1].encode(), b"")
     return hashlib.sha256(f"{request.path}\n{kind}\n".encode() + body).hexdigest()
 
 
-def _claim(request: Request, key: str) -> Any:
+def _claim_key(request: Request, key: str) -> Any:
     if len(key) > 128 or not key.isprintable() or not key.isascii():
         raise ApplicationError(f"{IDEMPOTENCY_HEADER} must be at most 128 printable ASCII characters.")
-    digest = _digest(request)
+    digest = _request_digest(request)
     row, mine = idempotency.key_claim(user=cast("int", request.user.pk), key=key, digest=digest)
     if mine:
         return row

@@ -36,27 +36,27 @@ class RetentionRule:
     rows: Q = field(default_factory=Q)
     by_key: bool = False  # the time has no index, but keys grow with it
 
-    def clean(self) -> int:
+    def delete_expired(self) -> int:
         """Delete expired rows, oldest first; returns their number."""
         keep = timedelta(days=settings.KEEP_DAYS[self.keep]) if isinstance(self.keep, str) else self.keep
         if isinstance(self.keep, str) and not keep:
             return 0  # forever
         before = timezone.now() - (keep or timedelta())
-        found = apps.get_model(self.model)._default_manager.filter(self.rows)
+        rows = apps.get_model(self.model)._default_manager.filter(self.rows)
         old = {f"{self.time}__lt": before}
         if not self.by_key:
-            return delete_batches(found.filter(**old).order_by(self.time))
-        return delete_batches(found.filter(pk__in=found.order_by("pk").values("pk")[:BATCH], **old))
+            return delete_batches(rows.filter(**old).order_by(self.time))
+        return delete_batches(rows.filter(pk__in=rows.order_by("pk").values("pk")[:BATCH], **old))
 
 
 RULES: list[RetentionRule] = []
 CLEANINGS: dict[str, Callable[[], int]] = {}  # by table
 
 
-def register(*rules: RetentionRule) -> None:
+def register_rules(*rules: RetentionRule) -> None:
     """Register an app's ``rules``."""
     RULES.extend(rules)
-    CLEANINGS.update({rule.model: rule.clean for rule in rules})
+    CLEANINGS.update({rule.model: rule.delete_expired for rule in rules})
 
 
 def register_cleaning(model: str, clean: Callable[[], int]) -> None:
@@ -66,14 +66,14 @@ def register_cleaning(model: str, clean: Callable[[], int]) -> None:
 
 def rows_delete() -> dict[str, int]:
     """Delete expired rows; returns their numbers by table. A failure for one table does not stop the others."""
-    gone = {}
+    deleted = {}
     for table, cleaning in CLEANINGS.items():
         begun = time.monotonic()
         try:
-            gone[table] = cleaning()
+            deleted[table] = cleaning()
         except Exception:
             logger.exception("rows_not_deleted", table=table)
             continue
-        if gone[table]:
-            logger.info("rows_deleted", table=table, rows=gone[table], seconds=round(time.monotonic() - begun, 3))
-    return {table: rows for table, rows in gone.items() if rows}
+        if deleted[table]:
+            logger.info("rows_deleted", table=table, rows=deleted[table], seconds=round(time.monotonic() - begun, 3))
+    return {table: rows for table, rows in deleted.items() if rows}

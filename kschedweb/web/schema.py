@@ -93,10 +93,10 @@ def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """A hook that gives each operation with a body its example of ``kschedweb/examples.yaml``."""
-    known = yaml.safe_load((settings.BASE_DIR / "kschedweb" / "examples.yaml").read_text(encoding="utf-8"))
+    examples = yaml.safe_load((settings.BASE_DIR / "kschedweb" / "examples.yaml").read_text(encoding="utf-8"))
     for operations in result["paths"].values():
         for operation in operations.values():
-            example = known.get(operation["operationId"])
+            example = examples.get(operation["operationId"])
             for kind, media in operation.get("requestBody", {}).get("content", {}).items():
                 if example is not None and isinstance(example, str) == (kind in TEXTS) and kind not in FILES:
                     media["example"] = example
@@ -111,9 +111,9 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components.setdefault("responses", {})["Problem"] = {"description": "What went wrong.", "content": content}
     for path, operations in result["paths"].items():
         for operation in operations.values():
-            named = {parameter["name"] for parameter in operation.get("parameters", ())}
+            parameter_names = {parameter["name"] for parameter in operation.get("parameters", ())}
             missing = ["404"] if "{" in path else []
-            edited = ["412", "428"] if IF_MATCH.name in named else []
+            edited = ["412", "428"] if IF_MATCH.name in parameter_names else []
             statuses = ["400", "401", "403", *missing, *edited, "429", "default"]
             for status in statuses:
                 operation["responses"].setdefault(status, REFERENCE)

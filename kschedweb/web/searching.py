@@ -36,7 +36,7 @@ class SearchHit:
     fills: str = ""
 
 
-class Rows(Sequence[SearchHit]):
+class SearchRows(Sequence[SearchHit]):
     """Results in the database: those that are asked for are read, the others counted."""
 
     def __init__(self, rows: QuerySet[Any, Any], make: Callable[[Any], SearchHit]) -> None:
@@ -75,7 +75,7 @@ class SearchGroup:
 
 
 @dataclass(frozen=True)
-class Found:
+class GroupResults:
     """The first results of a group, and how many there are."""
 
     group: SearchGroup
@@ -86,7 +86,7 @@ class Found:
 _groups: list[SearchGroup] = []
 
 
-def register(title: str, place: int, find: Finder) -> None:
+def register_group(title: str, place: int, find: Finder) -> None:
     """Register the group ``title`` with the results of ``find``; ``place`` is its position among equally good ones."""
     _groups.append(SearchGroup(title, place, find))
     _groups.sort(key=attrgetter("place"))
@@ -96,21 +96,21 @@ def group_named(key: str) -> SearchGroup | None:
     return next((group for group in _groups if group.key == key), None)
 
 
-def link(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
+def page_hit(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
     """A result that links to the page ``name`` with ``args``."""
     return SearchHit(label, reverse(name, args=args), icon, note)
 
 
-def fitting(words: str, hits: Iterable[SearchHit]) -> list[SearchHit]:
+def fitting_hits(words: str, hits: Iterable[SearchHit]) -> list[SearchHit]:
     """Those of ``hits`` whose label or keywords fit ``words``, the best first."""
     if not words:
         return list(hits)
     rated = []
     for place, hit in enumerate(hits):
-        rating = _rating(words, hit)
+        rating = _rate_hit(words, hit)
         if rating is not None:
             rated.append((rating, place, hit))
-    return [hit for _, _, hit in sorted(rated, key=lambda one: one[:2])]
+    return [hit for _, _, hit in sorted(rated, key=lambda rated_hit: rated_hit[:2])]
 
 
 def rows_fitting(
@@ -123,31 +123,31 @@ def rows_fitting(
     begins = Case(
         When(Q(**{f"{field}__istartswith": words}), then=Value(0)), default=Value(1), output_field=IntegerField()
     )
-    found = Rows(holding.order_by(begins, *rows.query.order_by or rows.model._meta.ordering), make)
+    hits = SearchRows(holding.order_by(begins, *rows.query.order_by or rows.model._meta.ordering), make)
     joined = "".join(words.split())
-    if len(found) or not 1 < len(joined) <= fuzzy.LONGEST:
-        return found
-    near = [make(row) for row in rows.filter(**{f"{field}__iregex": fuzzy.letters(joined)})[:MOST_BY_LETTERS]]
-    return fitting(words, near)
+    if len(hits) or not 1 < len(joined) <= fuzzy.LONGEST:
+        return hits
+    near = [make(row) for row in rows.filter(**{f"{field}__iregex": fuzzy.letters_regex(joined)})[:MOST_BY_LETTERS]]
+    return fitting_hits(words, near)
 
 
-def search(request: HttpRequest, words: str) -> list[Found]:
+def search_groups(request: HttpRequest, words: str) -> list[GroupResults]:
     """The results for ``words`` in groups that are not empty, the group with the best result first."""
-    found = []
+    rated_groups = []
     for group in _groups:
         hits = group.find(request, words)
         first = hits[:PER_GROUP]
         if first:
-            rating = _rating(words, first[0]) or (fuzzy.LETTERS, 0, 0)
-            found.append((rating[0], Found(group, first, len(hits))))
-    return [one for _, one in sorted(found, key=lambda one: one[0])]
+            rating = _rate_hit(words, first[0]) or (fuzzy.LETTERS, 0, 0)
+            rated_groups.append((rating[0], GroupResults(group, first, len(hits))))
+    return [entry for _, entry in sorted(rated_groups, key=lambda entry: entry[0])]
 
 
-def _rating(words: str, hit: SearchHit) -> fuzzy.Quality | None:
+def _rate_hit(words: str, hit: SearchHit) -> fuzzy.Quality | None:
     """How well ``words`` fit a result; by its keywords never better than by its label."""
-    rating = fuzzy.quality(words, hit.label)
+    rating = fuzzy.rate_fit(words, hit.label)
     also = f"{in_english(hit.label)} {hit.keywords}".strip()
     if rating is None and also != hit.label:
-        rating = fuzzy.quality(words, also)
+        rating = fuzzy.rate_fit(words, also)
         return rating and (max(rating[0], fuzzy.PART_BEGINS), *rating[1:])
     return rating

@@ -40,7 +40,8 @@ class Table:
     """A list. The first column always shows.
 
     ``page`` is the name of its page, "" where that needs more than a name to be found; ``filters`` narrow it, and
-    ``also`` are further parameters of its address that a view keeps, ``beside`` those of other parts of its page.
+    ``also`` are further parameters of its address that a view keeps, ``other_parameters`` those of other parts of its
+    page.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Table:
     page: str = ""
     filters: type[FilterSet] | None = None
     also: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    other_parameters: tuple[str, ...] = ()
 
     @property
     def optional(self) -> list[str]:
@@ -59,13 +60,13 @@ class Table:
     @property
     def parameters(self) -> list[str]:
         """The parameters of the address that a view of the list keeps."""
-        named = [*(self.filters.base_filters if self.filters else ()), *self.also, moments.PARAMETER]
-        return [name for name in dict.fromkeys(named) if name not in NEVER_KEPT]
+        names = [*(self.filters.base_filters if self.filters else ()), *self.also, moments.PARAMETER]
+        return [name for name in dict.fromkeys(names) if name not in NEVER_KEPT]
 
-    def kept(self, query: str) -> dict[str, str]:
+    def view_parameters(self, query: str) -> dict[str, str]:
         """What a view keeps of the query of an address: the parameters of the list that say something."""
-        given = QueryDict(query)
-        return {name: given[name] for name in self.parameters if given.get(name)}
+        values = QueryDict(query)
+        return {name: values[name] for name in self.parameters if values.get(name)}
 
     def described(self, filters: Mapping[str, str]) -> list[tuple[str, str]]:
         """These parameters as the page has them: the label of each, and what is chosen."""
@@ -77,49 +78,49 @@ class Table:
             key = value.removeprefix("-")
             label = next((str(column.label) for column in self.columns if column.sort == key), key)
             return gettext("Order"), gettext("%(column)s, descending") % {"column": label} if key != value else label
-        one = self.filters.base_filters.get(name) if self.filters else None
+        field_filter = self.filters.base_filters.get(name) if self.filters else None
         chosen = {"true": gettext("Yes"), "false": gettext("No")}.get(value, value)
-        return (str(one.label) if one is not None and one.label else name), chosen
+        return (str(field_filter.label) if field_filter is not None and field_filter.label else name), chosen
 
-    def labels(self, keys: Iterable[str]) -> str:
+    def column_labels(self, keys: Iterable[str]) -> str:
         """The labels of the columns with these keys."""
         return gettext(", ").join(str(column.label) for column in self.columns if column.key in set(keys))
 
-    def problems(self, filters: Mapping[str, str]) -> list[FieldProblem]:
+    def find_problems(self, filters: Mapping[str, str]) -> list[FieldProblem]:
         """What is wrong with these parameters: names that the list does not have, values that they do not take."""
-        known = ", ".join(self.parameters) or "none"
-        found: list[FieldProblem] = [
-            {"path": f"filters.{name}", "message": f"{self.title} have no such filter. There are: {known}."}
+        names = ", ".join(self.parameters) or "none"
+        problems: list[FieldProblem] = [
+            {"path": f"filters.{name}", "message": f"{self.title} have no such filter. There are: {names}."}
             for name in filters
             if name not in self.parameters
         ]
-        if self.filters is None or found:
-            return found
+        if self.filters is None or problems:
+            return problems
         checked: Any = self.filters(filters).form
         return [
-            {"path": f"filters.{name}", "message": " ".join(said)}
-            for name, said in checked.errors.items()
+            {"path": f"filters.{name}", "message": " ".join(messages)}
+            for name, messages in checked.errors.items()
             if name in filters
         ]
 
     def ignored(self, query: QueryDict) -> list[str]:
         """What the address asks for that the list cannot do, and so shows all rows of, as sentences."""
-        given = {name: str(query[name]) for name in query if query[name]}
-        known = {*self.parameters, *self.beside, *NEVER_KEPT}
+        values = {name: str(query[name]) for name in query if query[name]}
+        known_names = {*self.parameters, *self.other_parameters, *NEVER_KEPT}
         sentences = []
         if self.filters is not None:
             zone = None if moments.PARAMETER in self.filters.base_filters else moments.PARAMETER  # goes with a moment
-            named = ", ".join(name for name in self.parameters if name != zone)
+            filter_names = ", ".join(name for name in self.parameters if name != zone)
             sentences += [
                 gettext("This list has no filter “%(name)s”, so it was left out. It has: %(named)s.")
-                % {"name": name, "named": named}
-                for name in given
-                if name not in known
+                % {"name": name, "named": filter_names}
+                for name in values
+                if name not in known_names
             ]
             errors: Mapping[str, list[str]] = self.filters(query).form.errors
-            sentences += [self._left_out(name, given[name], errors[name]) for name in errors if name in given]
-        order = given.get("ordering", "") if "ordering" in self.also else ""
-        if order and order.removeprefix("-") not in {one.sort for one in self.columns}:
+            sentences += [self._left_out(name, values[name], errors[name]) for name in errors if name in values]
+        order = values.get("ordering", "") if "ordering" in self.also else ""
+        if order and order.removeprefix("-") not in {column.sort for column in self.columns}:
             sentences.append(self._left_out("ordering", order, [gettext("The list has no such column.")]))
         return sentences
 
@@ -134,15 +135,15 @@ class Table:
 _tables: dict[str, Table] = {}
 
 
-def register(*tables: Table) -> None:
+def register_tables(*tables: Table) -> None:
     for table in tables:
         _tables[table.name] = table
 
 
-def named(name: str) -> Table | None:
+def find_table(name: str) -> Table | None:
     return _tables.get(name)
 
 
-def everything() -> list[Table]:
+def list_tables() -> list[Table]:
     """All lists, by title."""
     return sorted(_tables.values(), key=lambda table: (table.title, table.name))

@@ -10,8 +10,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as lazy
 
 _HAN = "\u4e00-\u9fff"
-_WITHOUT = re.compile(f"(?<=[{_HAN}]) (?=[{_HAN}])")
-_WITH = re.compile(f"(?<=[{_HAN}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[{_HAN}])")
+_BLANK_BETWEEN_HAN = re.compile(f"(?<=[{_HAN}]) (?=[{_HAN}])")
+_MISSING_BLANK = re.compile(f"(?<=[{_HAN}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[{_HAN}])")
 
 
 def gettext_lazy(message: str) -> str:
@@ -24,8 +24,8 @@ def in_english() -> bool:
     return get_language() in (None, settings.LANGUAGE_CODE)
 
 
-def spaced(sentence: str) -> str:
+def fix_spacing(sentence: str) -> str:
     """In Chinese a blank stands beside Latin words and no blank between Chinese ones, whatever fills a sentence."""
     if get_language() != "zh-hans":
         return sentence
-    return _WITH.sub(" ", _WITHOUT.sub("", sentence))
+    return _MISSING_BLANK.sub(" ", _BLANK_BETWEEN_HAN.sub("", sentence))

@@ -13,8 +13,8 @@ KEEP_DAYS = {
         f"KSCHEDWEB_KEEP_{name.upper()}_DAYS",
         f"Days to keep {rows}; `0`: for ever.",
         default=days,
-        least=0,
-        most=36_500,
+        minimum=0,
+        maximum=36_500,
     )
     for name, days, rows in (
         ("audit", 400, "the audit trail"),
@@ -30,7 +30,9 @@ KEEP_DAYS = {
 CHAPTERS: dict[str, tuple[Variable, ...]] = {
     "Processes and data": (
         HOST := Text("KSCHEDWEB_HOST", "Address that the web process listens on.", default="127.0.0.1"),
-        PORT := Integer("KSCHEDWEB_PORT", "Port that the web process listens on.", default=8000, least=1, most=65535),
+        PORT := Integer(
+            "KSCHEDWEB_PORT", "Port that the web process listens on.", default=8000, minimum=1, maximum=65535
+        ),
         DATA_DIR := Text(
             "KSCHEDWEB_DATA_DIR",
             "Folder of the SQLite database, of the secrets that the site makes, and of the sandbox.",
@@ -46,8 +48,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "Most connections of one process to PostgreSQL. A web process answers four fewer requests at a time. "
             "Add up all processes: [Connections](operations.md#connections).",
             default=12,
-            least=8,
-            most=200,
+            minimum=8,
+            maximum=200,
         ),
         REDIS_URL := Secret(
             "REDIS_URL",
@@ -149,15 +151,15 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "KSCHEDWEB_UPLOAD_LIMIT_MIB",
             "Largest import in MiB; YAML is limited to 16 MiB. A job reads what is larger than 1 MiB.",
             default=64,
-            least=1,
-            most=1024,
+            minimum=1,
+            maximum=1024,
         ),
         KEEP_SNAPSHOTS := Integer(
             "KSCHEDWEB_KEEP_SNAPSHOTS",
             "Snapshots to keep of each cluster. Those that a scenario starts from are kept as well.",
             default=5,
-            least=1,
-            most=1000,
+            minimum=1,
+            maximum=1000,
         ),
     ),
     "Sandbox": (
@@ -185,8 +187,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "Wrong passwords within 15 minutes that lock an address out for 15 minutes, for whatever user names. "
             "Raise it where a large office shares one address.",
             default=50,
-            least=5,
-            most=1_000_000,
+            minimum=5,
+            maximum=1_000_000,
         ),
         LOCAL_ACCOUNTS := Boolean(
             "KSCHEDWEB_LOCAL_ACCOUNTS",
@@ -198,28 +200,28 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "KSCHEDWEB_SECOND_FACTOR_ROLES", "Comma-separated roles that need a second factor beside their password."
         ),
         SESSION_HOURS := Integer(
-            "KSCHEDWEB_SESSION_HOURS", "Hours after which a session ends.", default=14 * 24, least=1, most=366 * 24
+            "KSCHEDWEB_SESSION_HOURS", "Hours after which a session ends.", default=14 * 24, minimum=1, maximum=366 * 24
         ),
         SESSION_IDLE_MINUTES := Integer(
             "KSCHEDWEB_SESSION_IDLE_MINUTES",
             "Minutes without activity after which a session ends; `0`: never.",
             default=0,
-            least=0,
-            most=366 * 24 * 60,
+            minimum=0,
+            maximum=366 * 24 * 60,
         ),
         ADMIN_SESSION_HOURS := Integer(
             "KSCHEDWEB_ADMIN_SESSION_HOURS",
             "Hours after which an administrator's session ends.",
             default=12,
-            least=1,
-            most=366 * 24,
+            minimum=1,
+            maximum=366 * 24,
         ),
         ADMIN_SESSION_IDLE_MINUTES := Integer(
             "KSCHEDWEB_ADMIN_SESSION_IDLE_MINUTES",
             "Minutes without activity after which an administrator's session ends; `0`: never.",
             default=60,
-            least=0,
-            most=366 * 24 * 60,
+            minimum=0,
+            maximum=366 * 24 * 60,
         ),
         EMAIL_URL := Secret(
             "KSCHEDWEB_EMAIL_URL",
@@ -270,8 +272,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "Seconds after which a session is checked with its provider again. A change of groups takes effect within "
             "that time.",
             default=300,
-            least=5,
-            most=86_400,
+            minimum=5,
+            maximum=86_400,
         ),
         REMOTE_USER_HEADER := Text(
             "KSCHEDWEB_REMOTE_USER_HEADER",
@@ -296,44 +298,44 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "KSCHEDWEB_API_RATE",
             "REST calls a minute of one user or token.",
             default=1200,
-            least=1,
-            most=1_000_000,
+            minimum=1,
+            maximum=1_000_000,
         ),
         STREAMS_PER_PERSON := Integer(
             "KSCHEDWEB_STREAMS_PER_PERSON",
             "Pages of live schedulers that one user may keep open in one web process.",
             default=20,
-            least=1,
-            most=10_000,
+            minimum=1,
+            maximum=10_000,
         ),
         JOBS_RUNNING := Integer(
             "KSCHEDWEB_JOBS_RUNNING",
             "Jobs of one user that run at the same time. Further jobs wait.",
             default=4,
-            least=1,
-            most=1000,
+            minimum=1,
+            maximum=1000,
         ),
         JOBS_WAITING := Integer(
             "KSCHEDWEB_JOBS_WAITING",
             "Jobs of one user that wait. Further jobs are refused.",
             default=200,
-            least=1,
-            most=100_000,
+            minimum=1,
+            maximum=100_000,
         ),
         JOB_MEMORY_MIB := Integer(
             "KSCHEDWEB_JOB_MEMORY_MIB",
             "Memory in MiB that the process of a job may use. A job that needs more fails and says so: "
             "[Work in the background](operations.md#work-in-the-background).",
             default=2048,
-            least=512,
-            most=1024 * 1024,
+            minimum=512,
+            maximum=1024 * 1024,
         ),
         JOB_SECONDS := Integer(
             "KSCHEDWEB_JOB_SECONDS",
             "Seconds that a job may take. Recordings are not limited by it.",
             default=1740,
-            least=1,
-            most=3000,
+            minimum=1,
+            maximum=3000,
         ),
     ),
     "Live schedulers": (
@@ -343,8 +345,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "for a leader that has vanished: [live.md](live.md#by-what-a-leader-is-elected).",
             unset="the policy's, else `15`",
             default=0,
-            least=3,
-            most=600,
+            minimum=3,
+            maximum=600,
         ),
         METRICS_PORT := Integer(
             "KSCHEDWEB_METRICS_PORT",
@@ -352,8 +354,8 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "also serves them on the site at `/metrics`, to tokens of scope `view`.",
             unset="`0`: no port",
             default=0,
-            least=0,
-            most=65535,
+            minimum=0,
+            maximum=65535,
         ),
         METRICS_HOST := Text("KSCHEDWEB_METRICS_HOST", "Address that this port is opened on.", default="127.0.0.1"),
     ),

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.grants import grant_give, grant_take
 from kschedweb.accounts.models import AuditEntry, Grant, User
-from kschedweb.accounts.reach import current, everything, look, looking
+from kschedweb.accounts.reach import as_looker, current_reach, set_looker, unrestricted
 from kschedweb.accounts.roles import Action, Role
 from kschedweb.accounts.services import admin_ensure, user_change_role, user_set_active
 from kschedweb.accounts.signin.configuration import Provider
@@ -166,13 +166,13 @@ def test_a_vote_counts_as_the_role_in_the_cluster_of_the_pod(ada: User, admin: U
 
 
 def test_what_is_set_for_a_request_ends_with_it(blue: Cluster, ada: User) -> None:
-    with looking(None):
-        look(ada, Action.VIEW)
-        assert current() is not None
+    with as_looker(None):
+        set_looker(ada, Action.VIEW)
+        assert current_reach() is not None
         assert not Snapshot.objects.exists()
-        with everything():
+        with unrestricted():
             assert Snapshot.objects.exists()
-    assert current() is None
+    assert current_reach() is None
     assert Snapshot.objects.exists()
 
 

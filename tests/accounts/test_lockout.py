@@ -87,7 +87,7 @@ def test_an_address_has_a_few_turns_at_a_time_and_others_have_theirs(viewer):
     request = RequestFactory().post("/login/", REMOTE_ADDR="192.0.2.1")
     with ExitStack() as held:
         for _ in range(lockout.TURNS):
-            held.enter_context(lockout.turn(request))
+            held.enter_context(lockout.password_turn(request))
         refused = log_in("viewer", "viewer-password")
         assert refused.status_code == 429
         assert int(refused["Retry-After"]) > 0
@@ -143,7 +143,7 @@ def test_a_process_hashes_one_password_at_a_time(probed):
 
 def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
     monkeypatch.setattr(hashing, "PATIENCE", 60)
-    with hashing._turn():
+    with hashing._hashing_turn():
         threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(hashing.WAITING)]
         for thread in threads:
             thread.start()
@@ -157,7 +157,7 @@ def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
 @pytest.mark.django_db
 def test_who_waits_too_long_is_asked_to_come_again(probed, viewer, monkeypatch):
     monkeypatch.setattr(hashing, "PATIENCE", 0)
-    with hashing._turn():
+    with hashing._hashing_turn():
         refused = log_in("viewer", "viewer-password")
         with pytest.raises(TooManyRequests):
             services.user_reset_password(actor=None, user=viewer)

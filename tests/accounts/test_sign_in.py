@@ -15,10 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from kschedweb.accounts import services
-from kschedweb.accounts.administrators import administrators
+from kschedweb.accounts.administrators import list_administrators
 from kschedweb.accounts.models import AuditEntry, ProviderSession, Token, User
 from kschedweb.accounts.signin import identity_tokens
-from kschedweb.accounts.signin.following import ASK_AT
+from kschedweb.accounts.signin.provider_sessions import ASK_AT
 from tests.support.html import elements
 from tests.support.issuer import Issuer, issuing
 
@@ -34,7 +34,7 @@ def one_issuer() -> Iterator[Issuer]:
 @pytest.fixture
 def issuer(one_issuer: Issuer, settings: LazySettings) -> Issuer:
     one_issuer.reset()
-    identity_tokens.forget()
+    identity_tokens.forget_published()
     settings.IDENTITY_PROVIDERS = {"company": one_issuer.provider()}
     return one_issuer
 
@@ -114,10 +114,10 @@ def test_a_verified_address_does_not_take_the_last_admin(issuer: Issuer, setting
     answer = issuer.sign_in(Client())
     assert (answer.status_code, reason(answer)) == (403, "last-admin")
     assert not SocialAccount.objects.exists()
-    assert list(administrators()) == [admin]
+    assert list(list_administrators()) == [admin]
     issuer.groups = ["platform-admins"]
     issuer.sign_in(Client())
-    assert [one.provider for one in administrators()] == ["company"]
+    assert [one.provider for one in list_administrators()] == ["company"]
 
 
 def test_groups_that_change_do_not_take_the_last_admin(issuer: Issuer, admin: User) -> None:
@@ -129,13 +129,13 @@ def test_groups_that_change_do_not_take_the_last_admin(issuer: Issuer, admin: Us
         later(client)
         assert client.get(reverse("people")).status_code == 200
     erin = User.objects.get(username="erin")
-    assert (list(administrators()), erin.group_names) == ([erin], frozenset({"platform-admins"}))
+    assert (list(list_administrators()), erin.group_names) == ([erin], frozenset({"platform-admins"}))
     kept = AuditEntry.objects.get(verb="user.role-kept")
     assert kept.details == {"role": "admin", "told": "editor", "provider": "company"}
     User.objects.filter(pk=admin.pk).update(is_active=True)
     later(client)
     assert client.get(reverse("people")).status_code == 403
-    assert list(administrators()) == [admin]
+    assert list(list_administrators()) == [admin]
 
 
 def test_whom_no_rule_lets_in_is_refused_and_written_down(issuer: Issuer) -> None:

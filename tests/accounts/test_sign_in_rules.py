@@ -10,8 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from kschedweb.accounts.roles import Role
 from kschedweb.accounts.signin import rules as rules_module
 from kschedweb.accounts.signin.configuration import header_read, providers_read
-from kschedweb.accounts.signin.people import groups_read
-from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules, grant_read, rules_read
+from kschedweb.accounts.signin.external_identity import groups_read
+from kschedweb.accounts.signin.rules import GrantRule, RoleRule, RoleRules, grant_read, rules_read
 
 
 def test_rules_know_the_roles_there_are() -> None:
@@ -35,15 +35,15 @@ def test_the_first_rule_that_fits_decides(groups: list[str], role: str | None) -
 
 
 def test_a_group_is_no_pattern_beyond_its_stars() -> None:
-    rule = Rule("cn=a.b,ou=[x]*", "viewer")
-    assert rule.fits(["cn=a.b,ou=[x],dc=z"])
-    assert not rule.fits(["cn=aXb,ou=[x]"])
-    assert not rule.fits(["cn=a.b,ou=x"])
-    assert rules_read(["cn=x,ou=y=viewer"], "refused").rules == (Rule("cn=x,ou=y", "viewer"),)
+    rule = RoleRule("cn=a.b,ou=[x]*", "viewer")
+    assert rule.matches_any(["cn=a.b,ou=[x],dc=z"])
+    assert not rule.matches_any(["cn=aXb,ou=[x]"])
+    assert not rule.matches_any(["cn=a.b,ou=x"])
+    assert rules_read(["cn=x,ou=y=viewer"], "refused").rules == (RoleRule("cn=x,ou=y", "viewer"),)
 
 
 def test_without_rules_everybody_is_refused() -> None:
-    assert Rules().role_of(["admins"]) is None
+    assert RoleRules().role_of(["admins"]) is None
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_wrong_grant_is_no_grant(word: str) -> None:
 def test_every_grant_counts_that_fits_and_lets_in_whom_no_rule_names() -> None:
     rules = rules_read(["blocked=refused"], "refused", ["web=viewer@prod:web", "w*=approver@env=prod"])
     assert rules.role_of(["web"]) == "none"
-    assert [str(one) for one in rules.granted(["web"])] == [
+    assert [str(one) for one in rules.grants_for(["web"])] == [
         "viewer in prod, namespaces web",
         "approver in env=prod",
     ]

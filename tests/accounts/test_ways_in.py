@@ -15,11 +15,11 @@ from django.test import Client
 from django.urls import reverse
 
 from kschedweb.accounts import services
-from kschedweb.accounts.administrators import administrators
+from kschedweb.accounts.administrators import list_administrators
 from kschedweb.accounts.models import AuditEntry, User
-from kschedweb.accounts.reach import Part
-from kschedweb.accounts.signin.configuration import Header
-from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
+from kschedweb.accounts.reach import ClusterPart
+from kschedweb.accounts.signin.configuration import ProxyHeader
+from kschedweb.accounts.signin.rules import GrantRule, RoleRule, RoleRules
 from kschedweb.accounts.tasks import mail_password_links
 from kschedweb.clusters.models import Cluster
 from tests.support import seed
@@ -31,9 +31,9 @@ PROXY, ELSEWHERE = "10.9.0.7", "10.8.0.7"
 
 
 @pytest.fixture
-def header(settings: LazySettings) -> Header:
-    rules = Rules((Rule("admins", "admin"), Rule("staff", "viewer")))
-    settings.REMOTE_HEADER = Header("X-Remote-User", "X-Remote-Groups", (ip_network("10.9.0.0/16"),), rules)
+def header(settings: LazySettings) -> ProxyHeader:
+    rules = RoleRules((RoleRule("admins", "admin"), RoleRule("staff", "viewer")))
+    settings.REMOTE_HEADER = ProxyHeader("X-Remote-User", "X-Remote-Groups", (ip_network("10.9.0.0/16"),), rules)
     return settings.REMOTE_HEADER
 
 
@@ -42,7 +42,7 @@ def ask(client: Client, name: str = "erin", groups: str = "staff", peer: str = P
     return client.get(reverse("tokens"), headers={**named, **more}, REMOTE_ADDR=peer)
 
 
-def test_the_header_signs_in_from_the_proxys_addresses_alone(header: Header) -> None:
+def test_the_header_signs_in_from_the_proxys_addresses_alone(header: ProxyHeader) -> None:
     assert ask(Client(), peer=ELSEWHERE).status_code == 302
     assert ask(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
     assert not User.objects.exists()
@@ -57,7 +57,7 @@ def test_the_header_signs_in_from_the_proxys_addresses_alone(header: Header) -> 
     assert AuditEntry.objects.get(verb="login.succeeded").details == {"provider": "header"}
 
 
-def test_behind_a_proxy_it_is_the_connection_that_counts(header: Header, settings: LazySettings) -> None:
+def test_behind_a_proxy_it_is_the_connection_that_counts(header: ProxyHeader, settings: LazySettings) -> None:
     settings.BEHIND_PROXY = True
     assert ask(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
     assert ask(Client(), **{"X-Forwarded-For": "192.0.2.1"}).status_code == 200
@@ -68,7 +68,7 @@ def test_without_the_setting_no_header_counts() -> None:
     assert not User.objects.exists()
 
 
-def test_the_session_needs_the_header_in_every_request(header: Header) -> None:
+def test_the_session_needs_the_header_in_every_request(header: ProxyHeader) -> None:
     client = Client()
     assert ask(client).status_code == 200
     assert ask(client, name="").status_code == 302
@@ -76,14 +76,14 @@ def test_the_session_needs_the_header_in_every_request(header: Header) -> None:
     assert ask(client, peer=ELSEWHERE).status_code == 302
 
 
-def test_another_name_is_another_person(header: Header) -> None:
+def test_another_name_is_another_person(header: ProxyHeader) -> None:
     client = Client()
     ask(client)
     assert ask(client, name="ada", groups="admins").status_code == 200
     assert client.session["_auth_user_id"] == str(User.objects.get(username="ada").pk)
 
 
-def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: Header) -> None:
+def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: ProxyHeader) -> None:
     client = Client()
     ask(client)
     ask(client, groups="staff, admins")
@@ -93,17 +93,17 @@ def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: Head
     assert ask(client, name="").status_code == 302
 
 
-def test_the_header_does_not_take_the_last_admin(header: Header) -> None:
+def test_the_header_does_not_take_the_last_admin(header: ProxyHeader) -> None:
     client = Client()
     ask(client, groups="admins")
     assert ask(client, groups="staff").status_code == 200
-    assert [one.username for one in administrators()] == ["erin"]
+    assert [one.username for one in list_administrators()] == ["erin"]
     ask(Client(), name="ada", groups="admins")
     assert ask(client, groups="staff").status_code == 200
-    assert [one.username for one in administrators()] == ["ada"]
+    assert [one.username for one in list_administrators()] == ["ada"]
 
 
-def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, settings: LazySettings) -> None:
+def test_groups_have_grants_by_rules_until_they_go(header: ProxyHeader, admin: User, settings: LazySettings) -> None:
     seed.imported("blue", seed.cluster(2, 6), admin)
     rule = GrantRule("web", "viewer", cluster="blue", namespaces=["default"])
     settings.REMOTE_HEADER = replace(header, rules=replace(header.rules, grants=(rule,)))
@@ -117,7 +117,7 @@ def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, 
     assert user.role == "none"
     reach = user.reach("view")
     assert reach is not None
-    assert reach.parts == {blue.pk: Part("blue", frozenset({"default"}))}
+    assert reach.parts == {blue.pk: ClusterPart("blue", frozenset({"default"}))}
     assert ask(client, groups="web, staff").status_code == 200
     assert User.objects.get(pk=user.pk).reach("view") is None
     assert ask(client, groups="staff").status_code == 200
@@ -132,19 +132,19 @@ def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, 
     ]
 
 
-def test_the_header_gives_nobody_a_local_account(header: Header, admin: User) -> None:
+def test_the_header_gives_nobody_a_local_account(header: ProxyHeader, admin: User) -> None:
     assert ask(Client(), name="admin").status_code == 200
     assert User.objects.get(provider="header").username == "admin-2"
 
 
-def test_a_deactivated_person_stays_out(header: Header, admin: User) -> None:
+def test_a_deactivated_person_stays_out(header: ProxyHeader, admin: User) -> None:
     client = Client()
     ask(client)
     services.user_set_active(actor=admin, user=User.objects.get(username="erin"), active=False)
     assert ask(client).status_code == 403
 
 
-def test_a_token_says_who_asks_whatever_the_header_says(header: Header, editor: User) -> None:
+def test_a_token_says_who_asks_whatever_the_header_says(header: ProxyHeader, editor: User) -> None:
     _, key = services.token_create(user=editor, name="ci", scope="view", days=1)
     more = {"Authorization": f"Bearer {key}", "X-Remote-User": "erin", "X-Remote-Groups": "staff"}
     answer = Client().get("/api/v1/tokens/", headers=more, REMOTE_ADDR=PROXY)

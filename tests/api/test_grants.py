@@ -20,10 +20,10 @@ from django.test import Client, override_settings
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services as accounts
-from kschedweb.accounts.covered import Covered, CoveredQuerySet
-from kschedweb.accounts.models import Grant, Scope, User
-from kschedweb.accounts.reach import everything
+from kschedweb.accounts.models import Grant, GrantScope, User
+from kschedweb.accounts.reach import unrestricted
 from kschedweb.accounts.roles import Action, Role
+from kschedweb.accounts.row_access import Covered, CoveredQuerySet
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from tests.api.conftest import WEBHOOK_HOSTS, Seed, made
@@ -61,7 +61,7 @@ def granted(role: str) -> User:
     found, new = User.objects.get_or_create(username=f"{role}-here", defaults={"role": Role.NONE})
     if new:
         cluster = Cluster.objects.get(name=HERE)
-        Grant.objects.create(user=found, role=role, scope=Scope.CLUSTER, cluster=cluster.pk)
+        Grant.objects.create(user=found, role=role, scope=GrantScope.CLUSTER, cluster=cluster.pk)
     return found
 
 
@@ -206,14 +206,14 @@ class Beyond:
         self.before = self.counted(covered())
 
     def counted(self, models: Models) -> dict[type[Model], int]:
-        with everything():
+        with unrestricted():
             reach = User.objects.get(pk=self.person.pk).reach(Action.VIEW)
             assert reach is not None
             found = {}
             for model in models:
                 rows = model._default_manager.get_queryset()
                 assert isinstance(rows, CoveredQuerySet)
-                found[model] = rows.count() - rows.within(reach).count()
+                found[model] = rows.count() - rows.restrict_to(reach).count()
             return found
 
     def changed_by(self, call: Callable[[], HttpResponse]) -> tuple[HttpResponse, bool]:

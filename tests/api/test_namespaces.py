@@ -22,13 +22,13 @@ from django.test import override_settings
 from django.urls import resolve
 from django.utils import timezone
 
-from kschedweb.accounts.models import Grant, Scope, User
+from kschedweb.accounts.models import Grant, GrantScope, User
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.live.schedulers.models import LiveDecision
-from kschedweb.watermarks.containers import book_add
+from kschedweb.watermarks.container_book import book_add
 from kschedweb.watermarks.figures import WORKLOAD, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import ContainerBook, Resolution
@@ -162,7 +162,7 @@ def granted(role: str) -> User:
     """Somebody with ``role`` in their namespace of all clusters, and nothing else."""
     found, new = User.objects.get_or_create(username=f"{role}-of-one", defaults={"role": Role.NONE})
     if new:
-        Grant.objects.create(user=found, role=role, scope=Scope.ALL, namespaces=[OURS])
+        Grant.objects.create(user=found, role=role, scope=GrantScope.ALL, namespaces=[OURS])
     return found
 
 

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
 from kschedweb.jobs.models import Job
-from kschedweb.web.pagination import CursorPagination, encode, keys_of
+from kschedweb.web.pagination import CursorPagination, encode_cursor, keys_of
 from tests.support.tiers import count
 
 pytestmark = [pytest.mark.django_db, pytest.mark.databases]
@@ -96,13 +96,13 @@ ODD_CURSORS = {
     "an escape": "%00",
     "digits": "9" * 500,
     "long": "W" * 20000,
-    "no place": encode(False, []),
-    "another order": encode(False, ["a", "b", "c"]),
-    "no date": encode(False, ["not a date", str(uuid.UUID(int=1))]),
-    "no id": encode(False, ["2026-01-01T00:00:00+00:00", "no uuid"]),
-    "nested": encode(False, [["nested"], None]),
-    "too large": encode(False, [2**70, None]),
-    "a NUL": encode(False, ["\0", None]),
+    "no place": encode_cursor(False, []),
+    "another order": encode_cursor(False, ["a", "b", "c"]),
+    "no date": encode_cursor(False, ["not a date", str(uuid.UUID(int=1))]),
+    "no id": encode_cursor(False, ["2026-01-01T00:00:00+00:00", "no uuid"]),
+    "nested": encode_cursor(False, [["nested"], None]),
+    "too large": encode_cursor(False, [2**70, None]),
+    "a NUL": encode_cursor(False, ["\0", None]),
 }
 
 

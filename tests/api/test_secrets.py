@@ -7,7 +7,7 @@ import yaml
 from django.db import connection
 
 from kschedweb.clusters.connecting import credentials
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"
 @pytest.fixture
 def kept(seed) -> None:
     """The credentials of a cluster."""
-    Cluster.objects.filter(pk=seed.cluster.pk).update(source=Source.TOKEN, server="https://k8s.example")
+    Cluster.objects.filter(pk=seed.cluster.pk).update(source=ClusterSource.TOKEN, server="https://k8s.example")
     secret = credentials.Secret(server="https://k8s.example", token=SECRET, client_key=PEM, password=SECRET)
     credentials.credential_save(cluster=seed.cluster, secret=secret)
 

@@ -160,7 +160,7 @@ def fill(rows: int) -> None:
     """``rows`` live decisions, and everything else in proportion."""
     from django.db import connection
 
-    from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.clusters.models import Cluster, ClusterSource
     from kschedweb.live.approvals.models import Endpoint
     from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
     from kschedweb.policies import services as policies
@@ -169,7 +169,7 @@ def fill(rows: int) -> None:
     if LiveDecision.objects.exists():
         sys.exit("There are live decisions in this database already: --filled measures those.")
     user = person()
-    cluster = Cluster.objects.create(name="grown", source=Source.KUBECONFIG)
+    cluster = Cluster.objects.create(name="grown", source=ClusterSource.KUBECONFIG)
     policy = Policy.objects.first() or policies.policy_create(author=user, name="grown", document=DOCUMENT)
     LiveScheduler.objects.create(
         pk=LIVE,

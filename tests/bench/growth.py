@@ -50,9 +50,9 @@ def measure(nodes: int) -> Growth:
     gc.disable()  # as on the command line
     scheduler, rates = Scheduler(snapshot, configuration), {}
     for kind, make in workloads.KINDS.items():
-        pods = [Pod.read(workloads.pod(f"{kind}-{number}", *make(number))) for number in range(PENDING)]
+        pods = [Pod.from_json(workloads.pod(f"{kind}-{number}", *make(number))) for number in range(PENDING)]
         begun = time.perf_counter()
-        placed = scheduler.schedule(pods)
+        placed = scheduler.schedule_pods(pods)
         rates[kind] = len(pods) / (time.perf_counter() - begun)
         assert all(placement.node for placement in placed), kind
         for placement in placed:

@@ -14,7 +14,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicSnapshot, Registry
-from kschedweb.engine.releases.classic.comparing import moves
+from kschedweb.engine.releases.classic.comparison import compare_pods
 from tests.bench import workloads
 from tests.bench.conftest import worked
 from tests.bench.test_engine import ours
@@ -63,6 +63,8 @@ def test_moves_to_a_profile(report: Callable[..., None]) -> None:
         classic, snapshot = ClassicSnapshot.from_objects(raw["objects"]), Snapshot.from_objects(raw["objects"])
         configuration = load(workloads.CONFIG).configuration
         assert configuration is not None
-        found = moves(classic, snapshot, Registry().algorithm(), configuration, map(Pod.read, raw["pending"]))
+        found = compare_pods(
+            classic, snapshot, Registry().build_algorithm(), configuration, map(Pod.from_json, raw["pending"])
+        )
         times = [worked(partial(next, found)) for _ in range(PENDING)]
         report(f"classic and profile, {kind}, a pod", times, remark=f"{1000 * PENDING / sum(times):,.0f} pods/s")

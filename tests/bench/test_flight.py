@@ -18,11 +18,11 @@ import pytest
 from django.test import Client
 
 from kschedweb.clusters.flight import selectors
-from kschedweb.clusters.flight.flight import Flight
 from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.flight.stretches import Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
-from kschedweb.clusters.kinds import reduce
-from kschedweb.clusters.models import Cluster, Snapshot, Source
+from kschedweb.clusters.kinds import reduce_object
+from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot
 from tests.bench.conftest import slowness
 
 pytestmark = [pytest.mark.nightly, pytest.mark.django_db]
@@ -110,38 +110,38 @@ def hour(number: int) -> Iterator[tuple[float, str, str]]:
 
 
 def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Client]) -> None:
-    cluster = Cluster.objects.create(name="large", source=Source.TOKEN)
+    cluster = Cluster.objects.create(name="large", source=ClusterSource.TOKEN)
     FlightRecorder.objects.create(cluster=cluster, on=True, holder="me")
     flight = Flight(cluster, "me", ("Node", "Pod"), "started")
     began = BEGAN * SECOND
-    flight.take(began - 3 * SECOND, Listed("Node", [node(one, BEGAN, 0) for one in range(NODES)], "1", "start"))
-    flight.take(
+    flight.take_news(began - 3 * SECOND, Listed("Node", [node(one, BEGAN, 0) for one in range(NODES)], "1", "start"))
+    flight.take_news(
         began - 3 * SECOND, Listed("Pod", [pod(one, BEGAN, 0, 3) for one in range(PODS_A_DAY // 24)], "1", "start")
     )
-    flight.keep(began - SECOND)
+    flight.store_known(began - SECOND)
     spent, kept, events = 0.0, float(BEGAN), 0
     for number in range(1, math.ceil(HOURS) + 1):
         for at, event, text in hour(number):
             if at > BEGAN + 3600 * (1 + HOURS):
                 break
             begun = time.process_time()
-            raw = reduce(json.loads(text))
+            raw = reduce_object(json.loads(text))
             kind = str(raw["kind"])
             news: Message = Removed(kind, raw) if event == "DELETED" else Changed(kind, raw)
-            flight.take(int(at * SECOND), news)
+            flight.take_news(int(at * SECOND), news)
             if at - kept >= 5:
                 for each in ("Node", "Pod"):
-                    flight.take(int(at * SECOND), Bookmark(each, "1"))
-                flight.keep(int(at * SECOND))
+                    flight.take_news(int(at * SECOND), Bookmark(each, "1"))
+                flight.store_known(int(at * SECOND))
                 kept = at
             spent += time.process_time() - begun
             events += 1
-    flight.keep(int(at * SECOND))
-    day = selectors.stored(cluster) * 24 / HOURS
+    flight.store_known(int(at * SECOND))
+    day = selectors.stored_size(cluster) * 24 / HOURS
     core = spent / (3600 * HOURS)
     print(f"\nflight recorder: {events:,} events in {HOURS:g} h, {day / 2**20:,.0f} MiB a day, {core:.1%} of a core")
     client = client_as("viewer")
-    last = selectors.stretches(cluster).get().until / SECOND
+    last = selectors.list_stretches(cluster).get().until / SECOND
     assert client.get("/clusters/large/flight/").status_code == 200  # a process that has shown a page before
     took = {}
     for page in ("/pods/", "/nodes/", "/"):

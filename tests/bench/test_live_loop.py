@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.clusters.kinds import reduce
+from kschedweb.clusters.kinds import reduce_object
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, default_document
-from kschedweb.engine.live import Bind, LiveLoop
+from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.releases import load
 from tests.bench.conftest import worked
 
@@ -48,24 +48,24 @@ def pod(number: int) -> Json:
 def live(configuration: Configuration, lines: list[bytes]) -> list[str]:
     """Every pod comes, is tried, bound, shown on its node, and runs; the nodes chosen."""
     loop, version, nodes = LiveLoop(configuration), 1, []
-    loop.replace("Node", map(node, range(NODES)), NOW)
+    loop.replace_objects("Node", map(node, range(NODES)), NOW)
 
     def hear(line: bytes, on: str = "", phase: str = "Pending") -> None:
         nonlocal version
         version += 1
         raw: Json = json.loads(line)
-        reduce(raw)
+        reduce_object(raw)
         raw["metadata"]["resourceVersion"] = str(version)
         raw["status"] = {"phase": phase}
         if on:
             raw["spec"]["nodeName"] = on
-        loop.apply("Pod", raw, NOW)
+        loop.apply_object("Pod", raw, NOW)
 
     for line in lines:
         hear(line)
         (bind,) = loop.step(NOW)
-        assert isinstance(bind, Bind)
-        loop.bound(bind.pod.uid, NOW)
+        assert isinstance(bind, BindPod)
+        loop.on_bound(bind.pod.uid, NOW)
         hear(line, bind.node)
         hear(line, bind.node, "Running")
         nodes.append(bind.node)
@@ -75,7 +75,7 @@ def live(configuration: Configuration, lines: list[bytes]) -> list[str]:
 def alone(configuration: Configuration, lines: list[bytes]) -> list[str]:
     """The same pods, read and placed one after the other."""
     scheduler = Scheduler(Snapshot.from_objects(map(node, range(NODES))), configuration)
-    return [placed.node for placed in scheduler.schedule(Pod.read(json.loads(line)) for line in lines)]
+    return [placed.node for placed in scheduler.schedule_pods(Pod.from_json(json.loads(line)) for line in lines)]
 
 
 def test_a_live_loop_costs_little_more_than_scheduling(report: Callable[..., None]) -> None:

@@ -81,11 +81,11 @@ def test_scoring_by_real_use(
     plugin = CURRENT.factories[name](configuration.profiles[0].args.get(name, {}))
     assert isinstance(plugin, ScorePlugin)
     raw = pod("new")
-    wanted = Pod.read(raw)
+    wanted = Pod.from_json(raw)
     plugin.score(Cycle(snapshot, wanted), ALL)  # what is kept between pods is made once
     milliseconds = []
     for number in range(PLACED):
-        snapshot.place_pod(Pod.read(pod(f"placed-{number}")), snapshot.names[number])
+        snapshot.place_pod(Pod.from_json(pod(f"placed-{number}")), snapshot.names[number])
         milliseconds.append(worked(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
     remark = ""
     if name in BY_HAND:

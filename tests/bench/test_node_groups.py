@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.engine.config import Configuration, default_document
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.simulation.autoscaling import advising
+from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
 from tests.bench.conftest import worked
@@ -54,14 +54,14 @@ def cluster(nodes: int) -> Snapshot:
         cpu = random.choice(["100m", "200m", "300m", "500m"])
         objects.append(pod(number, random.randrange(100), cpu, f"node-{number % nodes}"))
     objects += [pod(nodes * PODS_EACH + number, number % 10, "7") for number in range(PENDING)]
-    return rules().release.seen(objects)
+    return rules().release.build_snapshot(objects)
 
 
 @pytest.mark.nightly
 def test_two_thousand_nodes_of_groups(report: Callable[..., None]) -> None:
     snapshot, found = cluster(NODES), list[Json]()
-    told = CLUSTER_AUTOSCALER.read({"nodeGroups": advising.ready_groups(snapshot.nodes)}, "", [])
-    took = worked(lambda: found.append(advising.advise(told, snapshot, rules())))
+    told = CLUSTER_AUTOSCALER.read({"nodeGroups": advice.derive_node_groups(snapshot.nodes)}, "", [])
+    took = worked(lambda: found.append(advice.advise_scaling(told, snapshot, rules())))
     assert len(found[0]["nodes"]) == NODES
     assert any(one["moves"] for one in found[0]["nodes"])
     report(f"cluster-autoscaler, {NODES:,} nodes, {PENDING} pods wait", [took], SECONDS * 1000, "each node tried")

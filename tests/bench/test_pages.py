@@ -30,7 +30,7 @@ def recorded(wire: Wire) -> list[str]:
     ).configuration
     assert configuration is not None
     by_key = {f"default/{pod['metadata']['name']}": pod for pod in pods}
-    for placement in Scheduler(snapshot, configuration).schedule(snapshot.pending[:4000]):
+    for placement in Scheduler(snapshot, configuration).schedule_pods(snapshot.pending[:4000]):
         if placement.node:
             by_key[placement.pod]["spec"]["nodeName"] = placement.node
             by_key[placement.pod]["status"]["phase"] = "Running"

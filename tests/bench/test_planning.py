@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.experiment.policies import configuration, profile
+from kschedweb.engine.experiment.policies import create_profile, load_configuration
 from kschedweb.engine.planning.fragments import Fragmentation
-from kschedweb.engine.planning.freeing import Nodes
-from kschedweb.engine.planning.plan import Objective, plan
-from kschedweb.engine.planning.results import Plan
-from kschedweb.engine.planning.scenario import until
+from kschedweb.engine.planning.node_freeing import FreedNodes
+from kschedweb.engine.planning.plan import Objective, plan_moves
+from kschedweb.engine.planning.results import MovePlan
+from kschedweb.engine.planning.scenario import create_deadline
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench.conftest import worked
@@ -44,7 +44,7 @@ def cluster() -> Snapshot:
         use[f"default/{app}-{number:05}"] = {"cpu": round(random.expovariate(1.0) * 0.6, 3)}
     objects += [budget(f"app-{number}", 10, 100) for number in range(APPS)]
     found = Snapshot.from_objects(objects)
-    found.watermarks = Watermarks.read({"nodes": _levels(found, use), "pods": use}, found.names)
+    found.watermarks = Watermarks.from_json({"nodes": _levels(found, use), "pods": use}, found.names)
     return found
 
 
@@ -62,16 +62,16 @@ def _levels(found: Snapshot, use: dict[str, Any]) -> Json:
     "objective",
     [
         pytest.param(Skew(60.0), id="skew", marks=pytest.mark.nightly),
-        pytest.param(Nodes(500), id="nodes"),
+        pytest.param(FreedNodes(500), id="nodes"),
         pytest.param(Fragmentation(GPU, 4), id="fragmentation", marks=pytest.mark.nightly),
     ],
 )
 def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, report: Callable[..., None]) -> None:
     policy, found = (
-        configuration({**profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
-        list[Plan](),
+        load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
+        list[MovePlan](),
     )
-    took = worked(lambda: found.append(plan(cluster, policy, objective)))
+    took = worked(lambda: found.append(plan_moves(cluster, policy, objective)))
     one = found[0]
     assert one.moves
     assert abs(one.after - one.before) > 0.3 * max(one.before, one.after)
@@ -83,10 +83,12 @@ def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, repo
 def test_as_many_nodes_as_can_be_within_a_deadline(cluster: Snapshot, report: Callable[..., None]) -> None:
     """The search ends where the pages' does; what is told of 5,000 nodes is the best plan so far."""
     policy, found = (
-        configuration({**profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
-        list[Plan](),
+        load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
+        list[MovePlan](),
     )
-    took = worked(lambda: found.append(plan(cluster, policy, Nodes(), late=until(SEARCH, monotonic))))
+    took = worked(
+        lambda: found.append(plan_moves(cluster, policy, FreedNodes(), late=create_deadline(SEARCH, monotonic)))
+    )
     one = found[0]
     assert one.moves
     assert one.after > 0

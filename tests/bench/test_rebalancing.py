@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.rebalancing.scenario import Described
-from kschedweb.engine.studies.moves.landing import LANDS, DryRun, Ground, bound
+from kschedweb.engine.rebalancing.scenario import DescribedCluster
+from kschedweb.engine.studies.moves.dry_run import LANDS, DescheduledCluster, DryRun, bound_pods
 from tests.bench.conftest import worked
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import ZONE, configuration, node, pod
@@ -41,12 +41,12 @@ def crowded() -> list[Json]:
 
 
 def test_a_dry_run_with_landing_places(report: Callable[..., None]) -> None:
-    objects, made, told = crowded(), list[Ground](), list[DryRun]()
+    objects, made, told = crowded(), list[DescheduledCluster](), list[DryRun]()
 
     def read() -> None:
         snapshot = Snapshot.from_objects(objects)
-        described, _ = Described.of(objects, bound(snapshot))
-        made.append(Ground(described, snapshot, configuration()))
+        described, _ = DescribedCluster.from_objects(objects, bound_pods(snapshot))
+        made.append(DescheduledCluster(described, snapshot, configuration()))
 
     reads = worked(read)
     rules = policy("balance", "RemovePodsViolatingTopologySpreadConstraint", {})

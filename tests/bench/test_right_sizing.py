@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kschedweb.advice.rightsizing import selectors
-from kschedweb.clusters.models import Cluster, Source
-from kschedweb.watermarks import containers
-from kschedweb.watermarks.asked import Requested
-from kschedweb.watermarks.containers import book_add
+from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.watermarks import container_book
+from kschedweb.watermarks.container_book import book_add
+from kschedweb.watermarks.container_requests import Requested
 from kschedweb.watermarks.inventory import Inventory
 from tests.bench.conftest import timed
 
@@ -40,7 +40,7 @@ def inventory() -> Inventory:
 @pytest.fixture
 def kept(db: None) -> list[float]:
     """Minutes of use that were carried on, and how long each took."""
-    cluster = Cluster.objects.create(name="large", source=Source.IMPORT)
+    cluster = Cluster.objects.create(name="large", source=ClusterSource.IMPORT)
     known, numbers = inventory(), np.random.default_rng(7)
     took = []
     for minute in range(MINUTES):
@@ -56,7 +56,7 @@ def test_a_minute_and_the_list(kept: list[float], client_as: Callable[..., Any],
     report("right-size, a minute carried on", kept, CARRY, "50,000 pods")
     newest = []
     for _ in range(3):  # as after each collection: nothing of it was read yet
-        selectors._sizes, containers._books = type(selectors._sizes)(8), type(containers._books)(4)
+        selectors._sizes, container_book._books = type(selectors._sizes)(8), type(container_book._books)(4)
         newest.append(timed(lambda: client.get("/right-sizing/?cluster=large")))
     report("right-size, list of 5,000 containers, new", newest, LIST, "")
     again = [timed(lambda: client.get("/right-sizing/?cluster=large&ordering=cpu")) for _ in range(5)]

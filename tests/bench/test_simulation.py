@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import PodArrives, Settings, Simulation
+from kschedweb.engine.simulation import PodArrives, Simulation, SimulationSettings
 from tests.bench.conftest import timed
 from tests.support import workload
 
@@ -24,7 +24,7 @@ def test_a_day_of_a_large_cluster(long: bool, report: Callable[..., None]) -> No
     configuration = load(CONFIG).configuration
     assert configuration is not None
     events = workload.day(count=count, jobs=jobs, services=services, drained=drained, failures=failures)
-    simulation = Simulation(workload.nodes(count), configuration, events, Settings(cycle=0.002, sample=300.0))
+    simulation = Simulation(workload.nodes(count), configuration, events, SimulationSettings(cycle=0.002, sample=300.0))
     milliseconds = timed(lambda: simulation.run(workload.DAY))
     result = simulation.result
     arrived = sum(isinstance(event, PodArrives) for event in events)

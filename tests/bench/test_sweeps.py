@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.playground.sweeps.models import Trial
 from tests.bench.conftest import timed
@@ -116,5 +116,8 @@ def swept(editor: User, revision: ScenarioRevision, send: Callable[[Job], None],
     assert job is not None
     send(job)
     wait_until(
-        lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), "the sweep ended", seconds=180, step=0.05
+        lambda: Job.objects.filter(pk=job.pk, state=JobState.SUCCEEDED).exists(),
+        "the sweep ended",
+        seconds=180,
+        step=0.05,
     )

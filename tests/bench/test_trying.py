@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kschedweb.clusters.demo import cluster
+from kschedweb.clusters.demo import generate_cluster
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.gate.gate import prepared_of
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.trying.effect import Both, play
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.trying.policy_effect import PolicyEffect, play_both
 from tests.bench import workloads
 from tests.bench.conftest import worked
 from tests.engine.studies.gates import PACKED
@@ -40,18 +40,18 @@ def large(nodes: int, pods: int) -> list[Json]:
 
 def measured(objects: list[Json], report: Callable[..., None], what: str, limit: float = 0) -> None:
     now, packed = loaded(), loaded(PACKED)
-    found: list[Both] = []
+    found: list[PolicyEffect] = []
 
     def runs() -> None:
         for place in PLACES:
             prepared = prepared_of(objects, place=place)
-            run(prepared, now)
-            run(prepared, packed)
+            run_scenario(prepared, now)
+            run_scenario(prepared, packed)
 
     def answer() -> None:
         for place in PLACES:
-            found.append(play(prepared_of(objects, place=place), now, packed, lambda *_: None))
-            found[-1].counts, found[-1].nodes(), found[-1].measures(standing=True)
+            found.append(play_both(prepared_of(objects, place=place), now, packed, lambda *_: None))
+            found[-1].counts, found[-1].nodes(), found[-1].list_measures(at_end=True)
 
     alone, whole = worked(runs), worked(answer)
     moved = found[-1].counts["moved"]
@@ -60,7 +60,7 @@ def measured(objects: list[Json], report: Callable[..., None], what: str, limit:
 
 
 def test_the_demo_is_answered_at_once(report: Callable[..., None]) -> None:
-    measured(cluster(), report, "a policy change on the demo", AT_ONCE)
+    measured(generate_cluster(), report, "a policy change on the demo", AT_ONCE)
 
 
 def test_a_large_cluster_is_answered_by_a_job(report: Callable[..., None], long: bool) -> None:

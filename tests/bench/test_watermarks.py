@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.watermarks import selectors, storage
-from kschedweb.watermarks.collection import Collected
+from kschedweb.watermarks.collection import CollectedFigures
 from kschedweb.watermarks.figures import FIGURES, KINDS, NODE, NOW, RESOURCES, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import Inventory
-from kschedweb.watermarks.metrics import windows
+from kschedweb.watermarks.metrics import compute_windows
 from kschedweb.watermarks.models import Resolution
 from tests.bench.conftest import timed
 
@@ -55,7 +55,7 @@ def fill(cluster: Cluster, drawn: list[dict[str, Values]], minutes: range) -> No
 
 @pytest.fixture
 def cluster(db: None) -> Cluster:
-    return Cluster.objects.create(name="large", source=Source.IMPORT)
+    return Cluster.objects.create(name="large", source=ClusterSource.IMPORT)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -72,8 +72,8 @@ def test_a_day_of_minutes_is_written_and_read_back_in_time(cluster: Cluster, rep
     report(f"the slowest minute of two hours, {vendor}", [max(took)], WRITE, "at the end of a day of minutes")
     end = T + 86_400
 
-    def read() -> selectors.History:
-        return selectors.history(cluster, NODE, "cpu", "1h", T, end, points=300)
+    def read() -> selectors.FigureHistory:
+        return selectors.load_history(cluster, NODE, "cpu", "1h", T, end, points=300)
 
     found = read()
     assert found.values.shape == (288, NODES)
@@ -87,13 +87,17 @@ def test_a_day_of_minutes_is_written_and_read_back_in_time(cluster: Cluster, rep
     report(f"skew of a day read, {vendor}", [timed(skew) for _ in range(7)], READ)
     report(
         f"six hours of minutes read, {vendor}",
-        [timed(lambda: selectors.history(cluster, NODE, "cpu", "1h", end - 21_600, end, 360)) for _ in range(5)],
+        [timed(lambda: selectors.load_history(cluster, NODE, "cpu", "1h", end - 21_600, end, 360)) for _ in range(5)],
         READ,
     )
     report(
-        f"the present watermarks read, {vendor}", [timed(lambda: selectors.current(cluster)) for _ in range(7)], READ
+        f"the present watermarks read, {vendor}",
+        [timed(lambda: selectors.current_watermarks(cluster)) for _ in range(7)],
+        READ,
     )
-    report(f"the freshness read, {vendor}", [timed(lambda: selectors.freshness(cluster, end)) for _ in range(7)], READ)
+    report(
+        f"the freshness read, {vendor}", [timed(lambda: selectors.load_freshness(cluster, end)) for _ in range(7)], READ
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -106,9 +110,9 @@ def test_windows_of_a_day_are_kept_in_time(cluster: Cluster, report: Callable[..
     at = T + 86_400 + 60
 
     def collect() -> None:
-        collected = Collected(inventory, minute(numbers, NODE, present) | minute(numbers, WORKLOAD, present))
-        collected.values |= windows(cluster, collected, at=at)
-        write(cluster, at, {kind: collected.of(kind) for kind in KINDS})
+        collected = CollectedFigures(inventory, minute(numbers, NODE, present) | minute(numbers, WORKLOAD, present))
+        collected.values |= compute_windows(cluster, collected, at=at)
+        write(cluster, at, {kind: collected.values_of_kind(kind) for kind in KINDS})
 
     collect()
     report(f"windows of a day worked out and written, {connection.vendor}", [timed(collect) for _ in range(5)], WRITE)

@@ -13,15 +13,15 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import Event, PodArrives, Settings
-from kschedweb.engine.studies.document.document import read
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.rewind import Rewinds, knows
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.simulation import PodArrives, SimulationEvent, SimulationSettings
+from kschedweb.engine.studies.document.document import read_scenario
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.rewind import Rewinds, can_rewind
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 from tests.bench.conftest import worked
 from tests.conformance.record import DEFAULT, PACKING
 from tests.conformance.test_whatif_live import DOCUMENT
@@ -40,19 +40,21 @@ class Placing:
 
     def __init__(self, nodes: list[Json], pods: list[Json], configuration: Configuration) -> None:
         self._nodes, self._configuration = nodes, configuration
-        self._pods = [Pod.read(raw) for raw in pods]
+        self._pods = [Pod.from_json(raw) for raw in pods]
         self.placed: dict[str, str] = {}
 
     def __call__(self) -> None:
         scheduler = Scheduler(Snapshot.from_objects(self._nodes), self._configuration)
-        self.placed = {one.pod: one.node for one in scheduler.schedule(self._pods)}
+        self.placed = {one.pod: one.node for one in scheduler.schedule_pods(self._pods)}
 
 
-def beside(placing: Placing, prepared: Prepared, configuration: Configuration) -> tuple[Outcome, float, float]:
+def beside(
+    placing: Placing, prepared: PreparedScenario, configuration: Configuration
+) -> tuple[RunOutcome, float, float]:
     """What comes of the run, and the milliseconds of the plain placing and of the run."""
-    found: list[Outcome] = []
+    found: list[RunOutcome] = []
     before = worked(placing)
-    whole = worked(lambda: found.append(run(prepared, configuration)))
+    whole = worked(lambda: found.append(run_scenario(prepared, configuration)))
     return found[0], (before + worked(placing)) / 2, whole
 
 
@@ -70,7 +72,7 @@ def months(leave: bool, report: Callable[..., None]) -> None:
     assert configuration is not None
     trace = {"file": "pods", "format": "openb", "leave": leave}
     document = {**DOCUMENT, "arrivals": [{"trace": trace}]}
-    prepared = prepare(read(document), [], openb.files(), seed=1, now=0.0)
+    prepared = prepare_scenario(read_scenario(document), [], openb.files(), seed=1, now=0.0)
     placing = Placing(openb.nodes(), openb.pods(PODS), configuration)
     outcome, plain, whole = beside(placing, prepared, configuration)
     ratio, tries = whole / plain, int(outcome.attempts.sum())
@@ -80,11 +82,11 @@ def months(leave: bool, report: Callable[..., None]) -> None:
     late, rewinds = int(np.nanargmax(outcome.tries.time)), Rewinds(prepared, configuration, outcome)
 
     def decision(row: int) -> float:
-        return worked(lambda: decide(prepared, configuration, outcome.pods[row], outcome=outcome, rewinds=rewinds))
+        return worked(lambda: explain_try(prepared, configuration, outcome.pods[row], outcome=outcome, rewinds=rewinds))
 
     first = decision(late)
     report("a decision deep in it", [first], remark=f"{first / whole:.3f} of the run")
-    known = [row for row in range(len(outcome.pods)) if row != late and knows(outcome, row)]
+    known = [row for row in range(len(outcome.pods)) if row != late and can_rewind(outcome, row)]
     further = [decision(row) for row in np.random.default_rng(1).choice(known, FURTHER).tolist()]
     remark = f"median of {FURTHER}; {np.median(further) / first:.3f} of the first"
     report("a further decision of the same run", further, remark=remark)
@@ -102,8 +104,8 @@ def recorded(name: str, config: dict, report: Callable[..., None]) -> None:
     configuration = load(config).configuration
     assert configuration is not None
     nodes, pods = openb.nodes(), openb.pods(PODS)
-    events: list[Event] = [PodArrives(0.01 * place, raw) for place, raw in enumerate(pods)]
-    prepared = Prepared(nodes, events, None, Settings())
+    events: list[SimulationEvent] = [PodArrives(0.01 * place, raw) for place, raw in enumerate(pods)]
+    prepared = PreparedScenario(nodes, events, None, SimulationSettings())
     placing = Placing(nodes, pods, configuration)
     outcome, plain, whole = beside(placing, prepared, configuration)
     nodes_of = zip(outcome.pods, outcome.node.tolist(), strict=True)

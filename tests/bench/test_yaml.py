@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from kschedweb.clusters.importing.documents import Limits, documents_read
-from kschedweb.engine.documents.files import ReadError, documents
-from kschedweb.playground.scenarios.validation import check
-from kschedweb.policies.kinds import check_either
+from kschedweb.clusters.importing.documents import TextLimits, documents_read
+from kschedweb.engine.documents.files import ReadError, read_documents
+from kschedweb.playground.scenarios.validation import check_scenario
+from kschedweb.policies.dialects import check_either
 from kschedweb.web.errors import ApplicationError
 from tests.bench.conftest import worked
 
@@ -19,7 +19,7 @@ SHORT, LONG = 20_000, 80_000  # characters
 MOST_TIMES = 12.0  # as long for four times the text, where the square would be 16
 LEAST = 20.0  # milliseconds: shorter times say nothing about growth
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-LIMITS = Limits(size=1 << 20, depth=50, nodes=1_000_000)
+LIMITS = TextLimits(size=1 << 20, depth=50, nodes=1_000_000)
 SHAPES: dict[str, Callable[[int], str]] = {
     "a whole number of base 60": lambda size: "parallelism: 1" + ":00" * (size // 3),
     "a fraction of base 60": lambda size: "parallelism: 1" + ":00" * (size // 3) + ".5",
@@ -42,9 +42,9 @@ COMMIT = {"a fraction that is none", "one key again and again", "brackets"}  # t
 def read(text: str) -> None:
     """By every reader: policies (the engine's among them), scenarios, the command line's, and imports."""
     check_either(HEAD + text)
-    check(text)
+    check_scenario(text)
     with contextlib.suppress(ReadError):
-        documents(text.encode())
+        read_documents(text.encode())
     with contextlib.suppress(ApplicationError):
         documents_read(text, LIMITS)
 

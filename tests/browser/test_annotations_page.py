@@ -22,7 +22,9 @@ def annotated() -> list[dict[str, Any]]:
     """Nodes that an annotator in UTC wrote to a moment ago, and one that somebody wrote to by hand."""
     nodes = [node(f"node-{number}") for number in range(3)]
     for raw in nodes:
-        texts = {metric: crane.write(0.3, timezone.now().timestamp(), ZoneInfo("UTC")) for metric in crane.METRICS}
+        texts = {
+            metric: crane.write_usage(0.3, timezone.now().timestamp(), ZoneInfo("UTC")) for metric in crane.METRICS
+        }
         raw["metadata"]["annotations"] = texts
     nodes[2]["metadata"]["annotations"][KEY] = "41 percent"
     return nodes

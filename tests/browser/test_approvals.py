@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 from kschedweb.live.schedulers.models import LiveScheduler
 from tests.support import seed_approvals, seed_live
 from tests.support.tiers import one_of
@@ -43,13 +43,13 @@ def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, pa
     assert "request=" in page.url
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-1.").wait_for()
-    assert states() == {"web-0": State.WAITING, "web-1": State.APPROVED, "web-2": State.WAITING}
+    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.APPROVED, "web-2": ApprovalState.WAITING}
     page.keyboard.press("d")
     assert page.evaluate("document.activeElement.id") == "pane-reason"
     page.keyboard.type("no dead code today")  # letters in the field are no commands
     page.keyboard.press("Enter")
     page.get_by_text("Denied: default/web-0.").wait_for()
-    assert states() == {"web-0": State.DENIED, "web-1": State.APPROVED, "web-2": State.WAITING}
+    assert states() == {"web-0": ApprovalState.DENIED, "web-1": ApprovalState.APPROVED, "web-2": ApprovalState.WAITING}
     assert ApprovalRequest.objects.get(name="web-0").reason == "denied by approver: no dead code today"
 
 
@@ -61,7 +61,7 @@ def test_no_button_decides_what_is_neither_open_nor_ticked(live: LiveScheduler, 
     page.get_by_label("Select default/web-2").check()
     approve.click()
     page.get_by_text("Approved: default/web-2.").wait_for()
-    assert states() == {"web-0": State.WAITING, "web-1": State.WAITING, "web-2": State.APPROVED}
+    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.WAITING, "web-2": ApprovalState.APPROVED}
     page.keyboard.press("?")
     assert "Approve or deny the selected requests, or else the open one" in page.locator("#shortcuts").inner_text()
 
@@ -77,7 +77,7 @@ def test_several_are_ticked_by_keys_and_approved_together(live: LiveScheduler, p
     page.get_by_text("2 selected.").wait_for()
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-0, default/web-1.").wait_for()
-    assert states()["web-2"] == State.WAITING
+    assert states()["web-2"] == ApprovalState.WAITING
 
 
 def test_a_new_request_announces_itself_and_nothing_moves(live: LiveScheduler, page_as: PageAs) -> None:
@@ -114,7 +114,7 @@ def test_one_is_denied_without_javascript(live: LiveScheduler, page_as: PageAs, 
     page.locator("#decide-reason").fill("not today")
     page.locator("#decide").get_by_role("button", name="Deny").click()
     page.get_by_text("Denied: default/web-2.").wait_for()
-    assert states() == {"web-0": State.WAITING, "web-1": State.WAITING, "web-2": State.DENIED}
+    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.WAITING, "web-2": ApprovalState.DENIED}
 
 
 @pytest.mark.nightly

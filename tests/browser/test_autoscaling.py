@@ -29,14 +29,14 @@ BURST = next(one.text for one in all_ready() if one.key == "burst-karpenter").re
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes no job of a quick question."""
-    services.forget()
+    services.clear_cache()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
 
 
 def test_a_nodepool_is_changed_and_compared_over_a_day(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
 ) -> None:
-    imported("demo", demo.cluster(), editor)
+    imported("demo", demo.generate_cluster(), editor)
     policy_create(name="nodepools", document=DOCUMENT.replace("cpu: 100 ", "cpu: 9000 "), author=editor)
     made = scenario_create(text=BURST.replace("A burst with Karpenter", "A day"), author=editor)
     day = revision_get(made)
@@ -85,7 +85,7 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
 def test_a_nodepool_is_changed_in_the_form_and_a_recorded_day_compared(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
 ) -> None:
-    imported("demo", demo.cluster(), editor)
+    imported("demo", demo.generate_cluster(), editor)
     karpenter(editor)
     recording = seed_recordings.recording(editor, hours=24)
     page = page_as("editor")
@@ -131,7 +131,7 @@ def test_a_problem_in_a_nodepool_stands_at_its_field_and_the_day_stays_chosen(
 
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
 def test_the_page_holds_its_tables(page_as: Callable[..., Any], editor: User, width: int, dark: bool) -> None:
-    imported("demo", demo.cluster(), editor)
+    imported("demo", demo.generate_cluster(), editor)
     page = page_as("viewer", width=width, dark=dark)
     page.goto("/autoscaling/?cluster=demo&pool=default")
     expect(page.locator("#nodes-title")).to_be_visible()
@@ -142,8 +142,8 @@ def test_the_page_holds_its_tables(page_as: Callable[..., Any], editor: User, wi
 def test_node_groups_are_asked_about(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, width: int
 ) -> None:
-    imported("demo", demo.cluster(), editor)
-    services.forget()
+    imported("demo", demo.generate_cluster(), editor)
+    services.clear_cache()
     page = page_as("viewer")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto("/autoscaling/?cluster=demo")

@@ -61,5 +61,5 @@ def test_a_person_edits_a_classic_policy_on_either_side(
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
     saved = selectors.revision_get(selectors.policy_get("old"))
     assert saved.process == {"version": "1.9"}
-    assert selectors.algorithm(saved).weights == {"EqualPriority": 3, "LabelPreference": 1}
+    assert selectors.load_algorithm(saved).weights == {"EqualPriority": 3, "LabelPreference": 1}
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.clusters.connecting.access import WITHOUT_WATCH
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from tests.clusters.conftest import node, pod
 
 
@@ -65,7 +65,11 @@ def test_what_is_missing_and_its_cost_can_be_read(
         for verb in ("list", "watch")
     ]
     Cluster.objects.create(
-        name="far", source=Source.TOKEN, server="https://10.0.0.1", permissions=permissions, refresh_error="It broke."
+        name="far",
+        source=ClusterSource.TOKEN,
+        server="https://10.0.0.1",
+        permissions=permissions,
+        refresh_error="It broke.",
     )
     page = page_as("admin", dark=True)
     page.goto("/clusters/far/")

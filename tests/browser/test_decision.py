@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.utils import timezone
 
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.clusters.services import demo_load, snapshot_store
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.playground.scenarios.ready import all_ready
 from tests.support.seed_classic import classic
 
@@ -37,11 +37,11 @@ def drawn(page: Page) -> Any:
 
 def test_devices_can_be_read_by_anyone_on_a_phone(page_as: PageAs, axe: Any) -> None:
     ready = next(one for one in all_ready() if one.key == "devices")
-    objects = [{"apiVersion": "v1", **item} for item in parse(ready.text).data["objects"]]
+    objects = [{"apiVersion": "v1", **item} for item in parse_document(ready.text).data["objects"]]
     for item in objects:
         if item["kind"] == "Pod":
             item["metadata"] |= {"namespace": "default"}
-    cluster = Cluster.objects.create(name="lab", source=Source.DEMO, refreshed_at=timezone.now())
+    cluster = Cluster.objects.create(name="lab", source=ClusterSource.DEMO, refreshed_at=timezone.now())
     snapshot_store(cluster=cluster, objects=objects, problems=[])
     for dark in (False, True):
         page = page_as("viewer", width=390, dark=dark)

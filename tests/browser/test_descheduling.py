@@ -33,7 +33,7 @@ def test_a_dry_run_is_read_and_exported(
     from kschedweb.clusters.services import demo_load
     from kschedweb.policies.services import policy_create
 
-    services.forget()
+    services.clear_cache()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
     demo_load(user=admin)
     policy_create(name="spare", document=SPARE, author=admin)

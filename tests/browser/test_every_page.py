@@ -58,8 +58,8 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     from kschedweb.clusters.models import NodeRow, PodRow
     from kschedweb.clusters.selectors import pod_refs
     from kschedweb.clusters.services import demo_load, sandbox_connect
-    from kschedweb.decisions.services import outcomes
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.decisions.services import summarize_pods
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies.selectors import policy_get, revision_get
     from kschedweb.policies.services import revision_save
@@ -77,9 +77,9 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     waiting = PodRow.objects.filter(snapshot=snapshot, pending=True)
     pods = pod_refs(waiting)
     keys = [pod.key for pod in pods]
-    found = outcomes(snapshot, first, pods)
+    found = summarize_pods(snapshot, first, pods)
     job = Job.objects.create(
-        kind="seeded", title="Read cluster demo", state=State.RUNNING, done=3, total=10, step="Reading objects"
+        kind="seeded", title="Read cluster demo", state=JobState.RUNNING, done=3, total=10, step="Reading objects"
     )
     live, decision = seed_live.everything(10, admin)
     rushed = seed_runs.everything(1, admin)

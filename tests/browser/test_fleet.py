@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from kschedweb.accounts.models import User
 from kschedweb.clusters.services import demo_load
-from kschedweb.fleet import services, standings
+from kschedweb.fleet import services, summaries
 from kschedweb.fleet.models import FleetTrial
 from tests.support import seed, seed_runs
 
@@ -44,7 +44,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     page.goto("/?cluster=demo")
     page.get_by_role("navigation").get_by_role("link", name="Fleet", exact=True).click()
     expect(page.locator("#fleet .notice")).to_contain_text("3 clusters are still being worked out")
-    standings.catch_up(300, asked=True)
+    summaries.refresh_stale(300, force=True)
     # The page asks again by itself.
     expect(page.locator("#reasons-title + .table-box")).to_contain_text("Insufficient cpu")
     shot(page, "fleet")

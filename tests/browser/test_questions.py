@@ -35,14 +35,14 @@ def test_pages_of_long_questions_open_by_themselves(
     from kschedweb.clusters.services import demo_load
     from kschedweb.decisions import services, snapshots
     from kschedweb.decisions.inquiring import tasks
-    from kschedweb.engine.patience import NotNow
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.engine.patience import DeadlineExceeded
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.live.schedulers.services import live_create
     from kschedweb.playground.runs import selectors
     from kschedweb.policies.services import policy_create, revision_save
 
     def no_time(text: str, done: int, known: int) -> None:
-        raise NotNow
+        raise DeadlineExceeded
 
     run = seed_runs.run(admin)
     seed_groups.everything(2, admin)
@@ -50,9 +50,9 @@ def test_pages_of_long_questions_open_by_themselves(
     policy = policy_create(name="spread", document=HEAD, author=admin)
     live = live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
     revision_save(policy=policy, document=PACK, author=admin, expected=1)
-    selectors.forget()
+    selectors.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
-    monkeypatch.setattr(selectors, "deadline", lambda seconds: no_time)
+    monkeypatch.setattr(selectors, "deadline_step", lambda seconds: no_time)
     page = page_as("admin", width=width, dark=dark)
     pages = {
         GROUP: "gang fits only once",
@@ -63,11 +63,11 @@ def test_pages_of_long_questions_open_by_themselves(
         f"/live/{live.pk}/rollout/?effect=all": "Roll out revision 2",
     }
     for address, heading in pages.items():
-        services.forget()  # the job before has read the cluster as if in this process
+        services.clear_caches()  # the job before has read the cluster as if in this process
         page.goto(address)
         expect(page.locator("#waits progress")).to_be_visible()
         axe(page)
-        for job in Job.objects.filter(state=State.QUEUED, kind="decisions.answer"):
+        for job in Job.objects.filter(state=JobState.QUEUED, kind="decisions.answer"):
             tasks.answer(str(job.pk))
         expect(page.locator("#waits")).to_have_count(0)
         expect(page.locator("h1")).to_contain_text(heading)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from kschedweb.playground.scenarios.placing import ready_place
+from kschedweb.playground.scenarios.ready_install import ready_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

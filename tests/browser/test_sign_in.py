@@ -19,14 +19,14 @@ from kschedweb.accounts.sealing import unseal
 from kschedweb.accounts.signin import openid
 from kschedweb.accounts.signin.configuration import Provider
 from kschedweb.accounts.signin.identity_tokens import TokenError, identity_verified
-from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
+from kschedweb.accounts.signin.rules import GrantRule, RoleRule, RoleRules
 from tests.originals.keycloak import CLIENT, SECRET, Keycloak
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GRANT = GrantRule("engineers", "approver", label="env=prod", namespaces=["web"])
-RULES = Rules((Rule("platform-admins", "admin"), Rule("engineers", "editor")), grants=(GRANT,))
+RULES = RoleRules((RoleRule("platform-admins", "admin"), RoleRule("engineers", "editor")), grants=(GRANT,))
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.clusters.services import demo_load
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.gate import gate
-from kschedweb.engine.studies.trying.effect import Both, play
+from kschedweb.engine.studies.trying.policy_effect import PolicyEffect, play_both
 from kschedweb.playground.trying import services
 from kschedweb.playground.trying.models import TriedChange
 from kschedweb.policies.selectors import policy_get, revision_get
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from tests.browser.test_every_page import OVERFLOW
 from tests.support import seed
 from tests.support.tour import Visitor
@@ -66,16 +66,16 @@ def opened(page_as: Callable[..., Page], demo: Snapshot) -> Callable[..., Page]:
     return opened_for
 
 
-def engine(snapshot: Snapshot, document: str) -> dict[str, Both]:
+def engine(snapshot: Snapshot, document: str) -> dict[str, PolicyEffect]:
     """What the engine says of ``document`` against the default policy, by which pods are placed."""
     now, changed = load(revision_get(policy_get("default")).document).configuration, load(document).configuration
     assert now is not None
     assert changed is not None
     taken = snapshot.taken_at.timestamp()
-    known = current(snapshot.cluster, taken)
+    known = current_watermarks(snapshot.cluster, taken)
     objects = snapshot_objects(snapshot)
     return {
-        place: play(
+        place: play_both(
             gate.prepared_of(objects, place=place, now=taken, utilisation=known),
             now,
             changed,
@@ -97,7 +97,7 @@ def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
     made = TriedChange.objects.get()
     found = engine(demo, made.document)
     pending, anew, nodes = found["pending"].counts, found["all"].counts, found["all"].nodes()
-    use = {one["name"]: one for one in found["all"].measures(standing=True)}["use_skew_cpu_end"]
+    use = {one["name"]: one for one in found["all"].list_measures(at_end=True)}["use_skew_cpu_end"]
     tiles = page.locator(".stats .stat b").all_inner_texts()
     assert tiles[0] == f"{pending['placed']['changed']} of {pending['pods']}"
     assert tiles[1] == f"{anew['moved']} of {anew['pods']}"

@@ -15,7 +15,7 @@ from kschedweb.accounts.models import User
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.services import demo_load
 from kschedweb.watermarks import tasks
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from tests.support.processes import wait_until
 from tests.support.prometheus import Exporter, Prometheus
 from tests.support.tiers import one_of
@@ -83,7 +83,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"figures of {len(names)} nodes")
         expect(page.locator("main")).to_contain_text("from Prometheus")
-        stored = current(cluster)
+        stored = current_watermarks(cluster)
         assert stored is not None
         used = dict(zip(stored.names, stored.column("cpu", "5m").tolist(), strict=True))
         # In percent of allocatable, so at least what it is of the machine.

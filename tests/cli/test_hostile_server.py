@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kschedweb.cli import main, mcp, rest
-from kschedweb.cli.asked import NOT_UNDERSTOOD, Surroundings
 from kschedweb.cli.exits import Exit
+from kschedweb.cli.session import NOT_UNDERSTOOD, CliSession
 
 DEEP = "[" * 100_000 + "]" * 100_000
 ANSWERS = [
@@ -108,7 +108,7 @@ def test_the_mcp_server_goes_on(hostile: type[Hostile], body: str) -> None:
         for number, (name, given) in enumerate(TOOLS.items())
     ]
     told = io.StringIO()
-    mcp.serve(Surroundings(os.environ), io.StringIO("".join(f"{json.dumps(one)}\n" for one in asked)), told)
+    mcp.serve_messages(CliSession(os.environ), io.StringIO("".join(f"{json.dumps(one)}\n" for one in asked)), told)
     answers = [json.loads(line) for line in told.getvalue().split("\n") if line]
     assert [one["id"] for one in answers] == list(range(len(TOOLS)))
 

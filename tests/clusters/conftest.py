@@ -18,7 +18,7 @@ from kschedweb.clusters.connecting import client
 from kschedweb.clusters.signals import demo_loaded
 
 Json = dict[str, Any]
-DEMO = cache(demo.cluster)
+DEMO = cache(demo.generate_cluster)
 Answer = Callable[["Request"], tuple[int, dict[str, str], bytes]]
 
 
@@ -110,5 +110,5 @@ def odd_server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @pytest.fixture
 def plain_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo is its objects alone, which are made once: nobody records what they use."""
-    monkeypatch.setattr(demo, "cluster", DEMO)
+    monkeypatch.setattr(demo, "generate_cluster", DEMO)
     monkeypatch.setattr(demo_loaded, "receivers", [])

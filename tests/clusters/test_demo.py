@@ -22,7 +22,7 @@ FITTING = [entry for entry in PENDING if not entry.plugin]
 
 @pytest.fixture(scope="module")
 def objects() -> list[dict[str, Any]]:
-    return demo.cluster()
+    return demo.generate_cluster()
 
 
 def scheduler(objects: list[dict[str, Any]], **profile: Any) -> Scheduler:
@@ -41,8 +41,8 @@ def key(entry: Pending) -> str:
 
 
 def test_the_same_seed_gives_the_same_cluster(objects: list[dict[str, Any]]) -> None:
-    assert demo.cluster() == objects
-    assert demo.cluster(demo.SEED + 1) != objects
+    assert demo.generate_cluster() == objects
+    assert demo.generate_cluster(demo.SEED + 1) != objects
 
 
 def test_it_is_a_whole_cluster_that_the_engine_understands(objects: list[dict[str, Any]]) -> None:
@@ -60,7 +60,7 @@ def test_each_pending_pod_is_rejected_by_the_plugin_it_is_there_for(
     objects: list[dict[str, Any]], entry: Pending
 ) -> None:
     found = scheduler(objects)
-    pod = found.snapshot.pod(key(entry))
+    pod = found.snapshot.get_pod(key(entry))
     if entry.plugin == "SchedulingGates":
         assert pod.gates
         return
@@ -81,7 +81,7 @@ def test_each_pending_pod_is_rejected_by_the_plugin_it_is_there_for(
 def test_the_winner_changes_with_the_scoring_strategy(objects: list[dict[str, Any]], entry: Pending) -> None:
     def winner(**profile: Any) -> int | None:
         found = scheduler(objects, **profile)
-        return found.explain(found.snapshot.pod(key(entry))).chosen
+        return found.explain(found.snapshot.get_pod(key(entry))).chosen
 
     assert winner() is not None
     assert winner() != winner(pluginConfig=[most_allocated()])
@@ -90,7 +90,7 @@ def test_the_winner_changes_with_the_scoring_strategy(objects: list[dict[str, An
 def test_a_weight_changes_a_winner(objects: list[dict[str, Any]]) -> None:
     def winners(**profile: Any) -> list[int | None]:
         found = scheduler(objects, **profile)
-        return [found.explain(found.snapshot.pod(key(entry))).chosen for entry in FITTING]
+        return [found.explain(found.snapshot.get_pod(key(entry))).chosen for entry in FITTING]
 
     heavier = {"multiPoint": {"enabled": [{"name": "NodeResourcesBalancedAllocation", "weight": 5}]}}
     assert winners() != winners(plugins=heavier)
@@ -127,6 +127,6 @@ def test_loading_it_twice_keeps_the_first() -> None:
     assert snapshot.counts["Node"] == 60
     assert snapshot.counts["pending"] == len(PENDING)
     assert snapshot.problems == []
-    assert snapshot_objects(snapshot) == demo.cluster()
+    assert snapshot_objects(snapshot) == demo.generate_cluster()
     gated = PodRow.objects.get(snapshot=snapshot, gated=True)
     assert gated.name == "quarter-close"

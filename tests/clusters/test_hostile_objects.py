@@ -38,7 +38,7 @@ values = st.sampled_from(EXTREMES) | st.recursive(
 @cache
 def originals() -> tuple[Json, ...]:
     """One object of each shape that the demo has: a node and pods of every kind of rule, and each other kind."""
-    objects = demo.cluster()
+    objects = demo.generate_cluster()
     pods = [item for item in objects if item["kind"] == "Pod" and "nodeName" not in item["spec"]]
     others = {item["kind"]: item for item in objects if item["kind"] != "Pod"}
     bound = next(item for item in objects if item["kind"] == "Pod" and item["spec"].get("volumes"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services as playground
-from kschedweb.engine.objects import reference
+from kschedweb.engine.objects import describe_object
 from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, originals
 from tests.support.html import html_of
@@ -31,8 +31,8 @@ PODS = 4  # as many of each cluster are looked at
 
 
 def imported(client: APIClient, items: list[Json]) -> Any:
-    taken = {reference(item) for item in items}
-    body = json.dumps([*items, *(item for item in originals() if reference(item) not in taken)]).encode()
+    taken = {describe_object(item) for item in items}
+    body = json.dumps([*items, *(item for item in originals() if describe_object(item) not in taken)]).encode()
     return client.generic("POST", IMPORT, body, content_type="application/json")  # type: ignore[arg-type]
 
 
@@ -71,7 +71,7 @@ def test_no_bent_object_breaks_rest_or_a_page(
     for pod in PodRow.objects.filter(snapshot=snapshot).order_by("-pending", "name")[:PODS]:
         ends_well(rest.get(f"/api/v1/clusters/bent/pods/{pod.namespace}/{pod.name}/decision/"), page=False)
         ends_well(pages.get(f"/decision/bent/{pod.namespace}/{pod.name}/?node=node-1"), page=True)
-    playground.forget()
+    playground.clear_caches()
 
 
 ODD: list[tuple[Json, str]] = [

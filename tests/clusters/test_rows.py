@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters import demo, storage
 from kschedweb.clusters.models import NodeRow, PodRow
-from kschedweb.clusters.reader import Collection, changed, collections_of, reached
+from kschedweb.clusters.reader import Collection, collections_of, has_changed, is_reached
 from kschedweb.clusters.rows import Problem, pod_row, rows_of
 from kschedweb.engine.state.watermarks.annotations import KEY
 from tests.clusters.conftest import node, pod
@@ -30,15 +30,15 @@ def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5))
 def test_what_was_packed_is_unpacked(objects: list[dict[str, Any]]) -> None:
-    content, size = storage.pack(objects)
-    assert storage.unpack(content) == objects
-    assert storage.unpack(memoryview(content)) == objects
+    content, size = storage.pack_objects(objects)
+    assert storage.unpack_objects(content) == objects
+    assert storage.unpack_objects(memoryview(content)) == objects
     assert size == len(json.dumps(objects, separators=(",", ":")))
 
 
 def test_two_thousand_pods_are_stored_small() -> None:
-    pods = [item for item in demo.cluster() if item["kind"] == "Pod"] * 5
-    content, size = storage.pack(pods)
+    pods = [item for item in demo.generate_cluster() if item["kind"] == "Pod"] * 5
+    content, size = storage.pack_objects(pods)
     assert len(pods) > 2000
     assert len(content) * 8 < size
 
@@ -119,17 +119,17 @@ def test_a_reading_is_compared_by_the_versions_of_its_objects() -> None:
         }
         return {"Node": Collection(found, "9"), "Pod": Collection({}, "9")}
 
-    assert changed(None, reading())
-    assert not changed(reading(a="1", b="2"), reading(b="2", a="1"))
-    assert changed(reading(a="1"), reading(a="2"))
-    assert changed(reading(a="1", b="2"), reading(a="1"))
+    assert has_changed(None, reading())
+    assert not has_changed(reading(a="1", b="2"), reading(b="2", a="1"))
+    assert has_changed(reading(a="1"), reading(a="2"))
+    assert has_changed(reading(a="1", b="2"), reading(a="1"))
     again = collections_of([item for item in reading(a="1")["Node"].objects.values()], {"Node": "9"})
-    assert not changed(again, reading(a="1"))
+    assert not has_changed(again, reading(a="1"))
 
 
 def test_versions_are_compared_as_numbers_and_never_guessed() -> None:
-    assert reached("10", "9")
-    assert reached("9", "9")
-    assert not reached("9", "10")
-    assert not reached("", "10")
-    assert not reached("abc", "abc")
+    assert is_reached("10", "9")
+    assert is_reached("9", "9")
+    assert not is_reached("9", "10")
+    assert not is_reached("", "10")
+    assert not is_reached("abc", "abc")

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from tests.clusters.conftest import OddServer, node, pod
 from tests.support.html import elements, html_of, levels
 
@@ -51,7 +51,7 @@ def test_the_list_shows_counts(client_as: ClientAs, demo: Cluster) -> None:
     assert page.context["page"].paginator.count == 1
     assert "423" in [one.text for one in elements(page, "tbody a")]
     refresh = "form[action=/clusters/demo/refresh/]"
-    Cluster.objects.update(source=Source.TOKEN)
+    Cluster.objects.update(source=ClusterSource.TOKEN)
     assert not elements(client_as("viewer").get("/clusters/"), refresh)
     assert elements(client_as("editor").get("/clusters/"), f"td {refresh}")
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kschedweb.engine.controllers.autoscaling import cron, deletion, spec
-from kschedweb.engine.controllers.autoscaling.controller import SYNC, Controller
-from kschedweb.engine.controllers.autoscaling.replicas import Measured, Seen
+from kschedweb.engine.controllers import deletion_order
+from kschedweb.engine.controllers.autoscaling import cron, spec
+from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
+from kschedweb.engine.controllers.autoscaling.replica_calculator import ObservedPod, PodMetric
 from kschedweb.engine.objects.resources import read_resources
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.autoscalers import Behaviors, Crons, Looks, Orders
@@ -57,17 +58,17 @@ def answer(scenario: Json) -> Json:
         return {"order": _order(scenario["order"])}
     if "cron" in scenario:
         return _due(**scenario["cron"])
-    controller = Controller(spec.read(scenario["hpa"]))
+    controller = HorizontalController(spec.read_autoscaler(scenario["hpa"]))
     single = len(controller.autoscaler.metrics) == 1
     replicas, looks = scenario["replicas"], []
     for number, step in enumerate(scenario["steps"]):
         replicas = step.get("replicas", replicas)
         pods = [_seen(pod) for pod in step["pods"]]
         measured = {
-            resource: {name: Measured(**one) for name, one in values.items()}
+            resource: {name: PodMetric(**one) for name, one in values.items()}
             for resource, values in step["metrics"].items()
         }
-        look = controller.look(replicas, pods, measured, number * SYNC)
+        look = controller.reconcile(replicas, pods, measured, number * SYNC)
         replicas = look.replicas
         said = {kind: ANY.sub(r"\1", controller.conditions.get(kind, "")) for kind in SHOWN}
         used = [] if look.utilization is None else [look.utilization]
@@ -107,12 +108,12 @@ def goldens() -> list[tuple[Json, Json]]:
 
 def _due(expression: str, count: int, **asked: int) -> Json:
     try:
-        schedule = cron.parse(expression)
+        schedule = cron.parse_cron(expression)
     except cron.CronError:
         return {"error": "is refused"}
     found: list[float] = []
     time: float | None = asked["from"]
-    while len(found) < count and (time := schedule.after(time or 0, cron.MONDAY)) is not None:
+    while len(found) < count and (time := schedule.next_after(time or 0, cron.MONDAY)) is not None:
         found.append(time)
     return {"due": found}
 
@@ -121,7 +122,7 @@ def _order(asked: Json) -> list[str]:
     pods = [_candidate(pod) for pod in asked["pods"]]
     active = [pod["spec"].get("nodeName", "") for pod in asked["related"] if _active(pod)]
     if asked["delete"] < len(pods):
-        pods = deletion.in_order(pods, active, asked["now"])
+        pods = deletion_order.rank_for_deletion(pods, active, asked["now"])
     return [pod.key for pod in pods[: asked["delete"]]]
 
 
@@ -129,25 +130,25 @@ def _active(pod: Json) -> bool:
     return pod["status"]["phase"] not in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]
 
 
-def _candidate(pod: Json) -> deletion.Candidate:
+def _candidate(pod: Json) -> deletion_order.DeletionCandidate:
     metadata, status = pod["metadata"], pod["status"]
     (ready,) = [one for one in status.get("conditions", []) if one["status"] == "True"] or [None]
-    return deletion.Candidate(
+    return deletion_order.DeletionCandidate(
         key=metadata["name"],
         uid=metadata["uid"],
         node=pod["spec"].get("nodeName", ""),
         phase=status["phase"],
         ready=_seconds(ready["lastTransitionTime"]) if ready else None,
-        cost=deletion.deletion_cost(metadata.get("annotations", {})),
+        cost=deletion_order.deletion_cost(metadata.get("annotations", {})),
         created=_seconds(metadata["creationTimestamp"]),
         restarts=(max([one["restartCount"] for one in status.get("containerStatuses", [])], default=0), 0),
     )
 
 
-def _seen(pod: Json) -> Seen:
+def _seen(pod: Json) -> ObservedPod:
     metadata, status = pod["metadata"], pod["status"]
     (ready,) = status.get("conditions") or [None]
-    return Seen(
+    return ObservedPod(
         name=metadata["name"],
         resources=read_resources(pod["spec"], {}),
         phase=status["phase"],

@@ -15,20 +15,20 @@ from typing import Any
 
 from kschedweb.engine.releases import RELEASES, cli_validate
 from kschedweb.engine.releases.changes import CHANGES
-from kschedweb.engine.releases.changes.change import Change
+from kschedweb.engine.releases.changes.change import ReleaseChange
 from tests.conformance.reference import engine_answer
 
 Json = dict[str, Any]
 GOLDENS = Path(__file__).with_name("recorded") / "changes.jsonl"
 
 
-def asked() -> list[tuple[Change, str]]:
+def asked() -> list[tuple[ReleaseChange, str]]:
     """Every change that has a scenario, with every release; earlier ones do not know the kind DeviceTaintRule in v1."""
     pairs = [(change, release) for change in CHANGES if change.scenario is not None for release in RELEASES]
     return [(change, release) for change, release in pairs if change.name != "taint-rules" or release == change.since]
 
 
-def engine(change: Change, release: str) -> Json:
+def engine(change: ReleaseChange, release: str) -> Json:
     """The engine's answer, in the form of ``original``."""
     if change.is_of_configuration:
         found = cli_validate(json.dumps(_config(change)), RELEASES[release])
@@ -37,7 +37,7 @@ def engine(change: Change, release: str) -> Json:
     return {mode: engine_answer(mode, scenario) for mode in ("explain", "condition")}
 
 
-def original(change: Change, oracle: Path) -> Json:
+def original(change: ReleaseChange, oracle: Path) -> Json:
     """The answer of the kube-scheduler in ``oracle``."""
     if change.is_of_configuration:
         return _validated(_ask(oracle, "validate", _config(change)))
@@ -45,7 +45,7 @@ def original(change: Change, oracle: Path) -> Json:
     return {mode: _ask(oracle, mode, scenario) for mode in ("explain", "condition")}
 
 
-def _config(change: Change) -> Json:
+def _config(change: ReleaseChange) -> Json:
     found: Json = (change.scenario or {})["config"]
     return found
 

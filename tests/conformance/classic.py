@@ -81,7 +81,7 @@ def report(reference: ClassicReference, difference: tuple[dict, Answer, Answer])
 def classic_answer(scenario: dict, registries: Registries | None = None) -> Answer:
     """What the engine says to one scenario; ``registries`` are those of its process."""
     try:
-        return ClassicScenario.of(scenario, {} if registries is None else registries).explain()
+        return ClassicScenario.from_json(scenario, {} if registries is None else registries).explain()
     except (ScenarioError, CycleError) as error:
         return {"name": scenario["name"], "error": str(error)}
 

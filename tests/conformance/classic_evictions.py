@@ -18,13 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kschedweb.engine.cycle.request import WITH_POST_FILTER
+from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic import ClassicScheduler
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
-from kschedweb.engine.releases.classic.preemption import disturbance
+from kschedweb.engine.releases.classic.preemption import disruption_key
 from kschedweb.engine.scenario.classic import ClassicScenario
 from kschedweb.engine.scenario.reading import ScenarioError
 from kschedweb.engine.state.nominator import Nominator
@@ -124,10 +124,10 @@ def ordered(message: str) -> str:
 def engine_answer(scenario: Json) -> Json:
     """The same of the engine."""
     try:
-        read = ClassicScenario.of(scenario, {})
+        read = ClassicScenario.from_json(scenario, {})
         post = None if "extender" not in scenario else _post(scenario["extender"])
         extenders = ClassicExtenders(read.algorithm.extenders, post)
-        nominator = Nominator.of(read.pending)
+        nominator = Nominator.from_pods(read.pending)
         scheduler = ClassicScheduler(read.snapshot, read.algorithm, nominator=nominator, extenders=extenders)
         return {"pods": [_answer(scheduler, pod, scenario) for pod in read.pending]}
     except (ScenarioError, CycleError) as error:
@@ -153,11 +153,11 @@ def _answer(scheduler: ClassicScheduler, pod: Pod, scenario: Json) -> Json:
                 one.node: {"pods": [victim.key for victim in one.victims], "violations": one.violations}
                 for one in found.candidates
             }
-            least = min(map(disturbance, found.candidates))
+            least = min(map(disruption_key, found.candidates))
             for one in found.candidates:
-                if disturbance(one) == least:
+                if disruption_key(one) == least:
                     told["evicted"][one.node] = [victim.key for victim in one.victims]
-                    waiting = scheduler.nominator.on(one.node)
+                    waiting = scheduler.nominator.nominated_pods_for_node(one.node)
                     if lost := sorted(other.key for other in waiting if other.priority < pod.priority):
                         told["cleared"][one.node] = lost
     if _asks_extenders(scenario):

@@ -14,14 +14,14 @@ from kschedweb.engine.config.schema import (
     EXTENSION_POINTS,
     KIND,
 )
-from kschedweb.engine.config.types import Field, GoDuration, ListOf, MapOf, Struct, Type
+from kschedweb.engine.config.types import GoDuration, ListType, MapType, Struct, StructField, Type
 from kschedweb.engine.documents.leaves import Flag, Number
 from kschedweb.engine.releases import CURRENT
 
-PLUGINS = tuple(CURRENT.own.specs)
+PLUGINS = tuple(CURRENT.in_tree_plugins.specs)
 CONFIGURATION = CURRENT.schema.configuration
 POINTS = (*EXTENSION_POINTS, *CURRENT.schema.group_points)
-SCORERS = tuple(name for name, spec in CURRENT.own.specs.items() if "score" in spec.points)
+SCORERS = tuple(name for name, spec in CURRENT.in_tree_plugins.specs.items() if "score" in spec.points)
 OTHER_PLUGINS = ("Nope", "EBSLimits", "GCEPDLimits", "", "*", "nodeName")
 NAMES: tuple[str, ...] = (
     "cpu",
@@ -205,7 +205,11 @@ class Configurations:
 
     def plugin_set(self, point: str) -> Any:
         sets: dict[str, Any] = {}
-        fitting = [name for name, spec in CURRENT.own.specs.items() if point == "multiPoint" or point in spec.points]
+        fitting = [
+            name
+            for name, spec in CURRENT.in_tree_plugins.specs.items()
+            if point == "multiPoint" or point in spec.points
+        ]
         if self.chance(0.8):
             count = self.random.randrange(0, 4)
             sets["enabled"] = [self.plugin(fitting) for _ in range(count)]
@@ -226,11 +230,11 @@ class Configurations:
         return plugin
 
     def plugin_config(self) -> Any:
-        with_args = [name for name in PLUGINS if CURRENT.own.args(name)]
+        with_args = [name for name in PLUGINS if CURRENT.in_tree_plugins.find_args(name)]
         config: dict[str, Any] = {"name": self.random.choice(with_args)}
         if self.chance(0.1):
             config["name"] = self.random.choice((*PLUGINS, *OTHER_PLUGINS))
-        spec = CURRENT.own.args(config["name"])
+        spec = CURRENT.in_tree_plugins.find_args(config["name"])
         if spec is None:
             config["args"] = self.random.choice(({"b": 1, "a": [None, 2.5]}, *ODD))
         elif self.chance(0.95):
@@ -257,16 +261,16 @@ class Configurations:
                 value[field.name] = self.value(field.type, field)
         return self.corrupted(value)
 
-    def value(self, of: Type, field: Field) -> Any:
+    def value(self, of: Type, field: StructField) -> Any:
         if isinstance(of, Struct):
             return self.struct(of)
-        if isinstance(of, ListOf):
+        if isinstance(of, ListType):
             return self.corrupted([self.value(of.item, field) for _ in range(self.random.randrange(0, 3))])
-        if isinstance(of, MapOf):
+        if isinstance(of, MapType):
             return {self.random.choice(NAMES): self.value(of.item, field) for _ in range(self.random.randrange(0, 3))}
         return self.corrupted(self.single(of, field))
 
-    def single(self, of: Type, field: Field) -> Any:
+    def single(self, of: Type, field: StructField) -> Any:
         if field.enum:
             return self.random.choice(field.enum) if self.chance(0.9) else self.random.choice(STRINGS)
         match of:
@@ -280,14 +284,14 @@ class Configurations:
                 return self.random.choice(DURATIONS[:15] if self.chance(0.8) else DURATIONS)
         return self.string(field)
 
-    def string(self, field: Field) -> str:
+    def string(self, field: StructField) -> str:
         if field.name in ("name", "key", "topologyKey", "ignoredResources", "ignoredResourceGroups"):
             return self.random.choice(NAMES[:5] if self.chance(0.8) else NAMES)
         if field.name == "values":
             return self.random.choice(LABEL_VALUES[:4] if self.chance(0.7) else LABEL_VALUES)
         return self.random.choice(STRINGS)
 
-    def integer(self, field: Field | None) -> int:
+    def integer(self, field: StructField | None) -> int:
         if field is not None and field.minimum is not None and self.chance(0.8):
             return self.random.randint(field.minimum, field.maximum or 200)
         return self.random.choice(INTEGERS[:10] if self.chance(0.8) else INTEGERS)

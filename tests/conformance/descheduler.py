@@ -20,7 +20,7 @@ from typing import Any
 
 from kschedweb.engine.rebalancing.cycle import run_cycle
 from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
-from kschedweb.engine.rebalancing.scenario import Described, answer
+from kschedweb.engine.rebalancing.scenario import DescribedCluster, run_scenario
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.descheduling import mixed
 
@@ -46,7 +46,7 @@ def policies() -> list[Json]:
 
 def engine_answer(scenario: Json, **orders: int) -> Json:
     """What the engine says; scenarios say their own time."""
-    return answer(scenario, _no_clock, **orders)
+    return run_scenario(scenario, _no_clock, **orders)
 
 
 def validated(policy: Json) -> Json:
@@ -54,7 +54,7 @@ def validated(policy: Json) -> Json:
     nodes = [{"kind": "Node", "metadata": {"name": name}} for name in ("a", "b")]
     try:
         loaded = load_policy(policy)
-        run_cycle(loaded, Described.read({"objects": nodes}).cluster(), 0.0)
+        run_cycle(loaded, DescribedCluster.from_json({"objects": nodes}).create_cluster(), 0.0)
     except PolicyRefused as refused:
         return {"valid": False, "error": str(refused)}
     return {"valid": True, "defaulted": loaded.to_dict()}

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kschedweb.engine.autoscaling.scenario import answer
+from kschedweb.engine.autoscaling.scenario import answer_scenario
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.nodepools import mixed
 
@@ -37,7 +37,7 @@ def recorded() -> list[Json]:
 
 def engine_answer(scenario: Json, runs: int = RUNS) -> Json:
     """What the engine says; scenarios say their own time."""
-    return answer(scenario, _no_clock, runs=runs)
+    return answer_scenario(scenario, _no_clock, runs=runs)
 
 
 def agreeing(scenario: Json, theirs: Json) -> tuple[Json, bool]:

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from kschedweb.engine import Node, Pod
-from kschedweb.engine.controllers.kubelet import REJECTED, admission
+from kschedweb.engine.controllers.kubelet import REJECTED, admit_to_node
 from tests.conformance.record import write
 from tests.conformance.shrinking import shrink
 from tests.support import tiers
@@ -150,8 +150,8 @@ def real_answers(command: Path, asked: list[Json]) -> list[Json]:
 
 def engine_answer(question: Json) -> Json:
     """What the engine says, in the same form. Taints and tolerations compare as they do without any gate."""
-    pods = [Pod.read(raw) for raw in question["pods"]]
-    found = admission(Pod.read(question["pod"]), Node.read(question["node"]), pods, comparing=False)
+    pods = [Pod.from_json(raw) for raw in question["pods"]]
+    found = admit_to_node(Pod.from_json(question["pod"]), Node.from_json(question["node"]), pods, comparing=False)
     answer: Json = {"name": question["name"], "admit": found.refusal is None}
     if found.refusal is not None:
         answer |= {"reason": found.refusal.reason, "message": found.refusal.message.removeprefix(REJECTED)}

@@ -96,7 +96,7 @@ def plugin_of(name: str, args: dict[str, Any]) -> Any:
 
 def answer(plugin: Any, snapshot: Snapshot, pod: dict[str, Any]) -> tuple[Status, int]:
     """What ``plugin`` says of the only node: its verdict, and the score that it gives whatever the verdict is."""
-    cycle = Cycle(snapshot, Pod.read(pod))
+    cycle = Cycle(snapshot, Pod.from_json(pod))
     if hasattr(plugin, "pre_filter"):
         plugin.pre_filter(cycle)
     verdicts = plugin.filter(cycle, ALL)

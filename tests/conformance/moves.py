@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import MoveRule, MoveVerdict, PodMove, RuleKind, RuleSide
+from kschedweb.engine.releases.classic.comparison import MoveRule, MoveVerdict, PodMove, RuleKind, RuleSide
 
 Json = dict[str, Any]
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kschedweb.engine.rightsizing.scenario import recommended
+from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.histories import Histories
 
@@ -42,7 +42,7 @@ def reference(command: Path, asked: list[Json]) -> list[Json]:
 def differing(command: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
     """The scenarios on which the two differ, with the engine's and the recommender's answer."""
     for scenario, told in zip(asked, reference(command, asked), strict=True):
-        ours = recommended(scenario)
+        ours = recommend_scenario(scenario)
         if ours != told:
             yield scenario, ours, told
 

@@ -85,7 +85,7 @@ class Reference:
 def engine_answer(mode: str, scenario: dict) -> Answer:
     """What the engine says to one scenario."""
     try:
-        ready = Scenario.parse(json.dumps(scenario))
+        ready = Scenario.from_text(json.dumps(scenario))
         if mode == "condition":
             return ready.describe_conditions()
         return ready.explain() if mode == "explain" else ready.schedule()

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.refusals import refusals
+from kschedweb.engine.refusals import find_refusals
 from tests.conformance.making.refused import KINDS, RefusedMaker
 from tests.conformance.record import write
 
@@ -67,7 +67,7 @@ def answer(server: ControlPlane, item: Json) -> Json:
 
 def own(item: Json) -> Json:
     """What the engine says, in the same form; of several sentences the order is the API server's own, and left out."""
-    found = refusals(item)
+    found = find_refusals(item)
     fields = sorted(one.problem.text for one in found if " cannot be handled as a " not in one.text)
     return {"fields": fields, "message": found[0].text if len(found) == 1 else ""}
 

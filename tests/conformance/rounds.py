@@ -15,9 +15,9 @@ from typing import Any
 from kschedweb.engine import Node, Pod
 from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.cycle.binding import BindingCycle
-from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
-from kschedweb.engine.cycle.request import WITH_POST_FILTER
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -28,12 +28,12 @@ from kschedweb.engine.framework.events import (
     node_changes,
 )
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, Timing
-from kschedweb.engine.queue.pods import Queued
-from kschedweb.engine.releases import load, released
+from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, QueueTiming
+from kschedweb.engine.queue.queued_pods import Queued
+from kschedweb.engine.releases import get_release, load
 from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.world import World
 
 Json = dict[str, Any]
 Changes = list[tuple[Pod, Pod]]
@@ -47,19 +47,19 @@ class Rounds:
     """Runs one scenario."""
 
     def __init__(self, scenario: Json) -> None:
-        release = released("1.37", {"GenericWorkload": True} | scenario.get("featureGates", {}))
+        release = get_release("1.37", {"GenericWorkload": True} | scenario.get("featureGates", {}))
         loaded = load(scenario.get("config") or EMPTY, release)
         if loaded.configuration is None:
             raise ValueError("; ".join(loaded.errors))
         self.configuration: Configuration = loaded.configuration
         self.scenario, self.now = scenario, START
-        self.world, self.nominator = World(Snapshot()), Nominator()
+        self.world, self.nominator = SchedulerCache(Snapshot()), Nominator()
         self.groups = self.world.cluster.groups
         self.scheduler = Scheduler(self.world.snapshot, self.configuration, nominator=self.nominator)
         self.queue = GroupQueue(
             self.scheduler.frameworks,
             self.world.cluster,
-            Timing.of(self.configuration.document, START),
+            QueueTiming.from_document(self.configuration.document, START),
             behaviour=release.behaviour,
             nominator=self.nominator,
         )
@@ -87,7 +87,7 @@ class Rounds:
         """Each entity once, or with ``most`` as many attempts as the queue asks for, up to that number."""
         tried: set[str] = set()
         most, made = self.scenario.get("most", 0), 0
-        while len(self.queue.active) or (most and self.queue.ready):
+        while len(self.queue.active) or (most and self.queue.is_ready):
             self.now += STEP
             entity = self.queue.pop_entity()
             assert entity is not None
@@ -105,17 +105,17 @@ class Rounds:
         for member in list(entity.members):
             self.queue.put_back(member, member.queued, member.rejected_by, member.pending)
         if isinstance(entity, QueuedGroup):
-            self.queue.conclude(entity, entity.queued, placed=False, rejected=True)
+            self.queue.conclude_group(entity, entity.queued, placed=False, rejected=True)
 
     # Objects come.
 
     def _tell(self, raw: Json) -> None:
         if raw["kind"] == "Node":
-            node = Node.read(raw)
+            node = Node.from_json(raw)
             old = self.world.nodes.get(node.name)
             self.world.set_node(node)
             for event in [NODE_ADD] if old is None else node_changes(old, node):
-                self.queue.move(event, old, node, self.now)
+                self.queue.move_all_to_active_or_backoff(event, old, node, self.now)
         elif raw["kind"] == "Pod":
             self._tell_pod(self._read(raw))
         elif raw["kind"] == "PodGroup":
@@ -124,31 +124,31 @@ class Rounds:
             self.world.cluster.add(raw)
 
     def _tell_group(self, raw: Json) -> None:
-        group = PodGroup.read(raw)
+        group = PodGroup.from_json(raw)
         old = self.groups.get(group.key)
         if old is not None:
             raw = raw | {"status": old.raw.get("status", {})}
-            group = PodGroup.read(raw)
+            group = PodGroup.from_json(raw)
         self.world.cluster.add(raw)
         if old is None:
             self.queue.add_group(group, self.now)
-            self.queue.move(POD_GROUP_ADD, None, group, self.now)
+            self.queue.move_all_to_active_or_backoff(POD_GROUP_ADD, None, group, self.now)
         else:
             self.queue.update_group(group)
-            self.queue.move(POD_GROUP_UPDATE, old, group, self.now)
+            self.queue.move_all_to_active_or_backoff(POD_GROUP_UPDATE, old, group, self.now)
 
     def _tell_pod(self, pod: Pod) -> None:
-        self.groups.join(pod)
+        self.groups.add_member(pod)
         if pod.node_name:
-            self.world.add(pod)
-            self.queue.move(ASSIGNED_POD_ADD, None, pod, self.now)
+            self.world.add_pod(pod)
+            self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, pod, self.now)
         else:
             self.pending[pod.key] = pod
             self.queue.add(pod, self.now)
-            self.queue.move(UNSCHEDULED_POD_ADD, None, pod, self.now)
+            self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, pod, self.now)
 
     def _read(self, raw: Json) -> Pod:
-        return Pod.read(raw).counted(self.configuration.release.counting)
+        return Pod.from_json(raw).with_counting(self.configuration.release.counting)
 
     # Entities are tried.
 
@@ -156,8 +156,8 @@ class Rounds:
         there = [member for member in entity.members if not member.pod.terminating]
         for member in entity.members:
             if member.pod.terminating:
-                self.queue.done(member.pod.uid)
-        self.scheduler.use(self.world.snapshot)
+                self.queue.mark_done(member.pod.uid)
+        self.scheduler.use_snapshot(self.world.snapshot)
         if isinstance(entity, QueuedGroup):
             entity.members = there
             return self._try_group(entity)
@@ -179,20 +179,20 @@ class Rounds:
             changes: Changes = []
             bound = self._settle(attempt, entity.members, found.placements, changes)
             self.now += MOMENT
-            self.queue.conclude(entity, self.now, placed=found.searched.ok, rejected=found.searched.rejected)
+            self.queue.conclude_group(entity, self.now, placed=found.searched.ok, rejected=found.searched.is_rejected)
             if found.placed or not group.scheduled:
                 self._write(group, found.condition)
             self._hear(attempt, found.victims, changes, bound)
         else:
-            self.queue.conclude(entity, self.now, placed=True, rejected=False)
+            self.queue.conclude_group(entity, self.now, placed=True, rejected=False)
         written = (self.groups.get(group.key) or group).raw.get("status", {}).get("conditions", [])
         return attempt | ({"group": {name: written[0][name] for name in CONDITION}} if written else {})
 
     def _write(self, old: PodGroup, condition: Json) -> None:
-        group = PodGroup.read(old.raw | {"status": {"conditions": [dict(condition)]}})
-        self.groups.put(group)
+        group = PodGroup.from_json(old.raw | {"status": {"conditions": [dict(condition)]}})
+        self.groups.put_group(group)
         self.queue.update_group(group)
-        self.queue.move(POD_GROUP_UPDATE, old, group, self.now)
+        self.queue.move_all_to_active_or_backoff(POD_GROUP_UPDATE, old, group, self.now)
 
     def _settle(
         self, attempt: Json, members: Sequence[QueuedPod], placements: Sequence[Placement], changes: Changes
@@ -201,10 +201,10 @@ class Rounds:
         bound: dict[str, BindingCycle] = {}
         for member, placement in zip(members, placements, strict=True):
             if placement.node:
-                self.nominator.remove(member.key)
-                binding = bound[member.key] = self.scheduler.binding(member.pod, placement.node)
-                assert binding.begin(self.now) is None
-                self.queue.done(member.pod.uid)
+                self.nominator.delete_nominated_pod(member.key)
+                binding = bound[member.key] = self.scheduler.create_binding(member.pod, placement.node)
+                assert binding.reserve_and_permit(self.now) is None
+                self.queue.mark_done(member.pod.uid)
             else:
                 attempt["pods"].append(self._refuse(member, placement, changes))
         for binding in bound.values():
@@ -213,8 +213,8 @@ class Rounds:
                     bound[waiting].allow(plugin)
         assert not [key for key, binding in bound.items() if binding.waits]
         for key, binding in bound.items():
-            assert binding.finish() is None
-            self.world.assumed(binding.cycle.snapshot.pod(key))
+            assert binding.run_binding() is None
+            self.world.assume_pod(binding.cycle.snapshot.get_pod(key))
             del self.pending[key]
             attempt["pods"].append({"pod": key, "node": binding.node})
         attempt["pods"].sort(key=lambda one: str(one["pod"]))
@@ -222,11 +222,11 @@ class Rounds:
 
     def _refuse(self, member: QueuedPod, placement: Placement, changes: Changes) -> Json:
         old = member.pod
-        reason = "SchedulerError" if placement.error and placement.message != NO_NODES else "Unschedulable"
+        reason = "SchedulerError" if placement.is_error and placement.message != NO_NODES else "Unschedulable"
         node = old.nominated_node if placement.nominated is None else placement.nominated
         self.now += MOMENT
         self.queue.put_back(member, self.now, placement.rejected_by)
-        self.nominator.add(old, node)
+        self.nominator.add_nominated_pod(old, node)
         raw = old.raw | {"status": old.raw.get("status", {}) | {"nominatedNodeName": node}}
         changes.append((old, self._read(raw)))
         told = {"pod": old.key, "reason": reason, "message": placement.condition}
@@ -234,7 +234,7 @@ class Rounds:
 
     def _given_up(self, pod: Pod, placement: Placement) -> Changes:
         """Pods of lower priority that wait for the node where ``pod`` makes room must look elsewhere."""
-        below = self.nominator.on(placement.nominated or "") if placement.victims else ()
+        below = self.nominator.nominated_pods_for_node(placement.nominated or "") if placement.victims else ()
         return [
             (one, self._read(one.raw | {"status": one.raw["status"] | {"nominatedNodeName": ""}}))
             for one in below
@@ -244,12 +244,12 @@ class Rounds:
     # What was written is told.
 
     def _hear(self, attempt: Json, victims: Sequence[str], changes: Changes, bound: dict[str, BindingCycle]) -> None:
-        leaving = [pod for pod in map(self.world.snapshot.pod, victims) if not pod.terminating]
+        leaving = [pod for pod in map(self.world.snapshot.get_pod, victims) if not pod.terminating]
         for pod in leaving:
             self.now += STEP
-            self.world.remove(pod)
-            self.groups.leave(pod)
-            self.queue.move(ASSIGNED_POD_DELETE, pod, None, self.now)
+            self.world.remove_pod(pod)
+            self.groups.remove_member(pod)
+            self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, pod, None, self.now)
         if leaving:
             attempt["evicted"] = sorted(pod.key for pod in leaving)
         for old, new in changes:
@@ -262,15 +262,17 @@ class Rounds:
             self._start(key)
 
     def _room_given_up(self, pod: Pod) -> None:
-        self.queue.move(ASSIGNED_POD_DELETE, pod, None, self.now, only=lambda other: other.priority <= pod.priority)
+        self.queue.move_all_to_active_or_backoff(
+            ASSIGNED_POD_DELETE, pod, None, self.now, only=lambda other: other.priority <= pod.priority
+        )
 
     def _start(self, key: str) -> None:
         """A bound pod says when it started: of two victims the one that did earlier counts for more."""
         self.now += STEP
         self.starts += 1
-        old = self.world.snapshot.pod(key)
+        old = self.world.snapshot.get_pod(key)
         time = datetime.fromtimestamp(START + self.starts, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         spec = old.raw["spec"] | {"nodeName": old.node_name}
         new = self._read(old.raw | {"spec": spec, "status": old.raw.get("status", {}) | {"startTime": time}})
-        self.world.replace(old, new)
-        self.queue.move(ASSIGNED_POD_ADD, None, new, self.now)
+        self.world.update_pod(old, new)
+        self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, new, self.now)

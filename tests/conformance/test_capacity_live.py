@@ -12,9 +12,9 @@ import pytest
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import EMPTY, Release
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.shapes import PodShape
 from tests.conformance.hunting import KINDS, SEED
 from tests.conformance.reference import Reference
@@ -39,7 +39,7 @@ def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapsho
                 shapes.append(shape)
     if configuration is None or not shapes:
         return None
-    fitting = (shape for shape in shapes if fit(snapshot, configuration, shape, limit=1).count)
+    fitting = (shape for shape in shapes if fit_clones(snapshot, configuration, shape, limit=1).count)
     return scenario, snapshot, next(fitting, shapes[0])
 
 
@@ -50,7 +50,7 @@ def test_as_many_clones_fit_as_the_real_scheduler_places(reference: Reference) -
     for scenario, snapshot, shape in asked:
         configuration = load(scenario.get("config") or EMPTY, reference.release).configuration
         assert configuration is not None
-        counted.append(fit(snapshot, configuration, shape, limit=LIMIT))
+        counted.append(fit_clones(snapshot, configuration, shape, limit=LIMIT))
     scenarios = [
         {**scenario, "pending": [shape.clone(number).raw for number in range(1, found.count + 1 + found.exact)]}
         for (scenario, _, shape), found in zip(asked, counted, strict=True)

@@ -7,9 +7,9 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from kschedweb.engine.allocation.asked import HINT
-from kschedweb.engine.cel import Refused
-from kschedweb.engine.cel.matching import program
+from kschedweb.engine.allocation.request_data import HINT
+from kschedweb.engine.cel import ExpressionError
+from kschedweb.engine.cel.matching import compile_program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
 from tests.conformance.making.patterns import PatternMaker
 from tests.conformance.reference import Answer, Reference
@@ -122,8 +122,8 @@ def searched(number: int) -> list[str]:
     for _ in range(PART * 3):
         pattern, text = maker.pattern(), maker.text()
         try:
-            said = json.dumps(list(program(pattern).every(text)), ensure_ascii=False)
-        except Refused:
+            said = json.dumps(list(compile_program(pattern).find_all(text)), ensure_ascii=False)
+        except ExpressionError:
             said = "[]"
         call = f"{json.dumps(text, ensure_ascii=False)}.findAll({json.dumps(pattern, ensure_ascii=False)})"
         found.append(f"{call} == {said}")

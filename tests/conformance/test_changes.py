@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kschedweb.engine.releases.changes.change import Change
+from kschedweb.engine.releases.changes.change import ReleaseChange
 from tests.conformance.changes import GOLDENS, asked, engine, original
 from tests.conformance.reference import Reference
 
@@ -23,7 +23,7 @@ def test_each_scenario_is_recorded_from_each_release() -> None:
 @pytest.mark.parametrize(
     ("change", "release"), [pytest.param(*pair, id=f"{pair[0].name}-{pair[1]}") for pair in asked()]
 )
-def test_the_engine_says_what_was_recorded(change: Change, release: str) -> None:
+def test_the_engine_says_what_was_recorded(change: ReleaseChange, release: str) -> None:
     assert engine(change, release) == RECORDED[change.name, release]
 
 

@@ -69,7 +69,7 @@ def verdicts(answer: dict, unknown: set[str], open_nodes: set[str]) -> Any:
 
 def explained_alike(scenario: dict, expected: dict) -> bool:
     slices = any(item["kind"] == "ResourceSlice" for item in scenario["objects"])
-    for said, wanted in zip(Scenario.parse(json.dumps(scenario)).explain()["pods"], expected["pods"], strict=True):
+    for said, wanted in zip(Scenario.from_text(json.dumps(scenario)).explain()["pods"], expected["pods"], strict=True):
         if not agrees(said, wanted, slices=slices):
             return False
         if said.get("message", "").startswith(OUTSIDE) and scenario["mode"] == "sequence":
@@ -101,6 +101,6 @@ def test_the_engine_places_pods_with_claims_as_the_real_scheduler(reference: Ref
     differing = [
         scenario["name"]
         for scenario, expected in zip(asked, reference.answers("schedule", asked), strict=True)
-        if not placed_alike(Scenario.parse(json.dumps(scenario)).schedule()["placements"], expected["placements"])
+        if not placed_alike(Scenario.from_text(json.dumps(scenario)).schedule()["placements"], expected["placements"])
     ]
     assert differing == [], f"HUNT_SEED={SEED}"

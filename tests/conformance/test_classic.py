@@ -25,7 +25,7 @@ def test_every_recorded_scenario_is_asked() -> None:
 def test_pods_are_placed_one_after_the_other_as_the_real_classic_scheduler_did(number: int) -> None:
     """With its walk over zones, a part of the nodes, and equal ones in turn."""
     line = sequences()[number]
-    placements = ClassicScenario.of(line["scenario"], {}).schedule()["placements"]
+    placements = ClassicScenario.from_json(line["scenario"], {}).schedule()["placements"]
     assert [one.get("node") or one["message"] for one in placements] == line["expected"]
 
 

@@ -88,7 +88,7 @@ def said_by_us(policy: dict[str, Any]) -> str:
     problems = list(loaded.problems)
     if loaded.policy is not None:
         with pytest.raises(PolicyError) as caught:
-            Registry().algorithm(loaded.policy)
+            Registry().build_algorithm(loaded.policy)
         problems += caught.value.problems
     # What is known or needed instead comes on top of the original's words.
     words = [problem.text.partition("; ")[0] for problem in problems]

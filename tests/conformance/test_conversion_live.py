@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.config import Release
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.releases import load
-from kschedweb.engine.releases.classic import Edition, Policy, PolicyError, load_policy
+from kschedweb.engine.releases.classic import ClassicPolicy, Edition, PolicyError, load_policy
 from kschedweb.engine.releases.classic.catalogue import V1_9
-from kschedweb.engine.releases.classic.conversion import convert
+from kschedweb.engine.releases.classic.conversion import convert_policy
 from tests.conformance.making.policies import PolicyMaker
 from tests.conformance.policies import by_hand
 from tests.support import tiers
@@ -27,16 +27,16 @@ SEED = tiers.seed()
 Oracle = Callable[[str, str], Any]
 
 
-def policies(seed: int) -> Iterator[Policy | None]:
+def policies(seed: int) -> Iterator[ClassicPolicy | None]:
     maker = PolicyMaker(Random(seed))
     yield None
     for fields in [*(fields for _, fields in by_hand()), *(maker.policy() for _ in range(COUNT))]:
         yield load_policy({"kind": "Policy", "apiVersion": "v1", **fields}).policy
 
 
-def converted(policy: Policy | None, edition: Edition, release: Release) -> dict[str, Any] | None:
+def converted(policy: ClassicPolicy | None, edition: Edition, release: Release) -> dict[str, Any] | None:
     try:
-        return convert(policy, edition, release).document
+        return convert_policy(policy, edition, release).document
     except PolicyError:  # a name that 1.13 did not know
         return None
 

@@ -15,7 +15,7 @@ import pytest
 from kschedweb.engine.config.notes import EQUAL
 from kschedweb.engine.releases.classic import Edition, load_policy
 from kschedweb.engine.releases.classic.catalogue import TAINT_NODES_BY_CONDITION
-from kschedweb.engine.releases.classic.conversion import convert
+from kschedweb.engine.releases.classic.conversion import convert_policy
 from kschedweb.engine.releases.classic.counterparts import PREDICATES
 from kschedweb.engine.scenario.classic import ClassicScenario
 from kschedweb.engine.scenario.scenario import Scenario
@@ -56,7 +56,7 @@ def test_what_is_called_equal_rejects_the_same_nodes(name: str, predicates: list
     print(f"HUNT_SEED={SEED}")
     raw = {"kind": "Policy", "apiVersion": "v1", "predicates": predicates, "priorities": []}
     gates = GATES.get(name, [])
-    made = convert(load_policy(raw).policy, Edition(gates=frozenset(gates)))
+    made = convert_policy(load_policy(raw).policy, Edition(gates=frozenset(gates)))
     assert {note.kind for note in made.notes} == {EQUAL}
     plugins = {plugin for note in made.notes for plugin in note.plugins}
     maker, seen = ClassicMaker(Random(SEED)), Counter[bool]()
@@ -65,8 +65,8 @@ def test_what_is_called_equal_rejects_the_same_nodes(name: str, predicates: list
             break
         given = maker.scenario(f"{name} {number}")
         common = {key: of_then(given[key]) for key in ("name", "objects", "pending")}
-        old = ClassicScenario.of({**common, "classic": {"gates": gates}, "policy": raw}, {})
-        new = Scenario.of({**common, "config": made.document})
+        old = ClassicScenario.from_json({**common, "classic": {"gates": gates}, "policy": raw}, {})
+        new = Scenario.from_json({**common, "config": made.document})
         for before, after in zip(old.explain("each")["pods"], new.explain("each")["pods"], strict=True):
             expected = {node for one in predicates for node in before["predicates"].get(one["name"], ())}
             rejected = {node for plugin in plugins for node in after.get("filters", {}).get(plugin, ())}

@@ -38,8 +38,8 @@ def test_the_engine_finds_devices_where_the_real_scheduler_does(reference: Refer
 
 def after(scenario: dict) -> list[dict]:
     """The scenario before each of its pods, all earlier ones of which have their devices in their claims."""
-    ready = Scenario.parse(json.dumps(scenario))
-    scheduler, steps = ready.scheduler(None), []
+    ready = Scenario.from_text(json.dumps(scenario))
+    scheduler, steps = ready.create_scheduler(None), []
     for pod in scenario["pending"]:
         claims = ready.snapshot.resource_claims
         objects = [
@@ -48,7 +48,7 @@ def after(scenario: dict) -> list[dict]:
         ]
         bound = [one.raw | {"spec": one.raw["spec"] | {"nodeName": one.node_name}} for one in bound_pods(ready)]
         steps.append(scenario | {"objects": [*deepcopy(objects), *bound], "pending": [pod], "mode": "each"})
-        scheduler.schedule_one(Pod.read(pod))
+        scheduler.schedule_one(Pod.from_json(pod))
     return steps
 
 

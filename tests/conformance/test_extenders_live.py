@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.extenders.transport import transport
+from kschedweb.engine.extenders.transport import create_post
 from kschedweb.engine.scenario.reading import ScenarioError
 from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.hunting import same
@@ -133,10 +133,10 @@ def test_extenders_are_asked_as_the_real_scheduler_asks_them(reference: Referenc
 
 def placed(scenario: dict) -> Answer:
     try:
-        ready = Scenario.parse(json.dumps(scenario))
+        ready = Scenario.from_text(json.dumps(scenario))
     except ScenarioError as error:
         return failure(str(error))
-    return ready.schedule(transport(ready.configuration.extenders))
+    return ready.schedule(create_post(ready.configuration.extenders))
 
 
 def valid(scenario: dict) -> dict:

@@ -11,12 +11,18 @@ import pytest
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes, total_risk
+from kschedweb.engine.plugins.lowriskovercommitment import (
+    beta_shapes,
+    compute_probability,
+    limit_risk,
+    promised_amounts,
+    total_risk,
+)
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.state.watermarks.trimaran import Measured
+from kschedweb.engine.state.watermarks.trimaran import TrimaranUse
 from tests.conformance.load_aware import answers_of, asked, files
 from tests.engine.builders import CONFIGURATION
 
@@ -145,7 +151,7 @@ def observed(row: Row, pods: list[Row] | None = None) -> Snapshot:
 
 def score(plugin: str, args: dict[str, Any], snapshot: Snapshot, raw: Row) -> int:
     made = CURRENT.factories[plugin](args)
-    [found] = made.score(Cycle(snapshot, Pod.read(raw)), ALL).tolist()
+    [found] = made.score(Cycle(snapshot, Pod.from_json(raw)), ALL).tolist()
     assert isinstance(found, int)
     return found
 
@@ -168,7 +174,7 @@ def test_target_load_packing(row: Row) -> None:
         for index, one in enumerate(row["recentPods"])
     ]
     snapshot, raw = cluster([node(row)], recent), pod(row["pod"], explicit=False)
-    predicted = [plugin.predicted_of(one) for one in Pod.read(raw).resources.containers]
+    predicted = [plugin.predicted_of(one) for one in Pod.from_json(raw).resources.containers]
     assert predicted == row["expect"]["podContainersPredictedMilli"]
     if not row["watcherDown"]:
         figures = {("cpu", "15m_capacity"): [last_or_first(row["nodeMetrics"], last=True)]}
@@ -186,18 +192,18 @@ def test_load_variation_risk_balancing(row: Row) -> None:
         expected["effective"]["sensitivity"],
     )
     snapshot, raw = observed(row), pod(row["pod"])
-    requested = promised(Pod.read(raw))[:2]
+    requested = promised_amounts(Pod.from_json(raw))[:2]
     assert requested == (expected["podRequestCpuMilli"], expected["podRequestMemBytes"])
     for resource, request, key in zip(TYPES, requested, ("cpuScore", "memScore"), strict=True):
         if expected[key] is not None:
             assert snapshot.watermarks is not None
-            measured = Measured.of(snapshot.watermarks, resource, ALL)
-            assert measured.known.all()
-            allocatable = snapshot.amounts(snapshot.allocatable, resource)
+            measured = TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL)
+            assert measured.measured.all()
+            allocatable = snapshot.resource_row(snapshot.allocatable, resource)
             [found] = plugin.resource_scores(measured, allocatable, request)
             assert found == pytest.approx(expected[key], rel=1e-12, abs=0)
         elif snapshot.watermarks is not None:
-            assert not Measured.of(snapshot.watermarks, resource, ALL).known.any()
+            assert not TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL).measured.any()
     assert score("LoadVariationRiskBalancing", args, snapshot, raw) == expected["score"]
 
 
@@ -210,7 +216,7 @@ def test_low_risk_over_commitment(row: Row) -> None:
     assert plugin.weights == {"cpu": effective["weightCpu"], "memory": effective["weightMem"]}
     bound = [pod(one, f"there-{index}", on="n") for index, one in enumerate(row["podsOnNode"])]
     snapshot, raw = observed(row, bound), pod(row["pod"])
-    own = promised(Pod.read(raw))
+    own = promised_amounts(Pod.from_json(raw))
     assert [list(own[:2]), list(own[2:])] == [expected["podRequests"], expected["podLimits"]]
     for place, (resource, key) in enumerate({"cpu": "Cpu", "memory": "Mem"}.items()):
         promises = plugin.promises(snapshot, own, resource)
@@ -219,12 +225,12 @@ def test_low_risk_over_commitment(row: Row) -> None:
         ]
         assert limit_risk(promises)[0] == pytest.approx(expected[f"riskLimit{key}"], abs=1e-9)
         if snapshot.watermarks is not None:
-            measured = Measured.of(snapshot.watermarks, resource, ALL)
+            measured = TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL)
             load = plugin.load_risk(measured, promises)
             assert load[0] == pytest.approx(expected[f"riskLoad{key}"], abs=1e-9)
             total = total_risk(limit_risk(promises), load, plugin.weights[resource])
             assert total[0] == pytest.approx(expected[f"risk{key}"], abs=1e-9)
-    cycle = Cycle(snapshot, Pod.read(raw))
+    cycle = Cycle(snapshot, Pod.from_json(raw))
     if row["preScore"]:
         assert plugin.pre_score(cycle, ALL).ok
     assert plugin.score(cycle, ALL).tolist() == [expected["score"]]
@@ -234,12 +240,12 @@ def test_low_risk_over_commitment(row: Row) -> None:
 def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     mean, deviation, threshold = (np.array([float(row[key])]) for key in ("mu", "sigma", "threshold"))
     expected = row["expect"]
-    [found], [alpha], [beta] = probability(mean, deviation, threshold)
+    [found], [alpha], [beta] = compute_probability(mean, deviation, threshold)
     if expected["alpha"] is None:
         assert np.isnan([alpha, beta]).all()
     else:
         assert [alpha, beta] == pytest.approx([expected["alpha"], expected["beta"]], rel=1e-12)
-        assert shapes(mean, deviation)[2].all()
+        assert beta_shapes(mean, deviation)[2].all()
     if expected["alpha"] is not None and expected["alpha"] + expected["beta"] > GIVEN_UP and expected["prob"] == 0:
         assert abs(mean[0] - threshold[0]) < 1e-9 or found == pytest.approx(0, abs=1e-9)
         return
@@ -264,7 +270,7 @@ def test_peaks(row: Row) -> None:
     assert snapshot.names == [one["name"] for one in row["nodes"]]
     metrics = [one["metrics"] for one in row["nodes"]]
     watch(snapshot, metrics, {("cpu", "15m_capacity"): [last_or_first(told, last=False) for told in metrics]}, 1.0)
-    cycle = Cycle(snapshot, Pod.read(pod(row["pod"])))
+    cycle = Cycle(snapshot, Pod.from_json(pod(row["pod"])))
     raw = np.array([int(text) for text in row["expect"]["raw"]], dtype=np.int64)
     if UNDEFINED not in row["case"]:
         assert (np.abs(plugin.score(cycle, ALL) - raw) <= tolerance(plugin, snapshot, cycle.pod)).all()
@@ -274,7 +280,7 @@ def test_peaks(row: Row) -> None:
 
 def tolerance(plugin: Peaks, snapshot: Snapshot, of: Pod) -> np.ndarray:
     """Go's exponential function may differ in its last bit, which the scale of raw scores makes visible."""
-    (use, expected), (k1, k2) = plugin.uses(snapshot, of), plugin.factors(snapshot)
+    (use, expected), (k1, k2) = plugin.cpu_use(snapshot, of), plugin.model_factors(snapshot)
     largest = np.nan_to_num(np.maximum(use, expected))
     found: np.ndarray = 2 * np.abs(k1) * np.exp(k2 * largest) * 1e15 * 2**-52
     return found

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.plugins.dynamic import Dynamic, base_scores
 from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND
-from kschedweb.engine.releases import released
+from kschedweb.engine.releases import get_release
 from kschedweb.engine.state.watermarks import crane
 from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
@@ -33,11 +33,11 @@ def test_binding_records_give_cranes_hot_value(row: dict[str, Any]) -> None:
     now = seconds(row["nowUtc"])
     records = crane.BindingRecords(row["heapSize"])
     for binding in row["bindingsInOrder"] or ():
-        records.add(binding["node"], binding["ts"])
+        records.add_binding(binding["node"], binding["ts"])
     if row["gcBeforeRead"]:
-        records.forget(now, row["gcRangeSeconds"])
+        records.remove_expired(now, row["gcRangeSeconds"])
     rules = [crane.HotRule(rule["timeRangeSeconds"], rule["count"]) for rule in row["hotValue"] or ()]
-    times = records.times(row["node"])
+    times = records.binding_times(row["node"])
     expected = row["expect"]
     if expected.get("panic"):
         with pytest.raises(ZeroDivisionError):
@@ -82,7 +82,7 @@ def test_a_policy_file_decides_as_the_same_spec_in_the_arguments(row: dict[str, 
     """The recorded specs are what crane's own decoder made of such files, and the answers what it decided by them."""
     text = as_yaml({"apiVersion": API_VERSION, "kind": KIND, "spec": row["spec"]})
     args = {"policyConfigPath": "/etc/kubernetes/policy.yaml", "timeZone": row["tz"]}
-    release = released("", files={args["policyConfigPath"]: text})
+    release = get_release("", files={args["policyConfigPath"]: text})
     pointed, written = loaded_with("Dynamic", args, release), loaded_with("Dynamic", {**args, "policy": row["spec"]})
     assert pointed.configuration is not None, pointed.errors
     assert pointed.configuration.profiles[0].args == written.configuration.profiles[0].args

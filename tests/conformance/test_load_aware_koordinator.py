@@ -89,7 +89,7 @@ def cluster(row: Row) -> Snapshot:
     raw["metadata"]["annotations"] = row["nodeAnnotations"]
     snapshot = Snapshot.from_objects([raw, *(described(one, "n") for one in row["podsOnNode"])])
     snapshot.now = NOW
-    snapshot.watermarks = Watermarks.read(figures(row), snapshot.names)
+    snapshot.watermarks = Watermarks.from_json(figures(row), snapshot.names)
     return snapshot
 
 
@@ -100,9 +100,9 @@ def test_load_aware_scheduling_answers_as_koordinator_does(row: Row) -> None:
         assert loaded_with("LoadAwareScheduling", row["args"]).errors
         return
     plugin, snapshot, raw = plugin_of("LoadAwareScheduling", row["args"]), cluster(row), described(row["pod"])
-    assert priority_class(Pod.read(raw)) == expected["podPriorityClass"]
+    assert priority_class(Pod.from_json(raw)) == expected["podPriorityClass"]
     rows = {plugin.resources.index(name): key for name, key in AMOUNTS.items()}
-    assert {key: plugin.expected(Pod.read(raw))[row] for row, key in rows.items()} == expected["podEstimated"]
+    assert {key: plugin.expected(Pod.from_json(raw))[row] for row, key in rows.items()} == expected["podEstimated"]
     for prod, amounts in ((False, expected["existingAll"]), (True, expected["existingProd"])):
         if amounts is not None and all(row["allocatable"].values()):
             used = plugin.used(snapshot, prod, None)[:, 0]

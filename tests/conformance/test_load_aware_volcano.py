@@ -59,10 +59,10 @@ def cluster(row: Row) -> Snapshot:
     }
     age = row["metricsAgeSeconds"]
     entry = {"updated": None if age is None else NOW - age, **figures}
-    snapshot.watermarks = Watermarks.read({"nodes": {"n": entry}}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": {"n": entry}}, snapshot.names)
     for name, one in tasks.items():
         if one["status"] in ("Allocated", "Binding"):
-            snapshot.place_pod(Pod.read(task(name, one)), "n")
+            snapshot.place_pod(Pod.from_json(task(name, one)), "n")
     return snapshot
 
 
@@ -95,11 +95,11 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
 
     used = float(plugin.used(snapshot)[0][0]), float(plugin.used(snapshot)[1][0])
     session = Shadow(plugin.model, used, (row["capacityCpuMilli"], row["capacityMemBytes"]), *warm)
-    pods = [Pod.read(task(f"new-{position}", one)) for position, one in enumerate(row["allocatedInSession"])]
+    pods = [Pod.from_json(task(f"new-{position}", one)) for position, one in enumerate(row["allocatedInSession"])]
     estimates, steps = [], []
     for one in pods:
         before = session.cpu, session.memory
-        estimates.append(session.add(one))
+        estimates.append(session.add_pod(one))
         steps.append([session.cpu - before[0], session.memory - before[1]])  # how the recorded ones were taken
     if not unordered:
         assert steps == expected["allocEstimates"]
@@ -109,7 +109,7 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
         snapshot.remove_pod(pods[position].key)
         session.cpu = max(session.cpu - estimates[position][0], 0.0)
         session.memory = max(session.memory - estimates[position][1], 0.0)
-    known = bool(plugin.known(snapshot)[0])
+    known = bool(plugin.has_figures(snapshot)[0])
     score = float(plugin.model.score(*session.loads, plugin.usage_weight)[0]) if known else 0.0
     if unordered:
         assert score in [pytest.approx(one, rel=1e-12) for one in expected["orderDependentScores"]]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.releases.classic.comparing import moves
+from kschedweb.engine.releases.classic.comparison import compare_pods
 from kschedweb.engine.scenario.classic import ClassicScenario
 from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.classic import ClassicReference
@@ -37,14 +37,14 @@ def test_moves_are_what_both_real_schedulers_answers_come_to(
     for then, now, *answers in zip(made, today, first, second, strict=True):
         if any("error" in answer for answer in answers):
             continue
-        classic, scenario = ClassicScenario.of(then, {}), Scenario.of(now)
+        classic, scenario = ClassicScenario.from_json(then, {}), Scenario.from_json(now)
         pods = zip(scenario.pending, *(answer["pods"] or () for answer in answers), strict=True)
         for pod, theirs, ours in pods:
             # They are asked each predicate on each node: a cycle may end before, or not come so far.
             if "error" in theirs or pod.gates or not claims_there(pod, then["objects"]):
                 continue
             of_both = classic.snapshot, scenario.snapshot, classic.algorithm, scenario.configuration
-            move = next(moves(*of_both, [pod]))
+            move = next(compare_pods(*of_both, [pod]))
             check(move, theirs, ours)
             found.append(move.verdict)
     assert len(found) > COUNT

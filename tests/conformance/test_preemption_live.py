@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine import Scheduler
 from kschedweb.engine.config import Release
-from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.preemption.search import Candidate, disturbance
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.preemption.evaluator import PreemptionCandidate, measure_disturbance
 from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
 from tests.support import tiers
@@ -42,13 +42,13 @@ def difference(scenario: dict, expected: dict) -> str:
 
     Of candidates that are equally good kube-scheduler takes any: where it took another one, the comparison ends.
     """
-    ready = Scenario.parse(json.dumps(scenario))
+    ready = Scenario.from_text(json.dumps(scenario))
     engine = Scheduler(ready.snapshot, ready.configuration)
     for pod, theirs in zip(ready.pending, expected["placements"], strict=True):
         asked = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
         placement = engine.find(pod, SearchRequest(preempt=True))
         if placement.node:
-            engine.bind(pod, placement.node)
+            engine.bind_pod(pod, placement.node)
         ours = placement.to_dict()
         if ours == theirs:
             continue
@@ -56,14 +56,14 @@ def difference(scenario: dict, expected: dict) -> str:
     return ""
 
 
-def equally_good(candidates: tuple[Candidate, ...], ours: dict, theirs: dict) -> bool:
+def equally_good(candidates: tuple[PreemptionCandidate, ...], ours: dict, theirs: dict) -> bool:
     taken = [
         candidate
         for answer in (ours, theirs)
         for candidate in candidates
         if candidate.node == answer.get("node") and [victim.key for victim in candidate.victims] == answer["victims"]
     ]
-    return len(taken) == 2 and disturbance(taken[0]) == disturbance(taken[1])
+    return len(taken) == 2 and measure_disturbance(taken[0]) == measure_disturbance(taken[1])
 
 
 def test_the_engine_evicts_whom_the_real_scheduler_evicts(

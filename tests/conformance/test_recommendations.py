@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.rightsizing.scenario import recommended
+from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from tests.conformance.recommendations import KEPT, Json, goldens, recorded
 
 
@@ -12,14 +12,14 @@ from tests.conformance.recommendations import KEPT, Json, goldens, recorded
     ("scenario", "expected"), [pytest.param(*golden, id=golden[0]["name"]) for golden in goldens()]
 )
 def test_the_engine_recommends_as_the_recommender_did(scenario: Json, expected: Json) -> None:
-    assert recommended(scenario) == expected
+    assert recommend_scenario(scenario) == expected
 
 
 def test_the_engine_recommends_as_in_each_recorded_answer() -> None:
     asked = recorded()
     assert len(asked) == 120
     for scenario, expected in asked:
-        assert recommended(scenario) == expected
+        assert recommend_scenario(scenario) == expected
 
 
 def test_the_kept_answers_hold_what_can_become_of_samples() -> None:

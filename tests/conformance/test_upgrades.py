@@ -9,7 +9,7 @@ import lzma
 import pytest
 
 from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.studies.gate.gate import GateQuestion, Policy, prepared_of, verdict
+from kschedweb.engine.studies.gate.gate import GatePolicy, GateQuestion, compute_verdict, prepared_of
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from tests.conformance.reference import Reference
 from tests.conformance.upgrades import CLUSTERS, CONFIG, GOLDENS, PODS, placed, scenario
@@ -48,9 +48,9 @@ def test_each_release_is_recorded_and_some_differ() -> None:
 def test_the_report_has_the_pods_that_the_two_releases_put_elsewhere(
     cluster: str, pods: int, first: str, second: str
 ) -> None:
-    before, after = (Policy("policy", json.dumps(CONFIG), RELEASES[name]) for name in (first, second))
+    before, after = (GatePolicy("policy", json.dumps(CONFIG), RELEASES[name]) for name in (first, second))
     prepared = prepared_of(CLUSTERS[cluster](pods))
-    found = verdict(prepared, GateQuestion(after, before, Thresholds(), cluster))
+    found = compute_verdict(prepared, GateQuestion(after, before, Thresholds(), cluster))
     assert found.upgrade is not None
     expected = moved(cluster, first, second, pods)
     assert sum(group["count"] for group in found.upgrade["pods"]) == len(expected)

@@ -85,10 +85,10 @@ def test_a_new_policy_is_accepted_by_kube_scheduler(oracle: Oracle, real_release
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("plugin", CURRENT.own.specs)
+@pytest.mark.parametrize("plugin", CURRENT.in_tree_plugins.specs)
 def test_a_plugin_runs_at_the_same_extension_points(oracle: Oracle, real_release: Release, plugin: str) -> None:
     """Its own all at once, each other one alone; a commit's tier asks two of those."""
-    own = real_release.own.specs[plugin].points
+    own = real_release.in_tree_plugins.specs[plugin].points
     others = [point for point in POINTS if point not in own]
     asked = others if tiers.NIGHTLY else Random(f"{SEED}/{plugin}").sample(others, 2)
     assert oracle("validate", enabling(plugin, *own))["valid"]

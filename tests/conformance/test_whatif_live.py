@@ -11,9 +11,9 @@ import pytest
 from kschedweb.engine.config import Release
 from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.simulation import PodArrives
-from kschedweb.engine.studies.document.document import read
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.studies.document.document import read_scenario
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 from tests.conformance.record import DEFAULT, PACKING, PODS, RECORDED, RELEASE
 from tests.conformance.record import read as golden
 from tests.support import openb as recorded
@@ -30,17 +30,17 @@ DOCUMENT = {
 }
 
 
-def openb(pods: int = PODS) -> Prepared:
+def openb(pods: int = PODS) -> PreparedScenario:
     """The 1,523 nodes, and the first pods in their order, which stay."""
     arrivals = [{"trace": {"file": "pods", "format": "openb", "leave": False, "limit": pods}}]
-    return prepare(read(DOCUMENT | {"arrivals": arrivals}), [], recorded.files(), seed=1, now=0.0)
+    return prepare_scenario(read_scenario(DOCUMENT | {"arrivals": arrivals}), [], recorded.files(), seed=1, now=0.0)
 
 
-def placed(prepared: Prepared, config: dict, release: Release) -> dict[str, str]:
+def placed(prepared: PreparedScenario, config: dict, release: Release) -> dict[str, str]:
     """The node of each pod, "" for none."""
     configuration = load(config, release).configuration
     assert configuration is not None
-    outcome = run(prepared, configuration)
+    outcome = run_scenario(prepared, configuration)
     nodes = zip(outcome.pods, outcome.node.tolist(), strict=True)
     return {pod: outcome.nodes[node] if node >= 0 else "" for pod, node in nodes}
 

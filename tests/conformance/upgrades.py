@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.clusters import demo
-from kschedweb.engine.studies.document.raw import unbound
+from kschedweb.engine.studies.document.raw_pods import unbind_pod
 from kschedweb.engine.studies.gate.gate import prepared_of
 from tests.conformance.hunting import name_of
 from tests.conformance.reference import Reference
@@ -27,7 +27,7 @@ CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeScheduler
 PODS = 8152
 # The objects of each cluster: the demo, and the recorded one with its first pods, so many of them.
 CLUSTERS: dict[str, Callable[[int], list[Json]]] = {
-    "demo": lambda _: demo.cluster(),
+    "demo": lambda _: demo.generate_cluster(),
     "openb": lambda pods: [*openb.nodes(), *openb.pods(pods)],
 }
 
@@ -40,7 +40,7 @@ def scenario(name: str, listed: list[Json]) -> Json:
     objects = prepared_of(listed).objects
     kept = {name_of(raw) for raw in objects if raw["kind"] == "Pod"}
     pods = [raw for raw in listed if raw["kind"] == "Pod" and name_of(raw) not in kept]
-    pending = [unbound(raw) for raw in sorted(pods, key=_turn) if not raw["spec"].get("schedulingGates")]
+    pending = [unbind_pod(raw) for raw in sorted(pods, key=_turn) if not raw["spec"].get("schedulingGates")]
     return {"name": name, "config": CONFIG, "objects": objects, "pending": pending, "mode": "sequence"}
 
 

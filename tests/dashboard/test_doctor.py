@@ -19,13 +19,13 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from kschedweb import __version__
-from kschedweb.accounts import examining as sign_in
+from kschedweb.accounts import doctor_checks as sign_in
 from kschedweb.accounts.signin import identity_tokens
-from kschedweb.accounts.signin.configuration import Header
-from kschedweb.accounts.signin.rules import Rules
+from kschedweb.accounts.signin.configuration import ProxyHeader
+from kschedweb.accounts.signin.rules import RoleRules
 from kschedweb.clusters.connecting.credentials import Secret, credential_save
-from kschedweb.clusters.models import Cluster, Source
-from kschedweb.jobs import examining
+from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.jobs import doctor_checks
 from kschedweb.jobs.models import Job, Pulse
 from kschedweb.jobs.retention import beat_heard
 from kschedweb.live.schedulers.models import Candidate
@@ -90,7 +90,7 @@ def test_warnings_count_only_where_they_are_to(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_examination_that_fails_is_a_finding_without_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails() -> list[doctor.Finding]:
+    def fails() -> list[doctor.DoctorFinding]:
         raise RuntimeError("cannot ask redis://user:hunter2@host/0\nmore")
 
     after = doctor.Examination("after", lambda: [doctor.ok("well")])
@@ -119,7 +119,7 @@ def test_settings(settings: Settings, name: str, value: object, level: str, what
 
 
 def connected(name: str = "far", server: str = "https://192.0.2.7:6443") -> Cluster:
-    cluster = Cluster.objects.create(name=name, source=Source.TOKEN, server=server)
+    cluster = Cluster.objects.create(name=name, source=ClusterSource.TOKEN, server=server)
     credential_save(cluster=cluster, secret=Secret(server=server, token="a-token"))
     return cluster
 
@@ -165,7 +165,7 @@ def test_allowlists_that_are_too_wide_or_too_narrow(settings: Settings) -> None:
         setattr(settings, insecure, True)
         assert [level for level, _ in amiss("allowlists")] == ["warning"]
         setattr(settings, insecure, False)
-    Cluster.objects.create(name="inside", source=Source.IN_CLUSTER)
+    Cluster.objects.create(name="inside", source=ClusterSource.IN_CLUSTER)
     ((_, what),) = amiss("allowlists")
     assert what == "Cluster inside is connected from inside, and this process has no service account."
 
@@ -255,7 +255,7 @@ def test_database_of_a_later_release_and_one_without_a_release_s_tables() -> Non
 
 def test_disk_with_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=300 << 20))
-    assert [found.what for found in doctor._sqlite()] == ["The disk of the data folder has 300 MiB left."]
+    assert [found.message for found in doctor._examine_sqlite()] == ["The disk of the data folder has 300 MiB left."]
 
 
 @pytest.mark.postgresql
@@ -269,7 +269,7 @@ def test_user_of_the_database_with_few_connections() -> None:
 def test_worker_of_another_version(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.REDIS_URL = CLOSED
     said = {"queues": ["celery", "scheduler"], "time": time.time(), "version": "0.0.1"}
-    monkeypatch.setattr(examining, "vitals", lambda: {"one": said, "two": said | {"version": __version__}})
+    monkeypatch.setattr(doctor_checks, "collect_vitals", lambda: {"one": said, "two": said | {"version": __version__}})
     ((level, what),) = amiss("workers")
     assert (level, what.partition(",")[0]) == ("warning", "one is of version 0.0.1")
 
@@ -278,10 +278,10 @@ def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with issuing() as issuer:
-        identity_tokens.forget()
+        identity_tokens.forget_published()
         settings.IDENTITY_PROVIDERS = {"company": issuer.provider()}
         assert amiss("sign-in") == []
-        settings.IDENTITY_PROVIDERS = {"company": issuer.provider(rules=Rules())}
+        settings.IDENTITY_PROVIDERS = {"company": issuer.provider(rules=RoleRules())}
         assert [level for level, _ in amiss("sign-in")] == ["failure"]
         settings.ALLOWED_HOSTS = ["kschedweb.example.org"]
         assert len(amiss("sign-in")) == 2
@@ -290,22 +290,22 @@ def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(
         monkeypatch.setattr(sign_in, "document_of", lambda _: document)
         assert amiss("sign-in")[0] == ("warning", "The identity provider company does not offer PKCE with S256.")
         monkeypatch.undo()
-    identity_tokens.forget()
+    identity_tokens.forget_published()
     ((level, what),) = [found for found in amiss("sign-in") if "does not answer" in found[1]]
     assert (level, "company" in what) == ("failure", True)
 
 
 def test_the_header_is_told_with_the_addresses_that_it_counts_from(settings: Settings) -> None:
-    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.4.0.11"),), Rules())
+    settings.REMOTE_HEADER = ProxyHeader("X-Remote-User", "", (ip_network("10.4.0.11"),), RoleRules())
     told = [row["what"] for row in asked()[1] if row["about"] == "sign-in"]
     assert "X-Remote-User counts from 10.4.0.11/32, and is ignored from every other address" in told
-    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.0.0.0/8"),), Rules())
+    settings.REMOTE_HEADER = ProxyHeader("X-Remote-User", "", (ip_network("10.0.0.0/8"),), RoleRules())
     assert [level for level, _ in amiss("sign-in")] == ["warning"]
 
 
 def test_who_could_log_in_nowhere_is_told(settings: Settings, admin: User) -> None:
     settings.LOCAL_ACCOUNTS, settings.BREAK_GLASS = False, "admin"
-    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.4.0.11"),), Rules())
+    settings.REMOTE_HEADER = ProxyHeader("X-Remote-User", "", (ip_network("10.4.0.11"),), RoleRules())
     assert amiss("sign-in") == []
     settings.REMOTE_HEADER = None
     assert len(amiss("sign-in")) == 1

@@ -31,7 +31,7 @@ from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.web import pagination
 from kschedweb.web.exports import csv_response
 from kschedweb.web.handler import Handler
-from kschedweb.web.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
+from kschedweb.web.pagination import cursor_page, in_pieces, keys_of, place_of, rows_beyond
 from tests.live.approvals.conftest import scheduler_row
 from tests.support import loops
 from tests.support.html import elements, text
@@ -126,7 +126,7 @@ def test_an_index_finds_the_rows_of_each_filter(
     request.user = viewer
     found = filterset(QueryDict(query), queryset=rows, request=request)
     assert found.is_valid(), found.errors
-    said = plan(ordered(found.within if found.within is not None else found.qs))
+    said = plan(ordered(found.indexed_rows if found.indexed_rows is not None else found.qs))
     # Of two that would do, the database takes the one that its statistics speak for.
     assert any(name in said for name in index.split("|")), said
 
@@ -153,7 +153,7 @@ def test_a_deep_page_begins_in_the_index_where_the_last_one_ended(live: LiveSche
     rows = LiveDecision.objects.filter(scheduler=live)
     keys = keys_of(rows)
     place = [NOW.isoformat(), str(uuid.uuid4())]
-    said = plan(ordered(rows.filter(beyond(keys, place))))
+    said = plan(ordered(rows.filter(rows_beyond(keys, place))))
     begins = "at<?" if connection.vendor == "sqlite" else "Index Cond: ((scheduler_id ="
     assert "decision_newest" in said, said
     assert begins in said, said
@@ -202,7 +202,7 @@ def test_what_is_searched_for_is_found_once_wherever_pages_end(decided: LiveSche
     rows = LiveDecision.objects.filter(scheduler=decided)
     matching, seen, cursor = rows.filter(node__in=("node-1", "node-3")), [], ""
     while True:
-        page = cursor_page(matching, cursor, 3, within=rows)
+        page = cursor_page(matching, cursor, 3, indexed_rows=rows)
         assert len(page.rows) <= 3
         seen += page.rows
         if page.following is None:
@@ -218,7 +218,7 @@ def test_rows_of_one_time_are_not_lost_where_a_page_stops_looking(
     Job.objects.bulk_create(Job(kind="x", title="same") for _ in range(11))
     Job.objects.update(created_at=NOW)
     rows = Job.objects.all()
-    assert [one for (one,) in in_pieces(rows.filter(title="same"), ["pk"], 100, within=rows)] == [
+    assert [one for (one,) in in_pieces(rows.filter(title="same"), ["pk"], 100, indexed_rows=rows)] == [
         job.pk for job in rows
     ]
 
@@ -257,7 +257,7 @@ def test_a_file_is_sent_while_it_is_read() -> None:
     response = csv_response("all.csv", ["number"], ([number] for number in itertools.count()))
 
     async def begin() -> list[bytes]:
-        parts: AsyncIterator[bytes] = aiter(Handler()._detached(response))  # type: ignore[arg-type]
+        parts: AsyncIterator[bytes] = aiter(Handler()._detach_response(response))  # type: ignore[arg-type]
         return [await anext(parts), await anext(parts)]
 
     head, first = loops.run(asyncio.wait_for(begin(), 30))

@@ -13,8 +13,8 @@ from django.utils import translation
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.dashboard.templatetags import ui
-from kschedweb.policies.editing.helping import helped
-from kschedweb.web.readings import reading
+from kschedweb.policies.editing.help_translation import translate_help
+from kschedweb.web.reason_translation import translate_reason
 from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
@@ -92,9 +92,9 @@ def test_numbers_look_the_same_in_every_language(client_as: Callable[[str], Clie
     ],
 )
 def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, said: str) -> None:
-    assert reading(words) == ""
+    assert translate_reason(words) == ""
     with translation.override("zh-hans"):
-        assert reading(words) == said
+        assert translate_reason(words) == said
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, said
 )
 def test_each_remark_that_ends_a_help_text_is_translated(said: str, in_chinese: str) -> None:
     with translation.override("zh-hans"):
-        assert helped(said).endswith(in_chinese)
+        assert translate_help(said).endswith(in_chinese)
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.registry import get_spec, specs_of
-from kschedweb.fleet import standings
+from kschedweb.fleet import summaries
 from kschedweb.playground.gate import services as gates
-from kschedweb.playground.scenarios.onsnapshot import scenario_on
+from kschedweb.playground.scenarios.from_snapshot import scenario_on
 from kschedweb.playground.trying import services as trying
 from kschedweb.policies import services as policies
 from kschedweb.watermarks.demo import demo_record
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from tests.conftest import person
 from tests.decisions.conftest import _store as store
 from tests.engine.builders import node, pod
@@ -98,7 +98,7 @@ def snapshot(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Snap
         snapshot: Snapshot = store(objects(), "small")
         demo_record(cluster=snapshot.cluster, objects=objects())
         prices_save(user=editor, cluster=snapshot.cluster, text=PRICES, expected=0)
-        standings.worked_out(snapshot)
+        summaries.compute_summary(snapshot)
     return snapshot
 
 
@@ -206,7 +206,7 @@ def told_of_now(viewer: Any, api: Any) -> Iterator[tuple[str, Values]]:
 
 def planned(snapshot: Snapshot, command: Callable[..., Any]) -> float:
     """The skew of CPU use that ``plan`` begins with."""
-    marks = current(snapshot.cluster, snapshot.taken_at.timestamp())
+    marks = current_watermarks(snapshot.cluster, snapshot.taken_at.timestamp())
     assert marks is not None
     nodes = {name: {"cpu": {"1h": level}} for name, level in zip(marks.names, marks.column("cpu", "1h"), strict=True)}
     objects = [raw for raw in snapshot_objects(snapshot) if raw["kind"] != "Pod" or raw["spec"].get("nodeName")]

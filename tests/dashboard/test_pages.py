@@ -51,7 +51,7 @@ def test_the_overview_counts_what_is_there(viewer_client: Client, demo: Snapshot
 
 
 def test_headroom_is_what_the_open_nodes_have_left(demo: Snapshot) -> None:
-    for zone in selectors.headroom(demo):
+    for zone in selectors.compute_headroom(demo):
         nodes = NodeRow.objects.filter(snapshot=demo, zone=zone["zone"], unschedulable=False, ready=True)
         assert zone["nodes"] == len(nodes)
         assert zone["cpu_free"] == sum(node.cpu_allocatable - node.cpu_requested for node in nodes)
@@ -88,7 +88,7 @@ def test_pending_pods_come_first_with_the_schedulers_message(
     response = viewer_client.get("/pods/", {"pending": "true"})
     page = text(response)
     keys = [f"{item.row.namespace}/{item.row.name}" for item in response.context["rows"]]
-    for key, outcome in services.outcomes(demo, revision, refs(demo, keys)).items():
+    for key, outcome in services.summarize_pods(demo, revision, refs(demo, keys)).items():
         said = outcome.message or f"would go to {outcome.node}"
         if any(item.outcome for item in response.context["rows"] if f"{item.row.namespace}/{item.row.name}" == key):
             assert said in page
@@ -105,7 +105,7 @@ def test_a_message_there_was_no_time_for_comes_as_a_fragment(viewer_client: Clie
 
 def test_the_clusters_own_message_is_shown_where_it_differs(demo: Snapshot, revision: Revision) -> None:
     row = PodRow.objects.get(snapshot=demo, name="cube-builder")
-    outcome = services.outcomes(demo, revision, refs(demo, ["analytics/cube-builder"]))["analytics/cube-builder"]
+    outcome = services.summarize_pods(demo, revision, refs(demo, ["analytics/cube-builder"]))["analytics/cube-builder"]
     row.message = f"{outcome.message} preemption: 0/60 nodes are available"
     assert selectors.ListedPod(row, outcome).recorded == ""
     row.message = "0/59 nodes are available: something else."

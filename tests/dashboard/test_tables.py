@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.template import Context, Template
 
 from kschedweb.dashboard.templatetags.ui import numbers
-from kschedweb.decisions.parts import Cell, NodeRow, Place
+from kschedweb.decisions.page_parts import Cell, NodeRow, Place
 from kschedweb.decisions.templatetags.playground import placed
 
 HOSTILE = '<b>"&'

@@ -12,11 +12,11 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.clusters import demo as generator
-from kschedweb.clusters.models import Cluster, Snapshot, Source
+from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot
 from kschedweb.clusters.selectors import PodRef, pod_refs, pod_rows
 from kschedweb.clusters.services import snapshot_store
 from kschedweb.decisions import services
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import policy_get, revision_get
 
@@ -43,7 +43,7 @@ RATIO = f"""{HEAD}{FIT}        type: RequestedToCapacityRatio
 
 @lru_cache(maxsize=1)
 def _objects() -> tuple[Json, ...]:
-    return tuple(generator.cluster())
+    return tuple(generator.generate_cluster())
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def stored(db: None) -> Callable[..., Snapshot]:
 
 def _store(objects: list[Json], name: str = "demo") -> Snapshot:
     Cluster.objects.filter(name=name).delete()
-    cluster = Cluster.objects.create(name=name, source=Source.DEMO, refreshed_at=timezone.now())
+    cluster = Cluster.objects.create(name=name, source=ClusterSource.DEMO, refreshed_at=timezone.now())
     return snapshot_store(cluster=cluster, objects=objects, problems=[])
 
 
@@ -111,7 +111,7 @@ def classic(db: None) -> Callable[..., Revision]:
 
     def make(name: str = "old", process: Json | None = None, **fields: Any) -> Revision:
         document = json.dumps({"kind": "Policy", "apiVersion": "v1", **fields})
-        made = Policy.objects.create(name=name, kind=Kind.CLASSIC)
+        made = Policy.objects.create(name=name, kind=PolicyKind.CLASSIC)
         return Revision.objects.create(policy=made, number=1, document=document, process=process or {})
 
     return make

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.load_aware.row import KEYS
+from kschedweb.decisions.load_aware.curves import KEYS
 from kschedweb.decisions.load_aware.sides import ScoringSide
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
@@ -114,7 +114,7 @@ def clusters(draw: st.DrawFn) -> tuple[EngineSnapshot, Pod]:
     snapshot = EngineSnapshot.from_objects(objects)
     snapshot.now = NOW
     snapshot.watermarks = draw(watermarks(snapshot.names))
-    return snapshot, Pod.read(pod("asked", draw(container())))
+    return snapshot, Pod.from_json(pod("asked", draw(container())))
 
 
 @st.composite
@@ -136,5 +136,5 @@ def watermarks(draw: st.DrawFn, names: list[str]) -> Watermarks:
 
 def decided(snapshot: EngineSnapshot, asked: Pod, side: ScoringSide) -> Decision:
     """The decision of ``side`` alone. Raises CycleError where its cycle fails."""
-    scheduler = Scheduler(snapshot, side.alone())
+    scheduler = Scheduler(snapshot, side.configuration_alone())
     return Decision(Case(snapshot, asked, scheduler, scheduler.explain(asked), ""))

@@ -10,7 +10,7 @@ import pytest
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import arithmetic, services
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.presenters import get_presenter
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.releases import CURRENT
 from kschedweb.policies.models import Revision
@@ -18,7 +18,9 @@ from kschedweb.policies.models import Revision
 from .conftest import HEAD, MOST, RATIO
 
 # Those of the default plugins that are worked out.
-WORKED = {ref.name for ref in CURRENT.own.defaults if type(presenter(ref.name)).work is not Presenter.work}
+WORKED = {
+    ref.name for ref in CURRENT.in_tree_plugins.defaults if type(get_presenter(ref.name)).work is not Presenter.work
+}
 
 
 def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:
@@ -29,7 +31,7 @@ def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:
         if pod.owner in owners and not pod.pending:
             continue
         owners.add(pod.owner)
-        decision = Decision(services.case(snapshot, f"{pod.namespace}/{pod.name}", revision))
+        decision = Decision(services.decide_pod(snapshot, f"{pod.namespace}/{pod.name}", revision))
         if decision.explanation.feasible.size:
             found.append(decision)
     return found
@@ -46,7 +48,7 @@ def test_the_steps_come_to_the_score_of_the_engine(
             if column.plugin not in WORKED:
                 continue
             for index, node in enumerate(decision.explanation.feasible[:12].tolist()):
-                shown = arithmetic.explain(decision, decision.case, node, column.plugin)
+                shown = arithmetic.explain_score(decision, decision.case, node, column.plugin)
                 where = f"{decision.case.pod.key} {column.plugin} {shown.node}"
                 if shown.computed is not None:
                     assert shown.computed == int(column.raw[index]), where
@@ -58,10 +60,10 @@ def test_the_steps_come_to_the_score_of_the_engine(
 
 
 def test_a_rejected_node_and_an_unknown_plugin_say_why_there_is_no_score(demo: Snapshot, revision: Revision) -> None:
-    decision = Decision(services.case(demo, "ml/notebook", revision))
-    rejected = decision.positions("TaintToleration")[0]
-    assert "was rejected" in arithmetic.explain(decision, decision.case, rejected, "NodeResourcesFit").error
-    assert "scored no node" in arithmetic.explain(decision, decision.case, rejected, "NoSuchPlugin").error
+    decision = Decision(services.decide_pod(demo, "ml/notebook", revision))
+    rejected = decision.list_positions("TaintToleration")[0]
+    assert "was rejected" in arithmetic.explain_score(decision, decision.case, rejected, "NodeResourcesFit").error
+    assert "scored no node" in arithmetic.explain_score(decision, decision.case, rejected, "NoSuchPlugin").error
 
 
 def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
@@ -75,16 +77,16 @@ def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
         for column in decision.explanation.scores:
             for index, node in enumerate(decision.explanation.feasible[:3].tolist()):
                 if column.plugin == "HkePodTopologySpread":
-                    shown = arithmetic.explain(decision, decision.case, node, column.plugin)
+                    shown = arithmetic.explain_score(decision, decision.case, node, column.plugin)
                     assert shown.computed == int(column.raw[index])
                     compared += 1
     assert compared > 10
 
 
 def test_total_rank_and_margin_end_the_steps(demo: Snapshot, revision: Revision) -> None:
-    decision = Decision(services.case(demo, "ml/notebook", revision))
+    decision = Decision(services.decide_pod(demo, "ml/notebook", revision))
     best, second = (int(decision.explanation.feasible[index]) for index in decision.order[:2])
-    first = arithmetic.explain(decision, decision.case, best, "NodeResourcesFit").steps[-1]
+    first = arithmetic.explain_score(decision, decision.case, best, "NodeResourcesFit").steps[-1]
     behind = decision.rows([second])[0].place
     assert behind is not None
     margin = int(decision.explanation.total.max()) - behind.total
@@ -93,5 +95,5 @@ def test_total_rank_and_margin_end_the_steps(demo: Snapshot, revision: Revision)
     assert f"{margin} ahead of the next" in first.formula
     assert (
         f"{margin} behind the best"
-        in arithmetic.explain(decision, decision.case, second, "NodeResourcesFit").steps[-1].formula
+        in arithmetic.explain_score(decision, decision.case, second, "NodeResourcesFit").steps[-1].formula
     )

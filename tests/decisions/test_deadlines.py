@@ -13,8 +13,8 @@ from kschedweb.clusters.selectors import pod_refs
 from kschedweb.decisions import services, snapshots
 from kschedweb.decisions.inquiring import services as inquiring
 from kschedweb.decisions.models import Question
-from kschedweb.engine.patience import Patience, limited
-from kschedweb.jobs.models import State
+from kschedweb.engine.patience import Patience, limit_by
+from kschedweb.jobs.models import JobState
 from kschedweb.policies.models import Revision
 from tests.engine.builders import pod
 from tests.engine.test_patience import cluster_with_dear_selector
@@ -23,7 +23,7 @@ from tests.engine.test_patience import cluster_with_dear_selector
 @pytest.fixture
 def dear(stored: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     """A cluster whose pod ``p`` takes minutes."""
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(services, "AT_LEAST", 0.1)
     snapshot = stored([*cluster_with_dear_selector(256), pod("quick")], "lab")
     snapshots.engine_snapshot(snapshot)
@@ -33,7 +33,7 @@ def dear(stored: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Sn
 @pytest.fixture
 def hasty() -> Iterator[None]:
     """Let requests take half a second."""
-    with limited(Patience(0.5)):
+    with limit_by(Patience(0.5)):
         yield
 
 
@@ -64,9 +64,9 @@ def test_a_job_has_a_limit_too(
 
     answer(str(job.pk))
     job.refresh_from_db()
-    assert (job.state, job.error) == (State.FAILED, "The answer takes longer than 0 min: ask about less.")
+    assert (job.state, job.error) == (JobState.FAILED, "The answer takes longer than 0 min: ask about less.")
 
 
 def test_lists_go_on_without_it(dear: Snapshot, revision: Revision) -> None:
     pods = pod_refs(dear.pods.filter(name__in=["p", "quick"]))
-    assert set(services.outcomes(dear, revision, pods, seconds=2.5)) == {"default/quick"}
+    assert set(services.summarize_pods(dear, revision, pods, seconds=2.5)) == {"default/quick"}

@@ -12,8 +12,8 @@ from rest_framework.test import APIClient
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import figures, services
 from kschedweb.decisions.case import Case
+from kschedweb.decisions.deciders import get_decider
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.presentation import UNSCORED
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
@@ -30,29 +30,33 @@ from .conftest import HEAD
 def decisions(demo: Snapshot, revision: Revision) -> list[Decision]:
     pods = list(PodRow.objects.filter(snapshot=demo, pending=True))
     pods += PodRow.objects.filter(snapshot=demo, pending=False)[:15]
-    return [Decision(services.case(demo, f"{pod.namespace}/{pod.name}", revision)) for pod in pods]
+    return [Decision(services.decide_pod(demo, f"{pod.namespace}/{pod.name}", revision)) for pod in pods]
 
 
 def test_the_funnel_loses_every_node_once(decisions: list[Decision]) -> None:
     for decision in decisions:
-        stages = decision.stages()
+        stages = decision.build_stages()
         total = len(decision.explanation.nodes)
         filters = [stage for stage in stages if stage.kind == "filter"]
         feasible = next(stage for stage in stages if stage.kind == "feasible")
-        assert stages[0].left == total
-        assert sum(stage.lost for stage in filters) + feasible.left == total
-        assert feasible.left == len(decision.explanation.feasible)
-        assert [stage.left for stage in stages] == sorted((stage.left for stage in stages), reverse=True)
+        assert stages[0].remaining == total
+        assert sum(stage.lost for stage in filters) + feasible.remaining == total
+        assert feasible.remaining == len(decision.explanation.feasible)
+        assert [stage.remaining for stage in stages] == sorted((stage.remaining for stage in stages), reverse=True)
 
 
 def test_choosing_a_bar_shows_exactly_its_nodes(decisions: list[Decision]) -> None:
     for decision in decisions:
-        parts = [decision.positions(stage.key) for stage in decision.stages() if stage.kind in ("filter", "feasible")]
+        parts = [
+            decision.list_positions(stage.key)
+            for stage in decision.build_stages()
+            if stage.kind in ("filter", "feasible")
+        ]
         together = [node for part in parts for node in part]
-        assert sorted(together) == sorted(decision.positions("")) == list(range(len(decision.explanation.nodes)))
-        for stage in decision.stages():
+        assert sorted(together) == sorted(decision.list_positions("")) == list(range(len(decision.explanation.nodes)))
+        for stage in decision.build_stages():
             if stage.kind == "filter":
-                assert len(decision.positions(stage.key)) == stage.lost
+                assert len(decision.list_positions(stage.key)) == stage.lost
 
 
 @pytest.mark.parametrize("version", ["1.37", "1.13", "1.9"])
@@ -70,12 +74,12 @@ def test_where_nothing_scores_nodes_each_of_them_scores_1(
     else:
         revision = classic("nothing", {"version": version}, predicates=[{"name": "HostName"}], priorities=[])
     shown = (
-        (pod, decider(revision).present(services.case(demo, f"{pod.namespace}/{pod.name}", revision)))
+        (pod, get_decider(revision).present(services.decide_pod(demo, f"{pod.namespace}/{pod.name}", revision)))
         for pod in PodRow.objects.filter(snapshot=demo)
     )
     pod, found = next((pod, one) for pod, one in shown if len(one.explanation.feasible) > 1)
-    assert {row.place and row.place.total for row in found.rows(found.positions("feasible"))} == {1}
-    assert (found.ceiling, UNSCORED in found.answer().details) == (1, True)
+    assert {row.place and row.place.total for row in found.rows(found.list_positions("feasible"))} == {1}
+    assert (found.ceiling, UNSCORED in found.build_headline().details) == (1, True)
     asked = f"demo/{pod.namespace}/{pod.name}/?policy=nothing"
     answer = api_as("viewer").get(f"/api/v1/clusters/demo/pods/{pod.namespace}/{pod.name}/decision/?policy=nothing")
     assert set(answer.json()["total"].values()) == {1}
@@ -85,7 +89,7 @@ def test_where_nothing_scores_nodes_each_of_them_scores_1(
 def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> None:
     scored = 0
     for decision in decisions:
-        rows = decision.rows(decision.positions("feasible"))
+        rows = decision.rows(decision.list_positions("feasible"))
         totals = [row.place.total for row in rows if row.place]
         assert len(totals) == len(rows)
         assert totals == sorted(totals, reverse=True)
@@ -105,9 +109,9 @@ def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> No
 def test_every_rejected_node_has_the_schedulers_words_and_a_plain_reading(decisions: list[Decision]) -> None:
     for decision in decisions:
         found = decision.explanation
-        for node in decision.positions(""):
+        for node in decision.list_positions(""):
             if found.rejected_by[node] != FEASIBLE:
-                reading = decision.reading(node)
+                reading = decision.decisive_reading(node)
                 assert reading is not None
                 assert reading.text
                 decisive = [verdict for verdict in decision.verdicts(node) if verdict.decisive]
@@ -116,17 +120,17 @@ def test_every_rejected_node_has_the_schedulers_words_and_a_plain_reading(decisi
 
 
 def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapshot, revision: Revision) -> None:
-    decision = Decision(services.case(demo, "ml/notebook", revision))
-    best, second = decision.rows(decision.positions("feasible"))[:2]
-    title = decision.answer().title
+    decision = Decision(services.decide_pod(demo, "ml/notebook", revision))
+    best, second = decision.rows(decision.list_positions("feasible"))[:2]
+    title = decision.build_headline().title
     assert best.place is not None
     assert title.startswith(f"notebook would fit now on {best.node}: {best.place.total} of {decision.ceiling}")
     assert f"{second.behind} ahead of {second.node}" in title
 
 
 def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snapshot, revision: Revision) -> None:
-    decision = Decision(services.case(demo, "analytics/cube-builder", revision))
-    answer = decision.answer()
+    decision = Decision(services.decide_pod(demo, "analytics/cube-builder", revision))
+    answer = decision.build_headline()
     assert "45 have less than 60 CPU free" in answer.title
     assert answer.quote == decision.explanation.message
     miss = decision.nearest_miss()
@@ -135,17 +139,17 @@ def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snap
 
 
 def test_a_gated_pod_says_what_it_waits_for(demo: Snapshot, revision: Revision) -> None:
-    decision = Decision(services.case(demo, "batch/quarter-close", revision))
-    assert decision.waiting
-    assert "waiting for scheduling gates: [example.com/budget-approval]" in decision.answer().title
+    decision = Decision(services.decide_pod(demo, "batch/quarter-close", revision))
+    assert decision.is_waiting
+    assert "waiting for scheduling gates: [example.com/budget-approval]" in decision.build_headline().title
 
 
 def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snapshot, revision: Revision) -> None:
     row = PodRow.objects.filter(snapshot=demo, pending=False).exclude(node="").first()
     assert row is not None
-    case = services.case(demo, f"{row.namespace}/{row.name}", revision)
+    case = services.decide_pod(demo, f"{row.namespace}/{row.name}", revision)
     assert case.bound_to == row.node
-    assert row.node in Decision(case).answer().details[0]
+    assert row.node in Decision(case).build_headline().details[0]
     shared = engine_snapshot(demo)
     assert case.snapshot.pod_count.sum() == shared.pod_count.sum() - 1
     # The node it is on does not narrow where it could go.
@@ -155,7 +159,7 @@ def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snap
 def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: list[Decision]) -> None:
     drawn = 0
     for decision in decisions:
-        chart = figures.scores(decision)
+        chart = figures.build_score_chart(decision)
         if chart is None:
             continue
         drawn += 1
@@ -175,7 +179,7 @@ def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects
     many[0] = {**many[0], "spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
     pod = next(item for item in demo_objects if item["kind"] == "Pod" and item["metadata"]["name"] == "web-preview")
     snapshot = stored([*many, pod], "many")
-    chart = figures.scores(Decision(services.case(snapshot, "shop/web-preview", revision)))
+    chart = figures.build_score_chart(Decision(services.decide_pod(snapshot, "shop/web-preview", revision)))
     assert chart is not None
     assert len(chart.rows) == figures.MOST_COLUMNS
     assert str(chart.rows[0][0]).startswith("places 1 to 5 ")
@@ -211,7 +215,7 @@ def decision_of(*objects: dict, **spec: object) -> Decision:
     configuration = load(HEAD).configuration
     assert configuration is not None
     scheduler = Scheduler(engine, configuration)
-    pod = engine.pod("default/web")
+    pod = engine.get_pod("default/web")
     return Decision(Case(engine, pod, scheduler, scheduler.explain(pod), ""))
 
 
@@ -230,29 +234,29 @@ def devices_on(node: str) -> dict:
 def test_a_pod_finds_no_device() -> None:
     claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
     decision = decision_of(a_node("a"), CLASS, CLAIM, resourceClaims=claims)
-    assert decision.answer().title == "web is pending: every node cannot allocate all claims"
+    assert decision.build_headline().title == "web is pending: every node cannot allocate all claims"
 
 
 def test_a_pod_whose_selector_is_not_understood_is_not_judged() -> None:
     claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
     decision = decision_of(a_node("a"), ODD_CLASS, CLAIM, devices_on("a"), resourceClaims=claims)
     title = "web cannot be judged: whether a device meets the selector nobody(device)"
-    assert decision.answer().title == title
-    assert [row.node for row in decision.rows(decision.positions(""))] == ["a"]
-    assert [stage.left for stage in decision.stages()] == [1, 0, 0]
+    assert decision.build_headline().title == title
+    assert [row.node for row in decision.rows(decision.list_positions(""))] == ["a"]
+    assert [stage.remaining for stage in decision.build_stages()] == [1, 0, 0]
 
 
 def test_nodes_that_fit_are_left_open_where_others_may_be_better() -> None:
     plugin, bare = a_node("plugin", **{"example.com/gpu": "2"}), a_node("bare")
     decision = decision_of(plugin, bare, ODD_CLASS, devices_on("bare"), requests={"example.com/gpu": "1"})
-    assert decision.answer().title.startswith("web cannot be judged: whether a device meets the selector")
-    readings = [row.reading.text for row in decision.rows(decision.positions("")) if row.reading]
+    assert decision.build_headline().title.startswith("web cannot be judged: whether a device meets the selector")
+    readings = [row.reading.text for row in decision.rows(decision.list_positions("")) if row.reading]
     assert len(readings) == 2
     assert any("fits, and so may others" in text for text in readings)
 
 
 def test_a_pod_whose_claim_is_missing_is_not_tried() -> None:
     decision = decision_of(a_node("a"), resourceClaims=[{"name": "d", "resourceClaimName": "gpu-0"}])
-    answer = decision.answer()
+    answer = decision.build_headline()
     assert answer.title == 'web is not tried: could not find ResourceClaim "default/gpu-0"'
     assert answer.details == ["DynamicResources keeps it out of the queue until that changes."]

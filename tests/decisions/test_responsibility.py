@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from kschedweb.accounts.models import Grant, Scope, User
-from kschedweb.accounts.reach import looking
+from kschedweb.accounts.models import Grant, GrantScope, User
+from kschedweb.accounts.reach import as_looker
 from kschedweb.accounts.roles import Action, Role
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.clusters.selectors import pod_refs, pod_rows
@@ -19,7 +19,7 @@ from kschedweb.decisions import services
 from kschedweb.decisions.models import PendingOutcomes
 from kschedweb.decisions.pending.services import work_out
 from kschedweb.fleet import selectors as fleet
-from kschedweb.fleet.standings import worked_out
+from kschedweb.fleet.summaries import compute_summary
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Revision
@@ -47,7 +47,7 @@ def waiting_pod(name: str, scheduler: str, namespace: str = "default", **fields:
 @pytest.fixture
 def lab(stored: Callable[..., Snapshot], policy: Callable[..., Revision], revision: Revision) -> Snapshot:
     """Two nodes, a pod of each kind of scheduler, and the live scheduler ``guarded`` that pins the policy ``roomy``."""
-    services.forget()
+    services.clear_caches()
     made = policy("roomy", ROOMY)
     pods = [waiting_pod("mine", "default-scheduler"), waiting_pod("held", "guarded"), waiting_pod("free", "guarded")]
     snapshot = stored([node("n0"), node("n1"), *pods, waiting_pod("theirs", "volcano")], "lab")
@@ -111,8 +111,8 @@ def test_lists_and_counts_have_causes_of_their_own(
     overview = client.get("/", {"cluster": "lab"})
     assert sorted(overview.context["reasons"]) == causes
     assert overview.context["asked"] == 4
-    worked_out(lab)
-    (line,) = fleet.lines(fleet.fleet_list().filter(name="lab"))
+    compute_summary(lab)
+    (line,) = fleet.list_lines(fleet.fleet_list().filter(name="lab"))
     assert sorted(line.reasons) == causes
     pods = client.get("/pods/", {"cluster": "lab", "pending": "true"})
     assert WAITS in text(pods)
@@ -132,22 +132,22 @@ def test_who_may_not_see_a_request_learns_nothing_of_it(
     """What one person was told is not kept for the next one, and what is kept tells of no request."""
     ApprovalRequest.objects.filter(pk=request_for_held.pk).update(namespace="others")
     person = django_user_model.objects.create(username="inside", role=Role.NONE)
-    Grant.objects.create(user=person, role="viewer", scope=Scope.ALL, namespaces=["default"])
+    Grant.objects.create(user=person, role="viewer", scope=GrantScope.ALL, namespaces=["default"])
     pods = pod_refs(pod_rows(lab).filter(name="held"))
-    assert services.outcomes(lab, revision, pods)["default/held"].wait is not None
+    assert services.summarize_pods(lab, revision, pods)["default/held"].wait is not None
     work_out(snapshot=lab, revision=revision, step=lambda *_: None)
-    with looking(lambda: person.reach(Action.VIEW)):
-        told = services.outcomes(lab, revision, pods)["default/held"]
+    with as_looker(lambda: person.reach(Action.VIEW)):
+        told = services.summarize_pods(lab, revision, pods)["default/held"]
     assert told.wait is None
     assert told.node
 
 
 def test_a_job_keeps_the_outcomes_of_each_answering_revision(lab: Snapshot, revision: Revision) -> None:
     pods = pod_refs(pod_rows(lab).filter(pending=True))
-    told = services.outcomes(lab, revision, pods)
+    told = services.summarize_pods(lab, revision, pods)
     assert work_out(snapshot=lab, revision=revision, step=lambda *_: None) == 3
     assert PendingOutcomes.objects.filter(snapshot=lab).count() == 2
-    assert services.outcomes(lab, revision, pods, most=0, seconds=0.0) == told
+    assert services.summarize_pods(lab, revision, pods, max_bytes=0, seconds=0.0) == told
 
 
 def test_a_request_does_not_reach_back_into_an_older_snapshot(
@@ -156,9 +156,9 @@ def test_a_request_does_not_reach_back_into_an_older_snapshot(
     pods = pod_refs(pod_rows(lab).filter(name="held"))
     Snapshot.objects.filter(pk=lab.pk).update(taken_at=timezone.now() - timedelta(hours=1))
     older = Snapshot.objects.get(pk=lab.pk)
-    assert services.outcomes(older, revision, pods)["default/held"].wait is not None  # the newest there is
+    assert services.summarize_pods(older, revision, pods)["default/held"].wait is not None  # the newest there is
     newer = Snapshot.objects.create(cluster=lab.cluster, complete=True, taken_at=timezone.now(), size=0, counts={})
-    assert services.outcomes(older, revision, pods)["default/held"].wait is None
+    assert services.summarize_pods(older, revision, pods)["default/held"].wait is None
     assert PodRow.objects.filter(snapshot=newer).count() == 0
 
 

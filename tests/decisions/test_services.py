@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
-from kschedweb.decisions.snapshots import engine_snapshot, shelf
+from kschedweb.decisions.snapshots import engine_snapshot, get_cache
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.releases import load
@@ -32,18 +32,18 @@ def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Js
     engine = EngineSnapshot.from_objects(demo_objects)
     for waiting in engine.pending:
         wanted = Scheduler(engine, configuration).explain(waiting).to_dict()
-        assert services.explain(demo, waiting.key, revision).to_dict() == wanted
+        assert services.explain_pod(demo, waiting.key, revision).to_dict() == wanted
 
 
 def test_the_same_question_is_answered_once(demo: Snapshot, revision: Revision) -> None:
-    assert services.case(demo, "ml/notebook", revision) is services.case(demo, "ml/notebook", revision)
+    assert services.decide_pod(demo, "ml/notebook", revision) is services.decide_pod(demo, "ml/notebook", revision)
 
 
 def test_another_revision_is_another_answer(
     demo: Snapshot, revision: Revision, policy: Callable[[str, str], Revision]
 ) -> None:
     most = policy("most", MOST)
-    before, after = (services.explain(demo, "ml/notebook", item).to_dict() for item in (revision, most))
+    before, after = (services.explain_pod(demo, "ml/notebook", item).to_dict() for item in (revision, most))
     assert before["scores"]["NodeResourcesFit"] != after["scores"]["NodeResourcesFit"]
     configuration = load(MOST).configuration
     assert configuration is not None
@@ -52,14 +52,14 @@ def test_another_revision_is_another_answer(
 
 def test_a_pod_that_is_not_there_is_not_found(demo: Snapshot, revision: Revision) -> None:
     with pytest.raises(NotFound, match="no pod shop/nothing"):
-        services.explain(demo, "shop/nothing", revision)
+        services.explain_pod(demo, "shop/nothing", revision)
 
 
 def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Callable[[str, str], Revision]) -> None:
     other = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
     with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
-        services.explain(demo, "ml/notebook", other)
-    outcome = services.outcomes(demo, other, refs(demo, ["ml/notebook"]))["ml/notebook"]
+        services.explain_pod(demo, "ml/notebook", other)
+    outcome = services.summarize_pods(demo, other, refs(demo, ["ml/notebook"]))["ml/notebook"]
     assert (outcome.message, outcome.status) == ("Handled by default-scheduler", "handled_elsewhere")
     # The overview counts pods by their reason: it is the same for all pods of a scheduler that the policy lacks.
     assert outcome.reasons == ("handled by default-scheduler",)
@@ -67,15 +67,15 @@ def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Ca
 
 def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
-    some = services.outcomes(demo, revision, refs(demo, keys), seconds=0.0)
+    some = services.summarize_pods(demo, revision, refs(demo, keys), seconds=0.0)
     assert keys[0] in some
     assert len(some) < len(keys)
-    everything = services.outcomes(demo, revision, refs(demo, keys))
+    everything = services.summarize_pods(demo, revision, refs(demo, keys))
     assert set(everything) == set(keys)
     assert everything["analytics/cube-builder"].reasons == ("Insufficient cpu",)
     assert everything["ml/notebook"].node
     # What was worked out once costs no time.
-    assert services.outcomes(demo, revision, refs(demo, keys), seconds=0.0) == everything
+    assert services.summarize_pods(demo, revision, refs(demo, keys), seconds=0.0) == everything
 
 
 def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
@@ -84,15 +84,15 @@ def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
     alike = [pod(f"alike-{number}", requests={"cpu": "3"}) for number in range(3)]
     nominated = pod("nominated", requests={"cpu": "3"}) | {"status": {"nominatedNodeName": "a"}}
     snapshot = stored([node("a"), *alike, nominated])
-    told, ask = list[str](), services.outcome
+    told, ask = list[str](), services.summarize_pod
 
     def counted(snapshot: Snapshot, revision: Revision, key: str) -> services.DecisionSummary:
         told.append(key)
         return ask(snapshot, revision, key)
 
-    monkeypatch.setattr(services, "outcome", counted)
+    monkeypatch.setattr(services, "summarize_pod", counted)
     keys = [*(f"default/alike-{number}" for number in range(3)), "default/nominated"]
-    found = services.outcomes(snapshot, revision, refs(snapshot, keys))
+    found = services.summarize_pods(snapshot, revision, refs(snapshot, keys))
     assert told == ["default/alike-0", "default/nominated"]
     assert found == {key: ask(snapshot, revision, key) for key in keys}
     assert [found[key].node for key in keys] == ["", "", "", "a"]
@@ -103,8 +103,8 @@ def test_threads_that_ask_at_once_get_the_same_answers(demo: Snapshot, revision:
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo)[:40]]
     engine_snapshot(demo)
     services.scheduler_of(demo, revision)
-    alone = {key: services.explain(demo, key, revision).to_dict() for key in keys}
-    shelf(demo).answers.clear()
+    alone = {key: services.explain_pod(demo, key, revision).to_dict() for key in keys}
+    get_cache(demo).answers.clear()
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda key: services.explain(demo, key, revision).to_dict(), keys * 3))
+        together = list(pool.map(lambda key: services.explain_pod(demo, key, revision).to_dict(), keys * 3))
     assert together == [alone[key] for key in keys * 3]

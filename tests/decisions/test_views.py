@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.engine.objects.affinity import PREFERRED
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.models import Revision
 from tests.engine import builders
 from tests.support.html import elements, text
@@ -43,19 +43,22 @@ def test_a_bar_of_the_funnel_filters_the_matrix(viewer_client: Client) -> None:
     assert {row.status.plugin for row in response.context["rows"]} == {"TaintToleration"}
 
 
-@pytest.mark.parametrize("kind", [Kind.PROFILES, Kind.CLASSIC])
+@pytest.mark.parametrize("kind", [PolicyKind.PROFILES, PolicyKind.CLASSIC])
 def test_a_term_that_cannot_be_read_is_named_and_no_other_policy_advised(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], client_as: Callable[[str], Client], kind: Kind
+    stored: Callable[..., Snapshot],
+    classic: Callable[..., Revision],
+    client_as: Callable[[str], Client],
+    kind: PolicyKind,
 ) -> None:
     term = {"matchExpressions": [{"key": "memory", "operator": "Gt", "values": ["4Gi"]}]}
     preferred = [{"weight": 1, "preference": term}]
     asks, alone = (builders.pod(name, affinity={"nodeAffinity": {PREFERRED: preferred}}) for name in ("p", "alone"))
     alone["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "a"}
     stored([builders.node("a"), builders.node("b"), asks, alone])
-    policy = classic().policy.name if kind == Kind.CLASSIC else "default"
+    policy = classic().policy.name if kind == PolicyKind.CLASSIC else "default"
     page = client_as("viewer").get(ADDRESS.format("default/p"), {"policy": policy})
     said = "for 'Gt', 'Lt' operators, the value must be an integer"
-    assert page.context["error"].why.count(said) == (2 if kind == Kind.CLASSIC else 1)
+    assert page.context["error"].why.count(said) == (2 if kind == PolicyKind.CLASSIC else 1)
     (field,) = elements(page, "[data-mend=pod]")
     path = f"spec.affinity.nodeAffinity.{PREFERRED}[0].matchExpressions[0].values[0]"
     assert field.text == f'{path}: Invalid value: "4Gi": {said}'

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kschedweb.decisions.presenters import presenter
-from kschedweb.decisions.presenters.noderesourcesfit import shortages
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.presenters import get_presenter
+from kschedweb.decisions.presenters.noderesourcesfit import find_shortages
+from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.status import unschedulable
 from kschedweb.engine.releases import load
@@ -35,16 +35,16 @@ def pod(name: str = "web", on: str = "", requests: Json | None = None, labels: J
     return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels or {}}, "spec": body}
 
 
-def read(*objects: Json, at: str = "node-03") -> Reading:
+def read(*objects: Json, at: str = "node-03") -> VerdictReading:
     """The reading of the decisive verdict on ``at`` for the pod ``web``."""
     snapshot = Snapshot.from_objects(objects)
     configuration = load(HEAD).configuration
     assert configuration is not None
-    web = snapshot.pod("default/web")
+    web = snapshot.get_pod("default/web")
     found = Scheduler(snapshot, configuration).explain(web)
     status = found.verdict(at)
     assert status is not None, "the node is feasible"
-    return presenter(status.plugin).reading(snapshot, web, snapshot.index[at], status)
+    return get_presenter(status.plugin).reading(snapshot, web, snapshot.index[at], status)
 
 
 def test_too_little_cpu_says_how_much_is_short() -> None:
@@ -114,11 +114,11 @@ def test_anti_affinity_names_what_must_not_be_near() -> None:
 
 def test_the_nearest_miss_of_equals_is_the_one_that_lacks_least() -> None:
     snapshot = Snapshot.from_objects([node(), pod(requests={"cpu": "5", "memory": "12Gi"})])
-    missing = shortages(snapshot, snapshot.pod("default/web"), 0)
+    missing = find_shortages(snapshot, snapshot.get_pod("default/web"), 0)
     assert [str(item) for item in missing] == ["4Gi memory", "1 CPU"]
 
 
-def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> Reading:
+def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> VerdictReading:
     """The reading of the verdict of a load-aware plugin on ``node-03``, which rejects it."""
     plugins = {"filter": {"enabled": [{"name": plugin}]}}
     profile = {
@@ -128,12 +128,12 @@ def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> Reading:
     }
     configuration = load(f"{HEAD}profiles: {json.dumps([profile])}").configuration
     assert configuration is not None
-    web = snapshot.pod("default/web")
+    web = snapshot.get_pod("default/web")
     status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
     assert status is not None
-    ((reason, about),) = status.told
-    assert presenter(plugin).in_short(web, reason, about) != reason
-    return presenter(plugin).reading(snapshot, web, 0, status)
+    ((reason, about),) = status.detailed_reasons
+    assert get_presenter(plugin).in_short(web, reason, about) != reason
+    return get_presenter(plugin).reading(snapshot, web, 0, status)
 
 
 def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
@@ -149,7 +149,7 @@ def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
     raw = node()
     snapshot = Snapshot.from_objects([raw, pod()])
     figures = {"node-03": {"updated": 1000, "cpu": {"10m": 85.5}}}
-    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    snapshot.watermarks, snapshot.now = Watermarks.from_json({"nodes": figures}, snapshot.names), 1000.0
     reading = load_aware("VolcanoUsage", snapshot)
     assert reading.text == "node-03 really uses 85.5 % of its CPU, which is above the threshold"
     assert reading.remedy == "reduce the load there, or raise thresholds.cpu"
@@ -158,7 +158,7 @@ def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
 def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None:
     snapshot = Snapshot.from_objects([node(), pod()])
     figures = {"node-03": {"updated": 1000, "cpu": {"5m": 85.5}}}
-    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    snapshot.watermarks, snapshot.now = Watermarks.from_json({"nodes": figures}, snapshot.names), 1000.0
     reading = load_aware("LoadAwareScheduling", snapshot)
     assert reading.text.startswith(
         "with its use, newer pods and this one, node-03 would be above the threshold for cpu"
@@ -175,5 +175,7 @@ def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None
 def test_without_facts_the_scheduler_s_own_words_are_told(plugin: str) -> None:
     """Decisions that were kept before verdicts carried facts have none."""
     snapshot = Snapshot.from_objects([node()])
-    said = presenter(plugin).reading(snapshot, Pod.read(pod()), 0, unschedulable("above its limit").by(plugin))
+    said = get_presenter(plugin).reading(
+        snapshot, Pod.from_json(pod()), 0, unschedulable("above its limit").with_plugin(plugin)
+    )
     assert "above its limit" in said.text

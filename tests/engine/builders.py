@@ -47,7 +47,7 @@ def scheduler(*objects: dict, **profile: Any) -> Scheduler:
 
 def explain(raw: dict, *objects: dict, **profile: Any) -> dict:
     """What the engine says of one pod."""
-    return scheduler(*objects, **profile).explain(Pod.read(raw)).to_dict()
+    return scheduler(*objects, **profile).explain(Pod.from_json(raw)).to_dict()
 
 
 def refused(answer: dict, plugin: str) -> dict[str, tuple[str, ...]]:

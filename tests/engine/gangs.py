@@ -6,9 +6,9 @@ from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.releases import load, released
+from kschedweb.engine.releases import get_release, load
 from tests.engine.builders import CONFIGURATION, pod
 
 ON = {"GenericWorkload": True}
@@ -41,13 +41,13 @@ def members(count: int, of: str = "gang", **fields: Any) -> list[dict]:
 
 
 def read_group(*args: Any, **fields: Any) -> PodGroup:
-    return PodGroup.read(group(*args, **fields))
+    return PodGroup.from_json(group(*args, **fields))
 
 
 def configured(gates: dict[str, bool] | None = None, **profile: Any) -> Configuration:
     """A configuration of 1.37 with groups."""
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
-    loaded = load(document, released("1.37", ON if gates is None else gates))
+    loaded = load(document, get_release("1.37", ON if gates is None else gates))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
@@ -61,7 +61,7 @@ def find(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacemen
     known = over.snapshot.objects.groups.get(f"default/{name}")
     assert known is not None
     before = dict(over.snapshot.pods.slots)
-    found = over.find_group(known, [Pod.read(one) for one in pods])
+    found = over.find_group(known, [Pod.from_json(one) for one in pods])
     assert over.snapshot.pods.slots.keys() == before.keys()
     return found
 

@@ -16,11 +16,18 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects import Pod, reference
+from kschedweb.engine.objects import Pod, describe_object
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import Event, NodeJoins, PodArrives, Settings, Simulation, SimulationError
+from kschedweb.engine.simulation import (
+    NodeJoins,
+    PodArrives,
+    Simulation,
+    SimulationError,
+    SimulationEvent,
+    SimulationSettings,
+)
 from tests.engine.builders import CONFIGURATION
 from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
@@ -38,17 +45,17 @@ def decide(objects: list[Any]) -> Snapshot:
     assert DEFAULTS is not None
     snapshot = Snapshot.from_objects(objects)
     scheduler = Scheduler(snapshot, DEFAULTS)
-    for waiting in [*snapshot.pending, Pod.read(bare_pod("one-more"))]:
+    for waiting in [*snapshot.pending, Pod.from_json(bare_pod("one-more"))]:
         with contextlib.suppress(CycleError):
             json.dumps(scheduler.explain(waiting, preemption=True).to_dict())
-    Scheduler(snapshot.copy(), DEFAULTS).schedule(snapshot.pending, SearchRequest(preempt=True))
+    Scheduler(snapshot.copy(), DEFAULTS).schedule_pods(snapshot.pending, SearchRequest(preempt=True))
     return snapshot
 
 
 def beside(items: list[Json]) -> list[Any]:
     """``items`` in the place of what they were made from, among all the others."""
-    taken = {reference(item) for item in items}
-    return [item for item in originals() if reference(item) not in taken] + items
+    taken = {describe_object(item) for item in items}
+    return [item for item in originals() if describe_object(item) not in taken] + items
 
 
 @settings(thorough, max_examples=tiers.count(80, 5000))
@@ -65,11 +72,11 @@ def test_no_bent_object_breaks_a_simulation(items: list[Json]) -> None:
     """Neither there from the beginning nor coming in later."""
     assert DEFAULTS is not None
     objects = beside(items)
-    arrivals: list[Event] = [PodArrives(1.0, item) for item in items if item.get("kind") == "Pod"]
-    joining: list[Event] = [NodeJoins(2.0, item | {"metadata": {"name": "late"}}) for item in items]
+    arrivals: list[SimulationEvent] = [PodArrives(1.0, item) for item in items if item.get("kind") == "Pod"]
+    joining: list[SimulationEvent] = [NodeJoins(2.0, item | {"metadata": {"name": "late"}}) for item in items]
     for listed, events in ((objects, []), (cluster(), arrivals), (cluster(), joining)):
         with contextlib.suppress(SimulationError):
-            Simulation(listed, DEFAULTS, events, Settings(sample=10.0)).run(20.0)
+            Simulation(listed, DEFAULTS, events, SimulationSettings(sample=10.0)).run(20.0)
 
 
 def run(command: str, scenario: Json) -> tuple[int, str, str]:
@@ -108,7 +115,7 @@ def test_the_command_line_answers_or_names_the_object_in_one_line(item: Json, co
     assert (status, out) == (2, "")
     assert error.startswith("kschedweb.engine: line 1: bent: ")
     assert len(error.splitlines()) == 1
-    named = " ".join(reference(item).splitlines()).encode("utf-8", "backslashreplace").decode()
+    named = " ".join(describe_object(item).splitlines()).encode("utf-8", "backslashreplace").decode()
     # A cycle may also fail for another pod, because of what it refers to.
     assert named in error or "Pod default/" in error
 

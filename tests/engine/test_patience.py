@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.patience import Abandoned, NotNow, Patience, checkpoint, held, limited, wait_for
+from kschedweb.engine.patience import (
+    DeadlineExceeded,
+    Patience,
+    WorkAbandoned,
+    checkpoint,
+    hold_lock,
+    limit_by,
+    wait_for,
+)
 from tests.engine.builders import node, pod, scheduler
 
 DRIVER = "d.example.com"
@@ -62,21 +70,21 @@ def work_on() -> None:
 
 def test_a_selector_asked_of_many_devices_stops_once_the_time_of_the_question_is_over() -> None:
     engine, begun = scheduler(*cluster_with_dear_selector(256)), monotonic()
-    with limited(Patience(0.5)), pytest.raises(NotNow):
+    with limit_by(Patience(0.5)), pytest.raises(DeadlineExceeded):
         engine.explain(engine.snapshot.pending[0])
     assert monotonic() - begun < 20  # all 256 take minutes
 
 
 def test_whoever_leaves_ends_the_work_of_another_thread() -> None:
     patience = Patience()
-    Timer(0.1, patience.leave).start()
-    with limited(patience), pytest.raises(Abandoned):
+    Timer(0.1, patience.abandon).start()
+    with limit_by(patience), pytest.raises(WorkAbandoned):
         work_on()
     checkpoint()  # no limit is left behind
 
 
 def test_an_inner_limit_does_not_lengthen_an_outer_one() -> None:
-    with limited(Patience(0)), limited(Patience(60)), pytest.raises(NotNow):
+    with limit_by(Patience(0)), limit_by(Patience(60)), pytest.raises(DeadlineExceeded):
         work_on()
 
 
@@ -85,9 +93,9 @@ def test_waiting_for_others_counts() -> None:
     lock.acquire()
 
     def wait() -> None:
-        with limited(Patience(0)), pytest.raises(NotNow), held(lock):
+        with limit_by(Patience(0)), pytest.raises(DeadlineExceeded), hold_lock(lock):
             pass
-        with limited(Patience(0)), condition, pytest.raises(NotNow):
+        with limit_by(Patience(0)), condition, pytest.raises(DeadlineExceeded):
             wait_for(condition, lambda: False)
         ended.append(True)
 

@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
@@ -24,8 +24,8 @@ def placed(name: str, on: str, cpu: str, priority: int = 0) -> dict:
 def condition(engine: Scheduler, **spec: Any) -> str:
     """The message for one pod, which ``explain`` and ``schedule_one`` agree about."""
     raw = pod("p", requests={"cpu": spec.pop("cpu", "2")}, **spec)
-    explained = engine.explain(Pod.read(raw), preemption=True).condition
-    assert engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True)).condition == explained
+    explained = engine.explain(Pod.from_json(raw), preemption=True).condition
+    assert engine.schedule_one(Pod.from_json(raw), SearchRequest(post_filter=True)).condition == explained
     return explained
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None
 )
 def test_where_room_can_be_made_it_is_said_since_1_37(release: str, further: str) -> None:
     engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"), release=release)
-    incoming = Pod.read(pod("p", requests={"cpu": "2"}, priority=100))
+    incoming = Pod.from_json(pod("p", requests={"cpu": "2"}, priority=100))
     placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
     said = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
     assert placement.condition == said + further
@@ -68,16 +68,16 @@ def test_where_room_can_be_made_it_is_said_since_1_37(release: str, further: str
 
 def test_room_made_for_another_is_left_to_it() -> None:
     nominator = Nominator()
-    nominator.add(Pod.read(pod("first", requests={"cpu": "3"}, priority=50)), "a")
+    nominator.add_nominated_pod(Pod.from_json(pod("first", requests={"cpu": "3"}, priority=50)), "a")
     engine = scheduler(node("a"), node("b"))
     engine.nominator = nominator
-    explained = engine.explain(Pod.read(pod("p", requests={"cpu": "2"})))
+    explained = engine.explain(Pod.from_json(pod("p", requests={"cpu": "2"})))
     assert [explained.nodes[row] for row in explained.feasible] == ["b"]
     verdict = explained.verdict("a")
     assert verdict is not None
     assert (verdict.plugin, verdict.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
-    assert engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"}))).node == "b"
-    assert engine.schedule_one(Pod.read(pod("q", requests={"cpu": "2"}, priority=51))).node == "a"
+    assert engine.schedule_one(Pod.from_json(pod("p", requests={"cpu": "2"}))).node == "b"
+    assert engine.schedule_one(Pod.from_json(pod("q", requests={"cpu": "2"}, priority=51))).node == "a"
     assert "default/first" not in engine.snapshot.pods.slots
 
 
@@ -85,11 +85,11 @@ def test_a_nominated_pod_keeps_away_whom_it_does_not_want() -> None:
     apart = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     nominator = Nominator()
-    nominator.add(Pod.read(pod("first", priority=50, affinity=affinity)), "a")
+    nominator.add_nominated_pod(Pod.from_json(pod("first", priority=50, affinity=affinity)), "a")
     like_it = pod("bound", on="b", affinity=affinity)  # without any such pod bound, InterPodAffinity does not look
     engine = scheduler(node("a", labels={"zone": "1"}), node("b", labels={"zone": "2"}), like_it)
     engine.nominator = nominator
-    said = engine.schedule_one(Pod.read(pod("p", labels={"app": "p"}))).message
+    said = engine.schedule_one(Pod.from_json(pod("p", labels={"app": "p"}))).message
     assert said == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
 
 
@@ -97,10 +97,10 @@ def test_a_pod_that_needs_a_nominated_neighbour_does_not_count_on_it() -> None:
     near = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "first"}}}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
     nominator = Nominator()
-    nominator.add(Pod.read(pod("first", labels={"app": "first"}, priority=50)), "a")
+    nominator.add_nominated_pod(Pod.from_json(pod("first", labels={"app": "first"}, priority=50)), "a")
     engine = scheduler(node("a", labels={"zone": "1"}))
     engine.nominator = nominator
-    said = engine.schedule_one(Pod.read(pod("p", affinity=affinity))).message
+    said = engine.schedule_one(Pod.from_json(pod("p", affinity=affinity))).message
     assert said == "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
 
 
@@ -111,8 +111,8 @@ class Helper:
         self.name, self._result, self.asked = name, result, 0
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        assert diagnosis.at("a").code is Code.UNSCHEDULABLE
-        assert diagnosis.at("unknown").code is Code.UNRESOLVABLE
+        assert diagnosis.status_at("a").code is Code.UNSCHEDULABLE
+        assert diagnosis.status_at("unknown").code is Code.UNRESOLVABLE
         self.asked += 1
         return self._result
 
@@ -122,7 +122,7 @@ def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
     specs = [PluginSpec(helper.name, frozenset({"postFilter"}), "Helps.") for helper in helpers]
     points = {"disabled": [{"name": "*"}], "enabled": [{"name": helper.name} for helper in helpers]}
     profile = {"schedulerName": "default-scheduler", "plugins": {"postFilter": points}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.with_plugins(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {helper.name: (lambda args, it=helper: it) for helper in helpers}
     snapshot = Snapshot.from_objects([node("a"), placed("x", "a", "4")])
@@ -130,9 +130,9 @@ def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
 
 
 def test_a_plugin_of_ones_own_makes_room() -> None:
-    victim = Pod.read(placed("x", "a", "4"))
+    victim = Pod.from_json(placed("x", "a", "4"))
     engine, helpers = with_helpers(PostFilterResult(SUCCESS, "a", (victim,)), PostFilterResult(error("never asked")))
-    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), SearchRequest(preempt=True))
+    placement = engine.schedule_one(Pod.from_json(pod("p", requests={"cpu": "2"})), SearchRequest(preempt=True))
     assert (placement.node, placement.victims) == ("a", ("default/x",))
     assert [helper.asked for helper in helpers] == [1, 0]
 
@@ -150,7 +150,7 @@ def test_a_plugin_of_ones_own_makes_room() -> None:
 )  # fmt: skip
 def test_answers_are_joined(results: list[PostFilterResult], said: str, nominated: str | None) -> None:
     engine, _ = with_helpers(*results)
-    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), SearchRequest(post_filter=True))
+    placement = engine.schedule_one(Pod.from_json(pod("p", requests={"cpu": "2"})), SearchRequest(post_filter=True))
     assert (placement.post_filter, placement.nominated) == (said, nominated)
 
 
@@ -166,7 +166,7 @@ class Closed:
 def closed(*objects: dict) -> Scheduler:
     specs = [PluginSpec("Closed", frozenset({"preFilter"}), "Lets nobody in.")]
     profile = {"schedulerName": "default-scheduler", "plugins": {"preFilter": {"enabled": [{"name": "Closed"}]}}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.with_plugins(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {**CURRENT.factories, "Closed": lambda args: Closed()}
     return Scheduler(Snapshot.from_objects(objects), loaded.configuration, factories)
@@ -182,14 +182,16 @@ def test_where_prefilter_refuses_for_now_evictions_are_tried_everywhere() -> Non
         "labelSelector": {"matchLabels": {"app": "p"}},
     }
     raw = pod("p", labels={"app": "p"}, requests={"cpu": "2"}, priority=100, topologySpreadConstraints=[spread])
-    placement = engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True))
+    placement = engine.schedule_one(Pod.from_json(raw), SearchRequest(post_filter=True))
     assert placement.message == "0/2 nodes are available: closed."
     assert (placement.nominated, placement.victims) == ("a", ("default/x",))
 
 
 def test_a_node_where_nobody_needs_to_go_is_an_error() -> None:
     engine = closed(node("a"), placed("x", "a", "1"))
-    said = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"}, priority=100)), SearchRequest(post_filter=True))
+    said = engine.schedule_one(
+        Pod.from_json(pod("p", requests={"cpu": "1"}, priority=100)), SearchRequest(post_filter=True)
+    )
     assert said.post_filter == 'preemption: expected at least one victim pod on node "a"'
     assert said.nominated is None
-    assert not said.error
+    assert not said.is_error

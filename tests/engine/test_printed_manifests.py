@@ -13,13 +13,13 @@ import yaml
 
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.config import Release
-from kschedweb.engine.controllers.admission import admit
-from kschedweb.engine.refusals import refusals
+from kschedweb.engine.controllers.admission import admit_pod
+from kschedweb.engine.refusals import find_refusals
 from kschedweb.engine.simulation import Simulation
-from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.studies import prepare, read
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.state.cluster_objects import ClusterObjects
+from kschedweb.engine.studies import prepare_scenario, read_scenario
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
 from tests.engine.builders import explain, node, pod
 from tests.engine.studies.worlds import configuration
 from tests.support.manifests import (
@@ -58,7 +58,7 @@ def stored(one: Manifest) -> Json:
     known = ClusterObjects()
     for raw in one.there:
         known.add(raw)
-    return admit(one.document, known)
+    return admit_pod(one.document, known)
 
 
 def comes(text: str, **more: Any) -> Json:
@@ -69,14 +69,14 @@ def tainted(*taints: Json, at: str) -> Json:
     return {"at": at, "taintNodes": {"nodes": ["node1"], "taints": list(taints)}}
 
 
-def played(objects: tuple[Json, ...], *changes: Json, until: str = "1m") -> Outcome:
+def played(objects: tuple[Json, ...], *changes: Json, until: str = "1m") -> RunOutcome:
     document = {"objects": list(objects), "changes": list(changes), "run": {"place": "pending", "until": until}}
-    prepared = prepare(read({"name": "printed", **document}), [], {}, seed=1, now=0.0)
+    prepared = prepare_scenario(read_scenario({"name": "printed", **document}), [], {}, seed=1, now=0.0)
     assert not prepared.notes
-    return run(prepared, configuration())
+    return run_scenario(prepared, configuration())
 
 
-def where(outcome: Outcome, time: float) -> dict[str, str | None]:
+def where(outcome: RunOutcome, time: float) -> dict[str, str | None]:
     """Pod -> its node at ``time``."""
     places = outcome.placed(time).tolist()
     return {key: outcome.nodes[at] if at >= 0 else None for key, at in zip(outcome.pods, places, strict=True)}
@@ -119,7 +119,7 @@ def test_a_scenario_places_the_pod(one: Manifest) -> None:
 
 @pytest.mark.parametrize("text", [*(one.text for one in PODS), CACHE, WEB, RUNTIME_CLASS])
 def test_an_api_server_would_take_it(text: str) -> None:
-    assert [*refusals(yaml.safe_load(text))] == []
+    assert [*find_refusals(yaml.safe_load(text))] == []
 
 
 def test_each_web_server_stands_beside_a_cache_of_its_own() -> None:
@@ -167,8 +167,8 @@ def test_pods_are_told_to_leave_a_silent_node_after_their_time_and_those_of_daem
     nodes = [node("node1", labels={ZONE: "a"}), node("node2", labels={ZONE: "b"})]
     alone = tolerant(UNREACHABLE) + "  nodeSelector: {topology.kubernetes.io/zone: a}\n"
     changes = [comes(AGENT), comes(alone), {"at": "10m", "failZone": {"zone": "a"}}]
-    document = read({"name": "silence", "objects": nodes, "changes": changes, "run": {"until": "4h"}})
-    prepared = prepare(document, [], {}, seed=1, now=0.0)
+    document = read_scenario({"name": "silence", "objects": nodes, "changes": changes, "run": {"until": "4h"}})
+    prepared = prepare_scenario(document, [], {}, seed=1, now=0.0)
     simulation = Simulation(prepared.objects, configuration(), prepared.events, prepared.settings)
     (evicted,) = simulation.run(4 * 3600.0).evicted
     # Unreachable from 655 on, the first look after 50 seconds of silence.

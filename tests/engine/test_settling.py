@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.cycle.binding import duration
+from kschedweb.engine.cycle.binding import format_duration
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status, error, unschedulable
 from kschedweb.engine.releases import CURRENT, load
@@ -53,11 +53,11 @@ def settle(**answers: dict[str, Any]) -> tuple[Scheduler, str, list[str]]:
     specs = [PluginSpec(name, frozenset(POINTS), "Records.") for name in recorders]
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in recorders]}}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.with_plugins(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {name: (lambda args, it=it: it) for name, it in recorders.items()}
     engine = Scheduler(Snapshot.from_objects([node("a")]), loaded.configuration, {**CURRENT.factories, **factories})
-    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"})))
+    placement = engine.schedule_one(Pod.from_json(pod("p", requests={"cpu": "1"})))
     return engine, placement.message, calls
 
 
@@ -66,7 +66,7 @@ def test_every_point_runs_in_its_order() -> None:
     assert message == ""
     # DefaultBinder stands before them and binds.
     assert calls == [f"{name}.{point}" for point in ("reserve", "permit", "preBind", "postBind") for name in "AB"]
-    assert engine.snapshot.pod("default/p").node_name == "a"
+    assert engine.snapshot.get_pod("default/p").node_name == "a"
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_whoever_refuses_takes_the_pod_off_again(answers: dict, message: str) ->
     ("seconds", "text"), [(10, "10s"), (90, "1m30s"), (900, "15m0s"), (3600, "1h0m0s"), (0.5, "500ms"), (0, "0s")]
 )
 def test_durations_are_written_as_go_writes_them(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text

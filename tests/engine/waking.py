@@ -16,14 +16,14 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import QueuedPod
-from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.queue.hints import QueueingHints, Strategy
 from kschedweb.engine.releases import CURRENT, RELEASES
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.queue.queues import frameworks
 
 Json = dict[str, Any]
 HINTS = {
-    name: Hints(frameworks(release=release), taints_wake=release.behaviour.taints_wake_for_new_nodes)
+    name: QueueingHints(frameworks(release=release), taints_wake=release.behaviour.taint_update_as_node_add)
     for name, release in RELEASES.items()
 }
 NOTHING = ClusterObjects()
@@ -31,34 +31,36 @@ NOTHING = ClusterObjects()
 
 def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, release: str = CURRENT.name) -> bool:
     """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
-    queued = QueuedPod(Pod.read(raw), 0.0, rejected_by=frozenset({plugin}))
-    return HINTS[release].strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+    queued = QueuedPod(Pod.from_json(raw), 0.0, rejected_by=frozenset({plugin}))
+    return (
+        HINTS[release].get_queueing_strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+    )
 
 
 def comes(plugin: str, raw: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that got a node does."""
-    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.read(new), release)
+    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.from_json(new), release)
 
 
 def goes(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that left does."""
-    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None, release)
+    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.from_json(old), None, release)
 
 
 def joins(plugin: str, raw: Json, new: Json) -> bool:
     """Whether a node that came does."""
-    return wakes(plugin, raw, NODE_ADD, None, Node.read(new))
+    return wakes(plugin, raw, NODE_ADD, None, Node.from_json(new))
 
 
 def turns(plugin: str, raw: Json, old: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether the change of a node does, by any of the events it amounts to."""
-    before, after = Node.read(old), Node.read(new)
+    before, after = Node.from_json(old), Node.from_json(new)
     return any(wakes(plugin, raw, event, before, after, release) for event in node_changes(before, after))
 
 
 def becomes(plugin: str, raw: Json, old: Json, new: Json) -> bool:
     """Whether the change of a pod does, by any of the events it amounts to."""
-    before, after = Pod.read(old), Pod.read(new)
+    before, after = Pod.from_json(old), Pod.from_json(new)
     return any(wakes(plugin, raw, event, before, after) for event in pod_changes(before, after))
 
 

@@ -10,10 +10,10 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.accounts.models import User
-from kschedweb.clusters.models import Cluster, Snapshot, Source
-from kschedweb.clusters.refreshing import AT_ONCE, due, refresh_due
+from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot
+from kschedweb.clusters.refresh_schedule import AT_ONCE, is_due, refresh_due
 from kschedweb.clusters.services import snapshot_store
-from kschedweb.fleet import selectors, services, standings
+from kschedweb.fleet import selectors, services, summaries
 from kschedweb.fleet.models import FleetTrial, Standing
 from kschedweb.jobs.models import Job
 from kschedweb.playground.trying.models import TriedChange
@@ -31,7 +31,9 @@ PENDING = "Insufficient cpu"
 
 def cluster(name: str, nodes: int = 2, waiting: int = 0, version: str = "v1.36.1") -> Cluster:
     """One with nodes of 4 CPU, a small pod, and pods that fit nowhere."""
-    made = Cluster.objects.create(name=name, source=Source.IMPORT, server_version=version, refreshed_at=timezone.now())
+    made = Cluster.objects.create(
+        name=name, source=ClusterSource.IMPORT, server_version=version, refreshed_at=timezone.now()
+    )
     objects = [node(f"{name}-{number}") for number in range(nodes)]
     objects += [pod(f"large-{number}", requests={"cpu": "64"}) for number in range(waiting)]
     objects.append(pod("small", requests={"cpu": "1"}, on=f"{name}-0"))
@@ -44,13 +46,13 @@ def clusters(no_cluster: None) -> list[Cluster]:
     return [cluster("alpha", 3, 2), cluster("beta", 2, 1, "v1.37.0"), cluster("gamma", 1, 0, "")]
 
 
-def lines(**asked: Any) -> list[selectors.Line]:
-    return selectors.lines(selectors.fleet_list(), **asked)
+def lines(**asked: Any) -> list[selectors.ClusterLine]:
+    return selectors.list_lines(selectors.fleet_list(), **asked)
 
 
 def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> None:
     assert [line.known for line in lines()] == [False] * 3
-    assert standings.catch_up(60, asked=True) == 3
+    assert summaries.refresh_stale(60, force=True) == 3
     found = {line.name: line for line in lines()}
     alpha = found["alpha"]
     assert (alpha.nodes, alpha.pods, alpha.pending, alpha.reasons) == (3, 3, 2, [(PENDING, 2)])
@@ -62,7 +64,7 @@ def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> No
 def test_figures_stay_with_their_age_until_there_are_new_ones(
     clusters: list[Cluster], client_as: Callable[[str], Any], api_as: Callable[[str], Any]
 ) -> None:
-    standings.catch_up(60, asked=True)
+    summaries.refresh_stale(60, force=True)
     later = [node("alpha-0"), pod("large-0", requests={"cpu": "64"})]
     newest = snapshot_store(cluster=clusters[0], objects=later, problems=[])
     alpha = next(line for line in lines() if line.name == "alpha")
@@ -75,13 +77,13 @@ def test_figures_stay_with_their_age_until_there_are_new_ones(
         entry for entry in api_as("viewer").get("/api/v1/fleet/").json()["clusters"] if entry["cluster"] == "alpha"
     ]
     assert told["figures_at"] < told["taken_at"]
-    assert standings.catch_up(60, asked=True) == 1
+    assert summaries.refresh_stale(60, force=True) == 1
     alpha = next(line for line in lines() if line.name == "alpha")
     assert (alpha.stale, alpha.nodes, alpha.reasons) == (False, 1, [(PENDING, 1)])
 
 
 def test_the_demo_stands_as_its_overview_says(client_as: Callable[[str], Any], demo: Snapshot) -> None:
-    standings.catch_up(60, asked=True)
+    summaries.refresh_stale(60, force=True)
     (line,) = lines()
     shown = client_as("viewer").get("/?cluster=demo").context
     assert (line.nodes, line.pending) == (shown["counts"]["nodes"], shown["counts"]["waiting"])
@@ -89,40 +91,40 @@ def test_the_demo_stands_as_its_overview_says(client_as: Callable[[str], Any], d
 
 
 def test_nothing_is_worked_out_while_nobody_looks(clusters: list[Cluster]) -> None:
-    assert standings.catch_up(60) == 0
-    standings.looked_at()
-    assert standings.catch_up(60) == 3
-    assert standings.catch_up(60) == 0
+    assert summaries.refresh_stale(60) == 0
+    summaries.mark_viewed()
+    assert summaries.refresh_stale(60) == 3
+    assert summaries.refresh_stale(60) == 0
 
 
 def test_a_cluster_that_cannot_be_read_is_told_by_its_counts_and_stops_nobody(
     clusters: list[Cluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = standings.worked_out
+    whole = summaries.compute_summary
 
     def broken(snapshot: Snapshot) -> Standing:
         if snapshot.cluster.name == "alpha":
             raise ValueError("damaged")
         return whole(snapshot)
 
-    monkeypatch.setattr(standings, "worked_out", broken)
-    assert standings.catch_up(60, asked=True) == 3
+    monkeypatch.setattr(summaries, "compute_summary", broken)
+    assert summaries.refresh_stale(60, force=True) == 3
     alpha = next(line for line in lines() if line.name == "alpha")
     assert (alpha.nodes, alpha.reasons) == (3, [])
-    assert standings.catch_up(60, asked=True) == 0
+    assert summaries.refresh_stale(60, force=True) == 0
 
 
 def test_sums_reasons_releases_and_orders(clusters: list[Cluster]) -> None:
-    standings.catch_up(60, asked=True)
+    summaries.refresh_stale(60, force=True)
     found = lines()
     assert [line.name for line in found] == ["alpha", "beta", "gamma"]
     assert [line.name for line in lines(ordering="nodes")] == ["gamma", "beta", "alpha"]
     assert [line.name for line in lines(reason=PENDING)] == ["alpha", "beta"]
     assert [line.name for line in lines(ordering="-release")] == ["beta", "alpha", "gamma"]
-    totals = selectors.totals(found)
+    totals = selectors.compute_totals(found)
     assert (totals.clusters, totals.nodes, totals.pods, totals.pending, totals.unknown) == (3, 6, 6, 3, 0)
-    assert selectors.reasons(found) == [selectors.Reason(PENDING, 3, 2)]
-    assert selectors.releases(found) == [("1.37", 1), ("1.36", 1), ("unknown", 1)]
+    assert selectors.count_reasons(found) == [selectors.Reason(PENDING, 3, 2)]
+    assert selectors.count_releases(found) == [("1.37", 1), ("1.36", 1), ("unknown", 1)]
 
 
 def test_pods_and_nodes_are_found_in_every_cluster_as_read_last(clusters: list[Cluster]) -> None:
@@ -141,7 +143,7 @@ def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
     asked = services.FleetQuestion(revision, packing, ["beta", "alpha"])
-    made = services.trial_start(user=editor, asked=asked)
+    made = services.trial_start(user=editor, question=asked)
     assert (made.clusters, made.state) == (["alpha", "beta"], "queued")
     services.trial_answer(trial=made, step=lambda *_: None)
     found = FleetTrial.objects.get(pk=made.pk)
@@ -159,7 +161,7 @@ def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
 def test_what_was_answered_before_a_worker_died_is_not_tried_again(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
-    made = services.trial_start(user=editor, asked=services.FleetQuestion(revision, packing))
+    made = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
 
     def dies(text: str, done: int, total: int) -> None:
         if done == 2:
@@ -178,7 +180,7 @@ def test_what_was_answered_before_a_worker_died_is_not_tried_again(
 def test_a_cluster_that_was_deleted_meanwhile_is_told(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
-    made = services.trial_start(user=editor, asked=services.FleetQuestion(revision, packing))
+    made = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
     clusters[1].delete()
     services.trial_answer(trial=made, step=lambda *_: None)
     assert made.answers[1] == {"cluster": "beta", "error": "The cluster was deleted."}
@@ -199,7 +201,7 @@ def test_what_cannot_be_tried_is_refused_at_its_field(
 ) -> None:
     asked = services.FleetQuestion(revision, revision if same else packing, names)
     with pytest.raises(ApplicationError) as refused:
-        services.trial_start(user=None, asked=asked)
+        services.trial_start(user=None, question=asked)
     assert [one["path"] for one in refused.value.errors] == [path]
     assert not FleetTrial.objects.exists()
 
@@ -228,7 +230,7 @@ def test_pages_tell_the_same_and_find_by_reason(
 def test_rest_tells_what_pages_tell(
     api_as: Callable[[str], Any], clusters: list[Cluster], revision: Revision, packing: Revision
 ) -> None:
-    standings.catch_up(60, asked=True)
+    summaries.refresh_stale(60, force=True)
     api = api_as("editor")
     answer = api.get("/api/v1/fleet/").data
     assert answer["totals"]["pending"] == 3
@@ -243,7 +245,7 @@ def test_rest_tells_what_pages_tell(
 
 
 def connected(name: str, minutes: int, **fields: Any) -> Cluster:
-    return Cluster.objects.create(name=name, source=Source.TOKEN, refresh_minutes=minutes, **fields)
+    return Cluster.objects.create(name=name, source=ClusterSource.TOKEN, refresh_minutes=minutes, **fields)
 
 
 def test_each_cluster_is_due_once_in_its_minutes_at_a_moment_of_its_own() -> None:
@@ -252,12 +254,12 @@ def test_each_cluster_is_due_once_in_its_minutes_at_a_moment_of_its_own() -> Non
         moments = set()
         for number in range(20):
             one = connected(f"c-{minutes}-{number}", minutes, refreshed_at=now)
-            seconds = [second for second in range(minutes * 60 + 1) if due(one, now + timedelta(seconds=second))]
+            seconds = [second for second in range(minutes * 60 + 1) if is_due(one, now + timedelta(seconds=second))]
             assert seconds[-1] == minutes * 60
             assert seconds == list(range(seconds[0], minutes * 60 + 1))
             moments.add(seconds[0])
         assert len(moments) > 10
-    assert not due(connected("by-hand", 0), now)
+    assert not is_due(connected("by-hand", 0), now)
 
 
 def test_few_clusters_are_read_at_once_the_longest_waiting_first() -> None:

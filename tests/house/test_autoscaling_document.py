@@ -8,16 +8,16 @@ import re
 import pytest
 import yaml
 
-from kschedweb.engine.autoscaling.document import read as read_karpenter
-from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType
-from kschedweb.engine.autoscaling.offers.ready import ready_types
-from kschedweb.engine.autoscaling.scenario import answer
+from kschedweb.engine.autoscaling.document import read_document as read_karpenter
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType
+from kschedweb.engine.autoscaling.offers.ready_catalogue import ready_types
+from kschedweb.engine.autoscaling.scenario import answer_scenario
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.autoscalers import AUTOSCALER, CLUSTER_AUTOSCALER, KARPENTER, NODE_GROUP
-from kschedweb.engine.studies.document.document import read as read_scenario
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import prepare
+from kschedweb.engine.studies.document.document import read_scenario as read_scenario
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "autoscaling.md").read_text(encoding="utf-8")
@@ -31,15 +31,17 @@ def test_the_library_launches_a_node_for_a_pod(capsys: pytest.CaptureFixture[str
 
 
 def test_the_instance_type_is_read() -> None:
-    found = InstanceType.read(json.loads(BLOCKS["json"]))
-    assert (found.price("zone-a", "on-demand"), found.offerings[1].reservation) == (0.2, "r-1")
+    found = InstanceType.from_json(json.loads(BLOCKS["json"]))
+    assert (found.find_price("zone-a", "on-demand"), found.offerings[1].reservation) == (0.2, "r-1")
     assert "15 types" in TEXT
     assert len(ready_types()) == 15
 
 
 def test_every_part_of_an_answer_is_told() -> None:
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}}
-    told = answer({"instanceTypes": "ready", "nodePools": [pool], "disrupt": True, "explain": True}, lambda: 0.0)
+    told = answer_scenario(
+        {"instanceTypes": "ready", "nodePools": [pool], "disrupt": True, "explain": True}, lambda: 0.0
+    )
     for part in ("provisioning", "disruption", "explained"):
         for key in (part, *told[part]):
             assert f"`{key}`" in TEXT, key
@@ -54,7 +56,9 @@ def test_the_document_of_kind_karpenter_is_read() -> None:
 def test_each_scenario_brings_nodes_for_all_pods(example: str) -> None:
     configuration = load(default_document(), CURRENT).configuration
     assert configuration is not None
-    outcome = run(prepare(read_scenario(yaml.safe_load(example)), [], {}, seed=1, now=0.0), configuration)
+    outcome = run_scenario(
+        prepare_scenario(read_scenario(yaml.safe_load(example)), [], {}, seed=1, now=0.0), configuration
+    )
     assert {what for _, what, *_ in outcome.deeds} >= {"launched"}
     assert not len(outcome.pending)
 

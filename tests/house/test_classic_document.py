@@ -14,7 +14,7 @@ from kschedweb.engine.config.notes import NONE
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import Registry
 from kschedweb.engine.releases.classic.catalogue import GATES, ORDER, Edition
-from kschedweb.engine.releases.classic.comparing import MoveVerdict
+from kschedweb.engine.releases.classic.comparison import MoveVerdict
 from kschedweb.engine.releases.classic.counterparts import PREDICATES, PRIORITIES, Counterpart, of_argument
 from tests.conftest import ROOT
 from tests.engine.releases.classic.test_policy import ARTICLE
@@ -33,7 +33,7 @@ ARGUED: dict[str, dict[str, Any]] = {
 
 
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "cluster.json").write_text(json.dumps({"items": demo.cluster()}))
+    (tmp_path / "cluster.json").write_text(json.dumps({"items": demo.generate_cluster()}))
     (tmp_path / "old-policy.json").write_text(ARTICLE)
     monkeypatch.chdir(tmp_path)
     exec(compile(CODE, "docs/classic.md", "exec"), {"__name__": "__main__"})
@@ -43,7 +43,7 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 def test_the_simulation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old-policy.json").write_text(ARTICLE)
     monkeypatch.chdir(tmp_path)
-    told: dict[str, Any] = {"__name__": "__main__", "objects": demo.cluster(), "Path": Path}
+    told: dict[str, Any] = {"__name__": "__main__", "objects": demo.generate_cluster(), "Path": Path}
     exec(compile(SIMULATING, "docs/classic.md", "exec"), told)
     assert len(told["result"].bound) > 0
     assert len(told["snapshot"]) == told["result"].samples[0].nodes
@@ -51,7 +51,11 @@ def test_the_simulation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:
     configuration = load("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration").configuration
-    given = {"objects": demo.cluster(), "algorithm": Registry().algorithm(), "configuration": configuration}
+    given = {
+        "objects": demo.generate_cluster(),
+        "algorithm": Registry().build_algorithm(),
+        "configuration": configuration,
+    }
     exec(compile(COMPARING, "docs/classic.md", "exec"), {"__name__": "__main__", **given})
     assert "'verdicts': {'same': " in capsys.readouterr().out
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.apps import apps
 from django.db import models
 
-from kschedweb.accounts.covered import Covered, rule_of
 from kschedweb.accounts.reach import Reach
+from kschedweb.accounts.row_access import Covered, rule_of
 from kschedweb.clusters.models import Cluster
 from kschedweb.policies.models import Policy
 from tests.support.routes import routes
@@ -22,7 +22,7 @@ SITE = [path for path in (ROOT / "kschedweb").rglob("*.py") if not {"engine", "m
 OF_SITE = {"approvals.Endpoint", "approvals.EndpointSecret", "policies.Policy", "policies.Revision"}
 # Who asks Django's own manager, which knows no grants, and why.
 ROUND = {
-    "kschedweb/accounts/covered.py": "says what is covered",
+    "kschedweb/accounts/row_access.py": "says what is covered",
     "kschedweb/fleet/models.py": "says what is covered",
     "kschedweb/playground/scenarios/models.py": "says what is covered",
 }
@@ -31,7 +31,7 @@ EVERYTHING = {
     "kschedweb/accounts/grants.py": "what grants of others are about",
     "kschedweb/accounts/models.py": "which clusters grants are about",
     "kschedweb/accounts/reach.py": "defines it",
-    "kschedweb/advice/costs/ground.py": "what is kept of a snapshot is kept for all who look",
+    "kschedweb/advice/costs/columns.py": "what is kept of a snapshot is kept for all who look",
     "kschedweb/jobs/services.py": "whose turn it is does not depend on who asks",
     "kschedweb/jobs/tasks.py": "a job runs for the site, also where a request waits for it",
     "kschedweb/jobs/turns.py": "whose turn it is does not depend on who asks",

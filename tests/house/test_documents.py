@@ -10,7 +10,7 @@ import yaml
 from pytest_django import Settings
 
 from kschedweb.clusters import demo
-from kschedweb.clusters.annotating import KINDS as ANNOTATED
+from kschedweb.clusters.annotation_writes import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, AnnotatedUse, Grain
@@ -67,7 +67,7 @@ def test_the_document_of_watermarks_names_every_preset_figure_and_default() -> N
 def test_annotations_in_the_documents_are_as_they_are_written(of: str, grains: dict[str, Grain]) -> None:
     page = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
     (written,) = re.findall(rf"<!-- {of} -->\n```json\n(.*)\n```", page)
-    assert AnnotatedUse.read(written).rounded(grains).text() == written
+    assert AnnotatedUse.from_json(written).round_figures(grains).to_json() == written
 
 
 def test_every_finding_of_the_linter_is_in_the_documents() -> None:
@@ -95,7 +95,7 @@ ZONES = {"two": 2, "three": 3, "four": 4}
 @pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
 def test_what_is_counted_in_the_demo_is_what_it_has(name: str) -> None:
     """In the sentences that begin with the demo."""
-    objects = demo.cluster()
+    objects = demo.generate_cluster()
     nodes = [item for item in objects if item["kind"] == "Node"]
     pods = [item for item in objects if item["kind"] == "Pod"]
     has = {
@@ -135,7 +135,7 @@ def test_animation_shows_each_step_of_the_walk() -> None:
 
 def test_pictures_show_the_rail_of_today(settings: Settings) -> None:
     settings.SANDBOX_SERVER = "as with make run"
-    entries = {group: navigation.entries(group, lambda action: True, "", "") for group in navigation.RAIL}
+    entries = {group: navigation.list_entries(group, lambda action: True, "", "") for group in navigation.RAIL}
     rail = [str(label) for group, pages in entries.items() for label in (group, *(page["label"] for page in pages))]
     manifest = json.loads(screenshots.MANIFEST.read_text(encoding="utf-8"))
     assert manifest == {"rail": rail, "sha256": screenshots.checksums()}, "run make screenshots"

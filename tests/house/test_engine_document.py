@@ -27,7 +27,7 @@ PYTHON = [code for kind, code in BLOCKS if kind == "python"]
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the examples read."""
-    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": demo.cluster()}))
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": demo.generate_cluster()}))
     (tmp_path / "policy.yaml").write_text(config.default_document())
     (tmp_path / "old-policy.json").write_text(json.dumps(POLICY))
     scenario = {"name": "x", "objects": [node("a")], "pending": [pod("p"), pod("q")]}
@@ -46,7 +46,7 @@ def test_the_library_is_used_in_twenty_lines(here: Path, capsys: pytest.CaptureF
     assert len([line for line in example.splitlines() if line.strip()]) <= 20
     run(example)
     said = capsys.readouterr().out.splitlines()
-    pending = Snapshot.from_objects(demo.cluster()).pending
+    pending = Snapshot.from_objects(demo.generate_cluster()).pending
     assert len(said) == 2 * len(pending) > 30
     assert any("nodes are available" in line for line in said)
     assert any(line.startswith("ml/notebook -> ") for line in said)

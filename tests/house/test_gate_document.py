@@ -20,12 +20,12 @@ from django.conf import settings
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.__main__ import parser
-from kschedweb.engine.studies.gate.thresholds import LIMITS, THRESHOLDS, read
+from kschedweb.engine.__main__ import build_parser
+from kschedweb.engine.studies.gate.thresholds import LIMITS, THRESHOLDS, read_thresholds
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
+from kschedweb.playground.gate.invocation import DUMP
 from kschedweb.playground.gate.models import Gate
-from kschedweb.playground.gate.words import DUMP
 from tests.conftest import ROOT
 from tests.decisions.conftest import stored
 from tests.engine.studies.gates import PACKED, cluster
@@ -164,7 +164,7 @@ def test_the_call_waits_for_a_verdict_that_takes_longer(
 
 def test_every_option_threshold_and_kind_is_named() -> None:
     commands: Any = next(
-        action for action in parser(["gate"])._actions if hasattr(action, "choices") and action.choices
+        action for action in build_parser(["gate"])._actions if hasattr(action, "choices") and action.choices
     )
     options = {
         name for action in commands.choices["gate"]._actions for name in action.option_strings if name[:2] == "--"
@@ -173,6 +173,6 @@ def test_every_option_threshold_and_kind_is_named() -> None:
     for field in (*THRESHOLDS.fields, *LIMITS.fields):
         assert re.search(rf"\b{field.name}\b", TEXT), field.name
     assert f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json" in SHELL[1]
-    assert read(yaml.safe_load(YAML[0])).measures
+    assert read_thresholds(yaml.safe_load(YAML[0])).measures
     assert f"at most {services.AT_ONCE:,}, and it takes at most {services.AT_ONCE_SECONDS:g} s" in TEXT
     assert f"kept for {settings.KEEP_DAYS['answers']} days" in TEXT

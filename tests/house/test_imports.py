@@ -15,10 +15,10 @@ from tests.conftest import ROOT
 # Who imports late, and why that hides no arrow up.
 LATE = {
     "kschedweb/cli/commands/explain.py": "the engine takes a second to import, and only files need it",
-    "kschedweb/cli/asked.py": "HTTP only where a server is asked",
+    "kschedweb/cli/session.py": "HTTP only where a server is asked",
     "kschedweb/cli/kubeconfig.py": "PyYAML only where YAML is read",
     "kschedweb/cli/main.py": "what commands share only where one runs",
-    "kschedweb/cli/onfiles.py": "YAML and classic Policies only where a policy is given",
+    "kschedweb/cli/offline.py": "YAML and classic Policies only where a policy is given",
     "kschedweb/cli/output.py": "PyYAML only where YAML is written",
     "kschedweb/cli/settings.py": "PyYAML only where YAML is read",
     "kschedweb/engine/commands/scheduling.py": "Policies and HTTP only where a scenario or an option wants them",
@@ -27,7 +27,7 @@ LATE = {
     "kschedweb/engine/documents/files.py": "PyYAML only where YAML is read",
     "kschedweb/engine/plugins/__init__.py": "entry points only where a plugin is named that is not kube-scheduler's",
     "kschedweb/jobs/nursery.py": "Django in child processes only",
-    "kschedweb/playground/sweeps/searching.py": "optuna takes a second to import",
+    "kschedweb/playground/sweeps/sampling.py": "optuna takes a second to import",
     "kschedweb/runner.py": "each process of the embedded site imports what it needs",
 }
 

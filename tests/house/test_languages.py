@@ -37,15 +37,19 @@ def templates() -> list[Path]:
 
 @each
 def test_a_catalogue_holds_what_the_sources_mark_and_nothing_else(language: str, domain: str) -> None:
-    marked = {one if isinstance(one, str) else one[0] for one in catalogues.marked(domain)}
-    held = {one.id if isinstance(one.id, str) else one.id[0] for one in catalogues.read(language, domain) if one.id}
+    marked = {one if isinstance(one, str) else one[0] for one in catalogues.collect_messages(domain)}
+    held = {
+        one.id if isinstance(one.id, str) else one.id[0]
+        for one in catalogues.read_catalogue(language, domain)
+        if one.id
+    }
     assert (sorted(marked - held), sorted(held - marked)) == ([], []), "make messages"
 
 
 @each
 def test_every_message_is_translated_with_the_placeholders_that_it_has(language: str, domain: str) -> None:
     wrong = []
-    for message in catalogues.read(language, domain):
+    for message in catalogues.read_catalogue(language, domain):
         if not message.id:
             continue
         said = [message.string] if isinstance(message.string, str) else list(message.string or [""])
@@ -65,13 +69,13 @@ def test_no_blank_stands_between_japanese_and_latin_words(domain: str) -> None:
     blank = re.compile(f"{JAPANESE} [A-Za-z0-9%<]|[A-Za-z0-9>%] {JAPANESE}|\\)s {JAPANESE}")
     said = [
         one.string if isinstance(one.string, str) else str((one.string or [""])[0])
-        for one in catalogues.read("ja", domain)
+        for one in catalogues.read_catalogue("ja", domain)
     ]
     assert [text for text in said if blank.search(SENTENCE.sub("", text))] == []
 
 
 def test_the_reader_is_addressed_in_one_way() -> None:
-    said = [str(one.string) for one in catalogues.read("zh_Hans", "django")]
+    said = [str(one.string) for one in catalogues.read_catalogue("zh_Hans", "django")]
     assert [text for text in said if "您" in text or "登出" in text] == []
 
 

@@ -9,18 +9,18 @@ import yaml
 
 from kschedweb.advice.costs.billing import MONTH
 from kschedweb.engine.pricing.costs import Rates
-from kschedweb.engine.pricing.table import DOCUMENT, INSTANCE_TYPE, read
-from kschedweb.engine.studies.measure.measured import When
+from kschedweb.engine.pricing.price_table import DOCUMENT, INSTANCE_TYPE, read_price_table
 from kschedweb.engine.studies.measure.registry import MEASURES
+from kschedweb.engine.studies.measure.values import When
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "money.md").read_text(encoding="utf-8")
-TABLE = read(yaml.safe_load(re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)[0]))
+TABLE = read_price_table(yaml.safe_load(re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)[0]))
 
 
 def test_the_hour_of_the_example_costs_what_is_said() -> None:
     labels = [{INSTANCE_TYPE: "m.large"}] * 12 + [{"pool": "gpu"}]
-    assert Rates.of(TABLE, labels).now().amount == pytest.approx(5.10)
+    assert Rates.from_table(TABLE, labels).cost_per_hour().amount == pytest.approx(5.10)
     assert "+ 13 × 0.1 = 5.10 EUR" in TEXT
     assert f"A month is {MONTH} hours." in TEXT
 

@@ -15,7 +15,7 @@ import yaml
 
 from kschedweb.live.extender import metrics as extender
 from kschedweb.live.extender.configuration import VERBS
-from kschedweb.live.schedulers.metrics import exposition
+from kschedweb.live.schedulers.metrics import render_exposition
 from kschedweb.live.shadow.run import VERDICTS
 from tests.conftest import ROOT
 from tests.live.test_metrics_live import ours
@@ -41,7 +41,7 @@ def test_prometheus_takes_the_alerts(tmp_path: Path) -> None:
 
 def test_every_series_of_the_alerts_is_served_here() -> None:
     assert extender.__name__  # its series are registered where it is imported
-    served = set(re.findall(r"^# TYPE (\w+) ", exposition()[0].decode(), re.MULTILINE)) | OF_PROMETHEUS
+    served = set(re.findall(r"^# TYPE (\w+) ", render_exposition()[0].decode(), re.MULTILINE)) | OF_PROMETHEUS
     (group,) = yaml.safe_load(RULES)["groups"]
     named = {name for rule in group["rules"] for name in re.findall(r"(\w+)(?:\{|\[)", rule["expr"])}
     assert named
@@ -74,7 +74,7 @@ def happenings(_now: float) -> str:
         extender.ERRORS.labels(*whose, verb).inc()
         extender.SECONDS.labels(*whose, verb).observe(0.01)
     VERDICTS.labels(*whose, "agree").inc()
-    return exposition()[0].decode()
+    return render_exposition()[0].decode()
 
 
 @pytest.fixture(scope="module")

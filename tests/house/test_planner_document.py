@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from kschedweb.engine.planning.results import BEST, BUDGET, MOST, NO_GAIN, NO_PLACE, PRICE, REACHED
-from kschedweb.engine.planning.scenario import DOCUMENT, answer
+from kschedweb.engine.planning.results import BEST, BUDGET, MAX_MOVES, NO_GAIN, NO_PLACE, PRICE, REACHED
+from kschedweb.engine.planning.scenario import DOCUMENT, plan_scenario
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "planner.md").read_text(encoding="utf-8")
@@ -16,7 +16,7 @@ BLOCKS = {kind: text for kind, text in re.findall(r"```(\w+)\n(.*?)\n```", TEXT,
 
 
 def test_the_example_is_planned_as_the_page_says() -> None:
-    told = answer(json.loads(BLOCKS["json"]))
+    told = plan_scenario(json.loads(BLOCKS["json"]))
     ((move,),) = told["waves"]
     assert (move["pod"], move["from"], move["to"]) == ("default/web-1", "a", "b")
     assert (told["before"], told["after"], told["bound"]["moves"]) == (75.0, 5.0, 1)
@@ -32,7 +32,7 @@ def test_the_library_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_objective_and_every_end_is_named() -> None:
     for field in DOCUMENT.fields:
         assert f'"{field.name}"' in TEXT or f"`{field.name}`" in TEXT
-    for word in (REACHED, BEST, MOST, PRICE, BUDGET, NO_PLACE, NO_GAIN):
+    for word in (REACHED, BEST, MAX_MOVES, PRICE, BUDGET, NO_PLACE, NO_GAIN):
         assert f"`{word}`" in TEXT
     listed = re.findall(r'^\| `(\{"\w+": \{.*?\}\})` \|', TEXT, re.MULTILINE)
     assert [DOCUMENT.read(json.loads(one), "objective", []) is not None for one in listed] == [True] * 4

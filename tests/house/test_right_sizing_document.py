@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from kschedweb.engine.rightsizing.recommender import Settings
-from kschedweb.engine.rightsizing.scenario import read_settings, recommended
+from kschedweb.engine.rightsizing.recommender import RecommenderSettings
+from kschedweb.engine.rightsizing.scenario import read_settings, recommend_scenario
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "right-sizing.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_the_library_recommends_for_many_containers(capsys: pytest.CaptureFixtur
 
 
 def test_the_history_is_read() -> None:
-    answer = recommended(json.loads(BLOCKS["json"]))["containers"]["main"]
+    answer = recommend_scenario(json.loads(BLOCKS["json"]))["containers"]["main"]
     assert (answer["cpuSamples"], answer["discarded"]) == (2, 0)
     for key in answer:
         assert f"`{key}`" in TEXT
@@ -38,7 +38,7 @@ def test_the_table_has_every_flag_and_its_default() -> None:
     assert len(flags) == 16
     spans = {name: value for name, value in flags.items() if str(value).endswith("h")}
     numbers = {name: float(value) for name, value in flags.items() if name not in spans}
-    assert read_settings(spans | numbers) == Settings()
+    assert read_settings(spans | numbers) == RecommenderSettings()
     for name in flags:  # each is a key that is read: a list is refused by its name
         with pytest.raises(ValueError, match=f"config.{name}: "):
             read_settings({name: []})

@@ -126,13 +126,13 @@ def test_a_new_folder_begins_with_a_copy_of_what_the_first_start_made(
 ) -> None:
     prepared()  # the first start, which keeps a copy
     database = tmp_path / "kschedweb.sqlite3"
-    assert not firstdata.lay(database)
+    assert not firstdata.copy_first_data(database)
     assert database.stat().st_mode & 0o777 == 0o600
     with contextlib.closing(sqlite3.connect(database)) as opened:
         assert opened.execute("SELECT name FROM clusters_cluster").fetchall() == [("demo",)]
         assert opened.execute("SELECT count(*) FROM accounts_user").fetchone() == (0,)
         assert opened.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
     monkeypatch.setattr(firstdata, "FOLDER", tmp_path / "none")
-    assert not firstdata.lay(database), "what is there stays"
-    assert firstdata.lay(tmp_path / "other.sqlite3")
+    assert not firstdata.copy_first_data(database), "what is there stays"
+    assert firstdata.copy_first_data(tmp_path / "other.sqlite3")
     assert not (tmp_path / "other.sqlite3").exists()

@@ -27,21 +27,21 @@ CALL = (
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_listens_where_it_is_told(host: str) -> None:
-    with server.listen(host, 0) as listener:
+    with server.open_listener(host, 0) as listener:
         assert listener.getsockname()[1] > 0
 
 
 def test_unknown_host_is_one_clear_error() -> None:
     with pytest.raises(ImproperlyConfigured, match=r"cannot listen on nowhere\.invalid:8000"):
-        server.listen("nowhere.invalid", 8000)
+        server.open_listener("nowhere.invalid", 8000)
 
 
 @pytest.fixture
 def site() -> Iterator[tuple[server.Server, Callable[[], socket.socket]]]:
     """The server in a thread of this process, and what connects to it."""
-    listener = server.listen("127.0.0.1", 0)
+    listener = server.open_listener("127.0.0.1", 0)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    running = server.server(patience=1)
+    running = server.make_server(patience=1)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     with contextlib.ExitStack() as stack:

@@ -41,7 +41,7 @@ def crash(progress: Any) -> dict[str, Any]:
     raise RuntimeError("password=hunter2 at line 3")
 
 
-@job_task(name="tests.count_apart", restartable=True, apart=True)
+@job_task(name="tests.count_apart", restartable=True, in_thread=True)
 def count_apart(progress: Any, to: int, pause: float = 0.0) -> dict[str, Any]:
     return _count(progress, to, pause)
 

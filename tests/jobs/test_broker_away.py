@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import User
 from kschedweb.celery import app
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.tasks import reconcile
 from kschedweb.web.errors import Unavailable
 from tests.jobs.conftest import WorkerProcess
@@ -62,12 +62,12 @@ def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_
 
     with worker_process("worker", REDIS_URL=own_broker.url):
         before = start()
-        wait_until(lambda: Job.objects.filter(pk=before.pk, state=State.SUCCEEDED).exists(), "the run ended")
+        wait_until(lambda: Job.objects.filter(pk=before.pk, state=JobState.SUCCEEDED).exists(), "the run ended")
         own_broker.kill() if how == signal.SIGKILL else own_broker.signal(how)
         begun = time.monotonic()
         jobs = [start() for _ in range(3)]
         assert time.monotonic() - begun < 60  # it would take minutes if each waited for Redis as a worker does
-        assert {(job.state, job.undelivered) for job in jobs} == {(State.QUEUED, True)}
+        assert {(job.state, job.undelivered) for job in jobs} == {(JobState.QUEUED, True)}
         assert SAID in client_as("editor").get(reverse("job", args=[jobs[0].pk])).content.decode()
         assert SAID in client_as("editor").get(reverse("jobs")).content.decode()
         assert api.get(f"/api/v1/jobs/{jobs[0].pk}/").json()["undelivered"]
@@ -75,7 +75,7 @@ def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_
         if how == signal.SIGSTOP:
             # A worker that never lost its connection has nothing to notice: what beat does each minute.
             wait_until(reconciled, "the broker takes messages again")
-        done = Job.objects.filter(pk__in=[job.pk for job in jobs], state=State.SUCCEEDED, undelivered=False)
+        done = Job.objects.filter(pk__in=[job.pk for job in jobs], state=JobState.SUCCEEDED, undelivered=False)
         wait_until(lambda: done.count() == 3, "the jobs that were kept ended", seconds=180, step=0.3)
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.jobs import services
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,16 +35,16 @@ def test_after_kill_9_a_restartable_job_starts_over_and_another_says_that_its_wo
     for job in (again, once):  # One after the other, since the worker has one process.
         with worker_process() as process:
             send(job)
-            wait_until(lambda job=job: state_of(job) == State.RUNNING, "the job runs")
+            wait_until(lambda job=job: state_of(job) == JobState.RUNNING, "the job runs")
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
-    assert {state_of(again), state_of(once)} == {State.RUNNING}
+    assert {state_of(again), state_of(once)} == {JobState.RUNNING}
 
     # Nobody waits a minute here: the clock is put back instead.
     silent = timezone.now() - services.SILENT - timedelta(seconds=1)
     Job.objects.update(heartbeat_at=silent, params={"to": 3, "pause": 0})
     with worker_process():
-        assert ended(again, 30).state == State.SUCCEEDED
+        assert ended(again, 30).state == JobState.SUCCEEDED
         assert ended(once, 30).error == services.WORKER_STOPPED
     assert again.result == {"counted": 3, "attempt": 2}
 
@@ -54,7 +54,7 @@ def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, e
     job = start("tests.count_again", 100, 0.2)
     with worker_process() as process:
         send(job)
-        wait_until(lambda: state_of(job) == State.RUNNING, "the job runs")
+        wait_until(lambda: state_of(job) == JobState.RUNNING, "the job runs")
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         for child in children:
@@ -74,10 +74,10 @@ def test_work_apart_takes_no_place_in_the_worker_and_outlives_tasks_that_end(wor
     apart, others = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
     with worker_process():
         send(apart)
-        wait_until(lambda: state_of(apart) == State.RUNNING, "the work apart has begun")
+        wait_until(lambda: state_of(apart) == JobState.RUNNING, "the work apart has begun")
         for job in others:
             send(job)
-        assert [ended(job, 30).state for job in others] == [State.SUCCEEDED] * 5
-        assert state_of(apart) == State.RUNNING
+        assert [ended(job, 30).state for job in others] == [JobState.SUCCEEDED] * 5
+        assert state_of(apart) == JobState.RUNNING
         services.job_cancel(job=apart, user=None)
-        assert (ended(apart, 30).state, apart.attempt) == (State.CANCELLED, 1)
+        assert (ended(apart, 30).state, apart.attempt) == (JobState.CANCELLED, 1)

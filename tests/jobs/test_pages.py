@@ -4,20 +4,20 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.views import PAGES
 from tests.support.html import elements, levels
 
 pytestmark = pytest.mark.django_db
 
 
-def make(state: str = State.RUNNING, **values) -> Job:
+def make(state: str = JobState.RUNNING, **values) -> Job:
     return Job.objects.create(kind="x", title="Read production", state=state, **values)
 
 
 def test_the_list_shows_what_runs_and_filters(client_as):
     make(step="Reading pods", done=3, total=9)
-    make(State.FAILED, error="The cluster does not answer", ended_at=timezone.now())
+    make(JobState.FAILED, error="The cluster does not answer", ended_at=timezone.now())
     client = client_as("viewer")
     page = client.get(reverse("jobs"))
     assert page.context["running"] == 1
@@ -35,7 +35,7 @@ def test_a_running_job_asks_for_itself_again_and_an_ended_one_does_not(client_as
     part = client.get(reverse("job", args=[job.pk]), headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
     assert "HX-Refresh" not in part
-    Job.objects.update(state=State.SUCCEEDED, ended_at=timezone.now(), result={"pods": 12})
+    Job.objects.update(state=JobState.SUCCEEDED, ended_at=timezone.now(), result={"pods": 12})
     ended = client.get(reverse("job", args=[job.pk]), headers={"HX-Request": "true"})
     assert ended["HX-Refresh"] == "true"
     assert "hx-trigger" not in ended.content.decode()
@@ -55,17 +55,17 @@ def test_who_started_a_job_or_an_admin_may_cancel_it(client_as, editor):
 
 
 def test_cancelling_what_has_ended_meanwhile_says_so(client_as):
-    job = make(State.SUCCEEDED, ended_at=timezone.now())
+    job = make(JobState.SUCCEEDED, ended_at=timezone.now())
     page = client_as("admin").post(reverse("job-cancel", args=[job.pk]), follow=True)
     assert levels(page) == ["info"]
 
 
 def test_text_of_a_job_is_never_markup(client_as):
-    failed = make(State.FAILED, error="<script>alert(1)</script>", ended_at=timezone.now())
+    failed = make(JobState.FAILED, error="<script>alert(1)</script>", ended_at=timezone.now())
     page = client_as("viewer").get(reverse("job", args=[failed.pk])).content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
-    done = make(State.SUCCEEDED, ended_at=timezone.now(), result={"<b>": "<i>"})
+    done = make(JobState.SUCCEEDED, ended_at=timezone.now(), result={"<b>": "<i>"})
     assert "<dt>&lt;b&gt;</dt>" in client_as("viewer").get(reverse("job", args=[done.pk])).content.decode()
 
 
@@ -80,7 +80,7 @@ def test_a_list_takes_the_same_few_queries_whatever_its_length(client_as, django
 
 def test_rest_lists_filters_and_shows_jobs(api_as, admin):
     job = make(created_by=admin)
-    make(State.FAILED)
+    make(JobState.FAILED)
     client = api_as("viewer")
     found = client.get("/api/v1/jobs/", {"state": "running"}).json()["results"]
     assert [row["id"] for row in found] == [str(job.pk)]
@@ -93,7 +93,7 @@ def test_rest_lists_filters_and_shows_jobs(api_as, admin):
 
 def test_what_a_job_made_is_a_link_to_its_page(client_as):
     made = "5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61"
-    done = make(State.SUCCEEDED, ended_at=timezone.now(), result={"plan": made, "run": "", "answer": "3 moves"})
+    done = make(JobState.SUCCEEDED, ended_at=timezone.now(), result={"plan": made, "run": "", "answer": "3 moves"})
     text = client_as("viewer").get(reverse("job", args=[done.pk])).content.decode()
     assert f'<a href="/plans/{made}/">' in text
     assert '<a href="/runs/' not in text

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.jobs import processes, services
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from tests.jobs.conftest import WorkerProcess
 from tests.support.processes import wait_until
 
@@ -32,7 +32,7 @@ def step_of(job: Job) -> str:
 
 
 def running(job: Job) -> bool:
-    return Job.objects.filter(pk=job.pk, state=State.RUNNING).exclude(step="").exists()
+    return Job.objects.filter(pk=job.pk, state=JobState.RUNNING).exclude(step="").exists()
 
 
 def stat(pid: int) -> list[str]:
@@ -67,14 +67,14 @@ def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
             "This needed more memory than the 512 MiB that a job may use: make it smaller, with fewer nodes, pods or "
             "seeds."
         )
-        assert (large.state, large.attempt) == (State.FAILED, 1)
+        assert (large.state, large.attempt) == (JobState.FAILED, 1)
         assert running(beside)
         assert worker.poll() is None
         after = queued("tests.count", to=3)
         send(after)
         assert ended(after, 60).result == {"counted": 3, "attempt": 1}
         services.job_cancel(job=beside, user=None)
-        assert ended(beside, 60).state == State.CANCELLED
+        assert ended(beside, 60).state == JobState.CANCELLED
 
 
 @pytest.mark.parametrize("whom", ["process", pytest.param("nursery", marks=pytest.mark.nightly)])
@@ -89,10 +89,10 @@ def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
         assert process != worker.pid
         os.kill(process if whom == "process" else parent(process), signal.SIGKILL)
         assert ended(lost, 60).error.startswith("The system ended the process of this job")
-        assert (lost.state, lost.attempt) == (State.FAILED, 1)
+        assert (lost.state, lost.attempt) == (JobState.FAILED, 1)
         after = queued("tests.count", to=3)
         send(after)
-        assert ended(after, 60).state == State.SUCCEEDED
+        assert ended(after, 60).state == JobState.SUCCEEDED
         assert worker.poll() is None
 
 
@@ -136,4 +136,4 @@ def test_processes_end_with_their_worker_however_it_ends(
         worker.wait(10)
         wait_until(lambda: not there(process), "the job's process is gone")
     # Its worker did not live to say so: reconciliation begins it again.
-    assert Job.objects.get(pk=job.pk).state == State.RUNNING
+    assert Job.objects.get(pk=job.pk).state == JobState.RUNNING

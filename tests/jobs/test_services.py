@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.jobs import services
-from kschedweb.jobs.models import ENDED, Job, State
+from kschedweb.jobs.models import ENDED, Job, JobState
 from kschedweb.jobs.tasks import Cancelled, Progress
 from kschedweb.web.errors import Conflict
 from tests.jobs import sample_tasks
@@ -29,7 +29,7 @@ def sent(monkeypatch) -> list[str]:
     return ids
 
 
-def make(state: str = State.QUEUED, **values) -> Job:
+def make(state: str = JobState.QUEUED, **values) -> Job:
     return Job.objects.create(kind="tests.count", title="Count", params={"to": 1}, state=state, **values)
 
 
@@ -49,12 +49,12 @@ def test_a_broker_that_is_away_does_not_lose_the_job(monkeypatch, admin, django_
     with django_capture_on_commit_callbacks(execute=True):
         job = services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=admin)
     job.refresh_from_db()
-    assert (job.state, job.sent_at) == (State.QUEUED, None)
+    assert (job.state, job.sent_at) == (JobState.QUEUED, None)
 
 
 def test_a_waiting_job_is_cancelled_at_once_and_never_claimed(admin):
     job = services.job_cancel(job=make(), user=admin)
-    assert job.state == State.CANCELLED
+    assert job.state == JobState.CANCELLED
     assert job.ended_at
     assert services.job_claim(str(job.pk)) is None
 
@@ -103,15 +103,15 @@ def test_a_run_that_lost_its_job_changes_nothing_any_more(sent, admin):
 
 class TestReconcile:
     def test_a_silent_run_fails_with_a_sentence(self, sent):
-        make(State.RUNNING, attempt=1, heartbeat_at=timezone.now() - LONG_AGO)
+        make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now() - LONG_AGO)
         assert services.jobs_reconcile()["failed"] == 1
         job = Job.objects.get()
-        assert (job.state, job.error) == (State.FAILED, services.WORKER_STOPPED)
+        assert (job.state, job.error) == (JobState.FAILED, services.WORKER_STOPPED)
         assert job.ended_at
         assert sent == []
 
     def test_a_silent_restartable_run_starts_over_once_only(self, sent):
-        job = make(State.RUNNING, attempt=1, restartable=True, heartbeat_at=timezone.now() - LONG_AGO)
+        job = make(JobState.RUNNING, attempt=1, restartable=True, heartbeat_at=timezone.now() - LONG_AGO)
         assert services.jobs_reconcile() == {"failed": 0, "cancelled": 0, "requeued": 1, "sent": 0}
         assert sent == [str(job.pk)]
         assert services.job_claim(str(job.pk)).attempt == 2
@@ -119,12 +119,14 @@ class TestReconcile:
         assert services.jobs_reconcile()["failed"] == 1
 
     def test_a_silent_run_that_was_cancelled_is_cancelled(self, sent):
-        make(State.RUNNING, attempt=1, restartable=True, cancel_requested=True, heartbeat_at=timezone.now() - LONG_AGO)
+        make(
+            JobState.RUNNING, attempt=1, restartable=True, cancel_requested=True, heartbeat_at=timezone.now() - LONG_AGO
+        )
         assert services.jobs_reconcile()["cancelled"] == 1
-        assert Job.objects.get().state == State.CANCELLED
+        assert Job.objects.get().state == JobState.CANCELLED
 
     def test_a_beating_run_is_left_alone(self, sent):
-        make(State.RUNNING, attempt=1, heartbeat_at=timezone.now() - timedelta(seconds=30))
+        make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now() - timedelta(seconds=30))
         assert services.jobs_reconcile() == {"failed": 0, "cancelled": 0, "requeued": 0, "sent": 0}
 
     def test_a_lost_message_is_sent_again_but_not_each_minute(self, sent):
@@ -140,7 +142,7 @@ class TestReconcile:
 
     def test_the_only_worker_mends_everything_when_it_starts(self, sent):
         waiting = make(sent_at=timezone.now())
-        make(State.RUNNING, attempt=1, heartbeat_at=timezone.now())
+        make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now())
         assert services.jobs_reconcile(alone_since=timezone.now())["failed"] == 1
         assert sent == [str(waiting.pk)]
 

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import User
 from kschedweb.jobs import services, turns
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.playground.runs import services as runs
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.web.errors import Conflict
@@ -72,12 +72,12 @@ def test_no_more_of_one_person_run_than_may_and_what_takes_no_place_does_not_cou
     editor: User, admin: User, settings: Settings
 ) -> None:
     settings.JOBS_RUNNING = 2
-    queued(editor, 1, state=State.RUNNING, apart=True)
+    queued(editor, 1, state=JobState.RUNNING, apart=True)
     queued(editor, 5)
     assert taken(9, end=False) == ["editor"] * 2
     queued(admin, 1)
     assert taken(9, end=False) == ["admin"]
-    services.job_succeed(Job.objects.filter(created_by=editor, state=State.RUNNING, apart=False)[0], {})
+    services.job_succeed(Job.objects.filter(created_by=editor, state=JobState.RUNNING, apart=False)[0], {})
     assert taken(9, end=False) == ["editor"]
 
 
@@ -85,7 +85,7 @@ def test_a_job_of_a_newer_release_is_left_for_its_workers(editor: User) -> None:
     queued(editor, 1, kind="tests.of_another_release")
     queued(editor, 1)
     assert taken(9) == ["editor"]
-    assert Job.objects.get(state=State.QUEUED).kind == "tests.of_another_release"
+    assert Job.objects.get(state=JobState.QUEUED).kind == "tests.of_another_release"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -107,14 +107,14 @@ def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_o
     for thread in threads:
         thread.join()
     claimed = [job.pk for job in found if job is not None]
-    assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=State.RUNNING).count() == 3
+    assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=JobState.RUNNING).count() == 3
 
 
 def test_places_are_those_in_which_jobs_are_taken(editor: User, admin: User) -> None:
     queued(editor, 3)
     taken(1)
     queued(admin, 2)
-    places = turns.places()
+    places = turns.compute_places()
     order = []
     while (job := services.job_take()) is not None:
         order.append(places[job.pk])
@@ -143,7 +143,7 @@ class TestMessages:
             assert len(sent) == number + 1
         with django_capture_on_commit_callbacks(execute=True):
             assert taken(9) == ["editor"] * 4
-        assert not Job.objects.filter(state=State.QUEUED).exists()
+        assert not Job.objects.filter(state=JobState.QUEUED).exists()
 
     def test_reconciliation_sends_what_could_begin_and_was_forgotten(self, sent: list[str], editor: User) -> None:
         jobs = queued(editor, 10)

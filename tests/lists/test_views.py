@@ -24,7 +24,7 @@ def client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 
 
 def optional_columns() -> list[str]:
-    table = tables.named("pods")
+    table = tables.find_table("pods")
     assert table is not None
     return table.optional
 
@@ -162,8 +162,8 @@ def test_an_unknown_list_is_not_found(client: Client) -> None:
 def test_every_list_has_a_page_of_its_name_and_columns_with_keys_of_their_own() -> None:
     from django.urls import reverse
 
-    assert len(tables.everything()) > 15
-    for table in tables.everything():
+    assert len(tables.list_tables()) > 15
+    for table in tables.list_tables():
         keys = [column.key for column in table.columns]
         assert len(set(keys)) == len(keys)
         assert len(keys) <= 12, "lists.css hides twelve"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.controllers.admission import AdmissionError, admit
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.controllers.admission import AdmissionError, admit_pod
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_the_engine_admits_as_the_api_server(control_plane: ControlPlane, classe
     answer = control_plane.request("POST", f"{PODS}?dryRun=All", raw)
     said = json.loads(answer.data)
     try:
-        spec, refusal = admit(raw, classes)["spec"], ""
+        spec, refusal = admit_pod(raw, classes)["spec"], ""
     except AdmissionError as refused:
         spec, refusal = {}, str(refused).partition(": ")[2]
     assert answer.status == (403 if refusal else 201), said

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.controllers.admission import DEFAULT, OFF_BY_DEFAULT, AdmissionError, admit
+from kschedweb.engine.controllers.admission import DEFAULT, OFF_BY_DEFAULT, AdmissionError, admit_pod
 from kschedweb.engine.controllers.quotas import Quotas
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 from tests.live.test_admission_live import tolerates
 from tests.support import tiers
@@ -92,13 +92,13 @@ def test_the_engine_admits_with_all_plugins_on(
     raw["metadata"]["namespace"] = space
     answer = server.request("POST", f"/api/v1/namespaces/{space}/pods?dryRun=All", raw)
     said = answer.json()
-    refusal = refused(lambda: admit(raw, cluster, ALL))
+    refusal = refused(lambda: admit_pod(raw, cluster, ALL))
     if refusal:
         assert answer.status in (403, 500)
         assert said["message"].endswith(refusal.partition(": ")[2])
     else:
         assert answer.status == 201, said
-        assert admit(raw, cluster, ALL)["spec"]["tolerations"] == said["spec"]["tolerations"]
+        assert admit_pod(raw, cluster, ALL)["spec"]["tolerations"] == said["spec"]["tolerations"]
 
 
 def refused(do: Callable[[], object]) -> str:
@@ -113,7 +113,7 @@ def refused(do: Callable[[], object]) -> str:
 def test_without_the_plugins_no_pod_tolerates_memory_pressure(control_plane: ControlPlane) -> None:
     raw = pod("burstable", requests={"cpu": "1"})
     said = control_plane.call("POST", "/api/v1/namespaces/default/pods?dryRun=All", raw)
-    assert said["spec"]["tolerations"] == admit(raw, ClusterObjects())["spec"]["tolerations"]
+    assert said["spec"]["tolerations"] == admit_pod(raw, ClusterObjects())["spec"]["tolerations"]
     assert "memory-pressure" not in str(said["spec"]["tolerations"])
 
 
@@ -204,13 +204,13 @@ def test_quotas_let_in_whom_the_api_server_lets_in(control_plane: ControlPlane, 
     for turn in range(14):
         asked = wishes.pod(f"pod-{turn}", space)
         answer = control_plane.request("POST", f"/api/v1/namespaces/{space}/pods", asked)
-        ours = Pod.read(admit(asked, cluster))
-        refusal = refused(lambda: known.check(ours))  # noqa: B023
+        ours = Pod.from_json(admit_pod(asked, cluster))
+        refusal = refused(lambda: known.check_pod(ours))  # noqa: B023
         if refusal:
             assert (answer.status, answer.json()["message"].partition("is forbidden: ")[2]) == (403, refusal)
         else:
             assert answer.status == 201, answer.data
-            known.charge(ours)
+            known.charge_pod(ours)
         used = control_plane.call("GET", f"{quotas}/q")["status"]["used"]
-        (quota,) = known.of(space)
+        (quota,) = known.list_quotas(space)
         assert {name: used[name] for name in quota.hard} == {name: str(quota.used.get(name, 0)) for name in quota.hard}

@@ -17,13 +17,13 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse, node_uses, workload_uses
-from kschedweb.engine.state.watermarks.crane import METRICS, read
+from kschedweb.engine.state.watermarks.crane import METRICS, read_annotation
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.annotations import services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import ApplicationError
 from tests.support.controlplane import READ_EVERYTHING
 from tests.support.processes import wait_until
@@ -149,7 +149,7 @@ def store(cluster: Cluster, at: float, **changed: float) -> Watermarks:
     rows: list[Any] = [(NODE, tuple(cpu), nodes), (WORKLOAD, (WEB, DB, CLONES), workloads)]
     for kind, names, values in rows:
         storage.samples_store(cluster=cluster, kind=kind, names=names, rows=[(int(at), values)], origin="prometheus")
-    found = current(cluster)
+    found = current_watermarks(cluster)
     assert found is not None
     return found
 
@@ -225,7 +225,7 @@ def test_what_is_written_is_read_back_and_decides_as_the_figures_themselves(plan
     assert found.source == "annotations"
     for (resource, key), column in figures.figures.items():
         np.testing.assert_allclose(
-            found.column(resource, key), figures.aligned(after.names).column(resource, key), atol=0.05
+            found.column(resource, key), figures.align_to(after.names).column(resource, key), atol=0.05
         )
         assert len(column) == 3
     assert found.workloads == {
@@ -248,7 +248,7 @@ def rounded(figures: Watermarks) -> Watermarks:
     uses = node_uses(figures)
     told = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
     of_workloads = {name: use.figures for name, use in workload_uses(figures, 0.0).items()}
-    return Watermarks.read({"nodes": told, "workloads": of_workloads}, figures.names)
+    return Watermarks.from_json({"nodes": told, "workloads": of_workloads}, figures.names)
 
 
 def test_only_what_changed_is_patched(plane: ControlPlane) -> None:
@@ -268,7 +268,7 @@ def test_only_what_changed_is_patched(plane: ControlPlane) -> None:
     assert (outcome["patched"], outcome["unchanged"]) == (1, 5)
     changed = {name for name, version in versions(plane).items() if version != first[name]}
     assert changed == {"nodes/node-b"}
-    use = AnnotatedUse.read(written(plane)["nodes/node-b"][KEY])
+    use = AnnotatedUse.from_json(written(plane)["nodes/node-b"][KEY])
     assert use.figures["cpu"]["15m"] == 33.0
     assert use.updated == int(now + 90)
 
@@ -285,7 +285,7 @@ def test_what_grew_old_is_renewed_and_what_somebody_changed_is_put_right(plane: 
     store(cluster, now + 320)
     outcome = update(cluster)
     assert (outcome["patched"], outcome["unchanged"]) == (2, 4)
-    assert {AnnotatedUse.read(texts[KEY]).updated for texts in written(plane).values()} == {
+    assert {AnnotatedUse.from_json(texts[KEY]).updated for texts in written(plane).values()} == {
         int(now + 310),
         int(now + 320),
     }
@@ -357,11 +357,11 @@ def test_cranes_texts_are_written_as_crane_reads_them(plane: ControlPlane) -> No
     assert set(texts) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
     zone = ZoneInfo("Asia/Shanghai")
     # node-a: 74 % of 4 of 8 cores are 37 % of the machine; node-c can give all that it has.
-    assert read(texts["nodes/node-a"]["cpu_usage_avg_5m"], zone) == (0.37, float(int(now)))
-    assert read(texts["nodes/node-c"]["cpu_usage_max_avg_1d"], zone).value == 0.45
-    assert read(texts["nodes/node-b"]["mem_usage_avg_5m"], zone).value == 0.505
+    assert read_annotation(texts["nodes/node-a"]["cpu_usage_avg_5m"], zone) == (0.37, float(int(now)))
+    assert read_annotation(texts["nodes/node-c"]["cpu_usage_max_avg_1d"], zone).value == 0.45
+    assert read_annotation(texts["nodes/node-b"]["mem_usage_avg_5m"], zone).value == 0.505
     # 6 // 5 of five minutes and 6 // 2 of one: 4. Nodes that are not hot say nothing.
-    assert read(texts["nodes/node-b"]["node_hot_value"], zone).value == 4
+    assert read_annotation(texts["nodes/node-b"]["node_hot_value"], zone).value == 4
     assert "node_hot_value" not in texts["nodes/node-a"]
     assert update(cluster)["patched"] == 0
     read_back = read_again(cluster)
@@ -384,11 +384,11 @@ def test_switching_off_takes_away_what_was_written_and_nothing_else(plane: Contr
     _, job = switch(cluster, crane=True, remove=True)
     assert job is not None
     assert job.params == {"cluster": str(cluster.pk), "own": True, "crane": False}
-    assert services.annotations_remove(cluster=cluster, own=True, crane=False)["patched"] == 6
+    assert services.annotations_remove(cluster=cluster, own_form=True, crane=False)["patched"] == 6
     left = written(plane)
     assert set(left) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
     assert all(KEY not in texts for texts in left.values())
-    assert services.annotations_remove(cluster=cluster, own=False, crane=True)["patched"] == 3
+    assert services.annotations_remove(cluster=cluster, own_form=False, crane=True)["patched"] == 3
     assert written(plane) == {}
     kept = plane.call("GET", "/api/v1/nodes/node-a")["metadata"]["annotations"]
     assert kept["example.com/kept"] == "yes"
@@ -398,7 +398,7 @@ def test_pods_of_a_real_snapshot_belong_to_their_workloads(plane: ControlPlane) 
     cluster = connected(plane)
     snapshot = read_again(cluster)
     figures = store(cluster, time.time())
-    used = {pod.name: figures.workload(pod, snapshot.objects) for pod in snapshot.pending}
+    used = {pod.name: figures.workload_figures(pod, snapshot.objects) for pod in snapshot.pending}
     assert {name: found["cpu"]["15m"] for name, found in used.items() if found} == {
         "web-1": 0.25,
         "db-0": 1.5,

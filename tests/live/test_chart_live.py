@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests
+from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, build_manifests
 from tests.originals.charts import CHART, Helm
 from tests.support.deploy import COMPONENTS, KUSTOMIZE, kustomize_files, rights_files, stale
 from tests.support.openapi import schemas_write
@@ -198,7 +198,7 @@ ASKED = [
 
 @pytest.mark.parametrize(("values", "needs"), ASKED)
 def test_chart_gives_exactly_the_rights_of_its_mode(helm: Helm, values: dict[str, str], needs: Needs) -> None:
-    assert rules_of(helm.objects(values, ["rbac"])) == rules_of(manifests(needs))
+    assert rules_of(helm.objects(values, ["rbac"])) == rules_of(build_manifests(needs))
     pods = [item["spec"]["template"] for item in helm.objects(values) if item["kind"] == "Deployment"]
     mounted = {
         pod["metadata"]["labels"]["app.kubernetes.io/component"]: pod["spec"]["automountServiceAccountToken"]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.live import Free, LiveLoop, Report
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.live import FreeDevices, LiveLoop, ReportPod
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.live.schedulers.writing.preparing import Preparer
+from kschedweb.live.schedulers.writing.preparer import Preparer
 from kschedweb.live.schedulers.writing.writer import WriteCode
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.place import Place
@@ -158,14 +158,14 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
     placed = 0
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         for raw in pending:
-            wanting = Pod.read(plane.call("POST", PODS, raw))
+            wanting = Pod.from_json(plane.call("POST", PODS, raw))
             best = engine.explain(wanting)
             found = watch.until(wanting.key, decided, "is neither placed nor refused")
             said = engine.find(wanting, SearchRequest(post_filter=True))
             where = found["spec"].get("nodeName", "")
             if said.node:
-                binding = engine.binding(wanting, where or said.node)
-                refusal = binding.begin() or binding.finish()
+                binding = engine.create_binding(wanting, where or said.node)
+                refusal = binding.reserve_and_permit() or binding.run_binding()
                 assert message(found) == ("" if refusal is None else refusal.message)
                 assert not where or engine.snapshot.index[where] in best.best
                 placed += refusal is None
@@ -179,7 +179,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
             assert known is not None
             assert known.reserved_for == users
         # What was given back needs devices now, and there are none.
-        again = Pod.read(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
+        again = Pod.from_json(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
         told = message(watch.until(again.key, decided, "is not refused"))
         assert told == engine.find(again, SearchRequest(post_filter=True)).condition
         assert "cannot allocate all claims" in told
@@ -190,9 +190,9 @@ def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: Cont
     assert loaded.configuration is not None, loaded.errors
     engine = Scheduler(read(plane), loaded.configuration)
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
-        early = Pod.read(plane.call("POST", PODS, pod("early", "late")))
+        early = Pod.from_json(plane.call("POST", PODS, pod("early", "late")))
         assert engine.explain(early).pre_enqueue.reasons == ('could not find ResourceClaim "default/late"',)
-        later = Pod.read(plane.call("POST", PODS, pod("later", "ours")))
+        later = Pod.from_json(plane.call("POST", PODS, pod("later", "ours")))
         watch.until(later.key, decided, "is not placed")
         assert not decided(plane.call("GET", f"{PODS}/early"))
         plane.call("POST", CLAIMS, claim("late", False))
@@ -216,18 +216,18 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
     assert loaded.configuration is not None, loaded.errors
     loop, now = LiveLoop(loaded.configuration), time.time()
     for kind, path in (("DeviceClass", CLASSES), ("ResourceClaim", CLAIMS), ("Node", "/api/v1/nodes")):
-        loop.replace(kind, plane.call("GET", path)["items"], now)
-    loop.replace("Pod", [wanting], now)
+        loop.replace_objects(kind, plane.call("GET", path)["items"], now)
+    loop.replace_objects("Pod", [wanting], now)
     free, report = loop.step(now)
-    assert isinstance(free, Free)
-    assert isinstance(report, Report)
+    assert isinstance(free, FreeDevices)
+    assert isinstance(report, ReportPod)
     assert report.message == said
     preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
-    assert preparer.free(free.pod, free.claim).done
+    assert preparer.free(free.pod, free.claim).is_done
     assert left().get("status") == theirs
     # The cluster shows it, which is what the pod waits for.
-    loop.apply("ResourceClaim", left(), now)
-    assert loop.state.backoff + loop.state.active == 1
+    loop.apply_object("ResourceClaim", left(), now)
+    assert loop.depths.backoff + loop.depths.active == 1
     # Nothing is taken from anybody else, nor by one who leads no more.
     allocate(plane, "nowhere", "three", ["uid-of-another"])
     assert preparer.free(free.pod, free.claim).result is WriteCode.CONFLICT

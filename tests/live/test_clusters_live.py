@@ -17,7 +17,7 @@ from kschedweb.clusters import reader, selectors, services, tasks
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.credentials import Secret, credential_open
-from kschedweb.clusters.connecting.failures import Gone
+from kschedweb.clusters.connecting.errors import ResourceExpired
 from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
 from kschedweb.jobs.models import Job
@@ -232,14 +232,14 @@ def test_a_certificate_of_another_authority_is_refused(plane: ControlPlane, tmp_
 def test_a_certificate_for_another_name_is_refused(plane: ControlPlane) -> None:
     other = Secret(server=plane.url, token="x", ca=plane.ca, tls_server_name="elsewhere.example.com")
     with Client.open(other) as client, pytest.raises(ClusterError, match="does not name this address"):
-        client.version()
+        client.fetch_version()
 
 
 def test_a_client_certificate_reaches_the_server(plane: ControlPlane, tmp_path: Path) -> None:
     made = certificate(tmp_path)
     pair = {"client_certificate": made.read_text(), "client_key": made.with_suffix(".key").read_text()}
     with Client.open(Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca, **pair)) as client:
-        assert client.version().startswith("v1.")
+        assert client.fetch_version().startswith("v1.")
     with pytest.raises(ApplicationError, match="matching pair"):
         Client.open(
             Secret(server=plane.url, ca=plane.ca, client_certificate=pair["client_certificate"], client_key="x")
@@ -317,7 +317,7 @@ def test_a_forgotten_place_is_listed_anew(plane: ControlPlane, monkeypatch: pyte
         second = Secret(server=f"https://127.0.0.1:{port}", token=plane.tokens["reader"], ca=plane.ca)
         with Client.open(second) as client:
             wait_until(lambda: ready(client), "the second API server", step=0.5)
-            with pytest.raises(Gone):
+            with pytest.raises(ResourceExpired):
                 reader.kind_watch(client, PODS, before)
             again = reader.kind_read(client, PODS, before)
     assert not again.watched
@@ -358,7 +358,7 @@ def test_pages_are_followed_and_a_refresh_sends_only_what_changed(plane: Control
     assert second["Pod"].watched
     assert len(second["Pod"].objects) == 1_102
     assert 1 <= len(received) <= 10
-    assert reader.changed(first, second)
+    assert reader.has_changed(first, second)
 
 
 @pytest.mark.nightly

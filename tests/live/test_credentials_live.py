@@ -12,10 +12,10 @@ import yaml
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.connecting import sources
-from kschedweb.clusters.connecting.opening import Opener, opener, renew
+from kschedweb.clusters.connecting.openers import Opener, get_opener, renew_opener
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.clusters.services import cluster_connect
 from tests.support import seed
 from tests.support.processes import wait_until
@@ -70,7 +70,7 @@ def test_a_token_that_the_kubelet_replaced_is_read_anew(
     monkeypatch.setattr(sources, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(control_plane.port))
-    opener = Opener(Cluster(name="here", source=Source.IN_CLUSTER))
+    opener = Opener(Cluster(name="here", source=ClusterSource.IN_CLUSTER))
     news: list[Any] = []
     reflector = Reflector(opener.open, BY_NAME["Node"], news.append, watch_seconds=(1.0, 1.1))
     with opener.open() as client:
@@ -97,17 +97,17 @@ def test_only_credentials_that_open_the_same_server_replace_what_is_stored(
     token, ca = control_plane.tokens["admin"], control_plane.ca
     cluster_connect(user=None, name="real", source="token", server=control_plane.url, token=token, ca=ca)
     cluster = Cluster.objects.get(name="real")
-    follows = opener(cluster)
+    follows = get_opener(cluster)
     assert admin.put(address, {"token": "wrong"}).status_code >= 400
     assert admin.put(address, {}).data["errors"][0]["path"] == "token"
     elsewhere = yaml.safe_dump(kubeconfig_of("https://127.0.0.1:1", token))
     assert admin.put(address, {"kubeconfig": elsewhere}).data["errors"][0]["path"] == "kubeconfig"
-    renew(cluster)
+    renew_opener(cluster)
     assert follows.secret().token == sources.secret_of(cluster).token == token
     assert api_as("editor").put(address, {"token": token}).status_code == 403
     other, _ = Account(control_plane).token()
     assert admin.put(address, {"token": other}).status_code == 204
-    renew(cluster)
+    renew_opener(cluster)
     assert follows.secret().token == other
     assert follows.secret().ca == ca.strip()
     entry = AuditEntry.objects.get(verb="cluster.credentials_replaced")

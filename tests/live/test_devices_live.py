@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.config import Configuration, Release
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim
-from kschedweb.engine.live import Bind, Free, LiveLoop, PodRef
+from kschedweb.engine.live import BindPod, FreeDevices, LiveLoop, PodRef
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.objects.quantity import parse_quantity
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.state.devices.claims import extended_key
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.live.schedulers.writing.preparing import Preparer
+from kschedweb.live.schedulers.writing.preparer import Preparer
 from tests.live.test_claims_live import CLAIMS, CLASSES, CONFIG, GPU, GROUP, PODS, decided, message, node, pod
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.place import Place
@@ -158,7 +158,7 @@ def without_chance(allocation: Json) -> Json:
     """The allocation without its time and the ids of shares."""
     results = []
     for result in allocation["devices"]["results"]:
-        amounts = {name: parse(amount) for name, amount in result.get("consumedCapacity", {}).items()}
+        amounts = {name: parse_quantity(amount) for name, amount in result.get("consumedCapacity", {}).items()}
         results.append({**result, "shareID": "shareID" in result, "consumedCapacity": amounts})
     devices = allocation["devices"] | {"results": results}
     return {key: value for key, value in allocation.items() if key != "allocationTimestamp"} | {"devices": devices}
@@ -182,7 +182,7 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
     refused = set()
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         for raw in pending:
-            wanting = Pod.read(plane.call("POST", PODS, raw))
+            wanting = Pod.from_json(plane.call("POST", PODS, raw))
             found = watch.until(wanting.key, decided, "is neither placed nor refused")
             where = found["spec"].get("nodeName", "")
             said = engine.find(wanting, SearchRequest(post_filter=True))
@@ -193,15 +193,15 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
                 continue
             best = engine.explain(wanting)
             assert engine.snapshot.index[where] in best.best, best.message
-            binding = engine.binding(wanting, where)
-            assert binding.begin() is None
+            binding = engine.create_binding(wanting, where)
+            assert binding.reserve_and_permit() is None
             if wanting.resource_claims:
                 name = wanting.resource_claims[0].claim
-                (prepared,) = binding.framework.prepare(binding.cycle, where)
+                (prepared,) = binding.framework.collect_preparations(binding.cycle, where)
                 assert isinstance(prepared, AllocateClaim)
                 real = plane.call("GET", f"{CLAIMS}/{name}")["status"]["allocation"]
                 assert without_chance(prepared.allocation) == without_chance(real)
-            assert binding.finish() is None
+            assert binding.run_binding() is None
         assert refused == {"p-large", "p-seven", "p-odd", "p-wrong", "p-many"}
         real_claims = list(snapshot(plane).resource_claims)
         assert in_use(list(engine.snapshot.resource_claims)) == in_use(real_claims) != []
@@ -210,20 +210,20 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
 def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlPlane) -> None:
     now = time.time()
     loop = live_loop(plane, now)
-    loop.replace("Pod", [plane.call("POST", PODS, pod("ours", "pair"))], now)
+    loop.replace_objects("Pod", [plane.call("POST", PODS, pod("ours", "pair"))], now)
     (bind,) = loop.step(now)
-    assert isinstance(bind, Bind)
+    assert isinstance(bind, BindPod)
     preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
-    assert preparer.prepare(bind.pod, bind.preparations).done
+    assert preparer.prepare(bind.pod, bind.preparations).is_done
     written = plane.call("GET", f"{CLAIMS}/pair")
     assert written["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
     assert [user["uid"] for user in written["status"]["reservedFor"]] == [bind.pod.uid]
     devices = [(one["pool"], one["device"]) for one in written["status"]["allocation"]["devices"]["results"]]
     assert devices == [(bind.node, "gpu0"), (bind.node, "gpu1")]
     # Once the cluster shows it, it counts as what the cluster says.
-    loop.apply("ResourceClaim", written, now)
+    loop.apply_object("ResourceClaim", written, now)
     assert loop.snapshot.resource_claims.in_flight("default", "pair") is None
-    assert loop.snapshot.resource_claims.use.whole((DRIVER, bind.node, "gpu1"))
+    assert loop.snapshot.resource_claims.device_use.is_exclusive((DRIVER, bind.node, "gpu1"))
     # Who comes second does not take it away.
     assert preparer.prepare(PodRef("default", "other", "uid-of-another"), bind.preparations).text.endswith(
         "claim default/pair got allocated elsewhere in the meantime"
@@ -302,7 +302,7 @@ def live_loop(plane: ControlPlane, now: float, release: Release | None = None) -
     """The loop of the plane's release, or of another one."""
     loop = LiveLoop(configured(release or plane.release))
     for kind, path in LOOKING.items():
-        loop.replace(kind, plane.call("GET", path)["items"], now)
+        loop.replace_objects(kind, plane.call("GET", path)["items"], now)
     return loop
 
 
@@ -312,14 +312,14 @@ def test_the_claim_for_extended_resources_is_made_as_kube_scheduler_makes_it(pla
     loop = live_loop(plane, now)
     for raw in users():
         name = raw["metadata"]["name"]
-        loop.apply("Pod", plane.call("POST", PODS, raw), now)
+        loop.apply_object("Pod", plane.call("POST", PODS, raw), now)
         (bind,) = loop.step(now)
-        assert isinstance(bind, Bind)
-        assert preparer.prepare(bind.pod, bind.preparations).done
-        assert place.writer.bind(bind.pod, bind.node).done
-        loop.bound(bind.pod.uid, now)
+        assert isinstance(bind, BindPod)
+        assert preparer.prepare(bind.pod, bind.preparations).is_done
+        assert place.writer.bind(bind.pod, bind.node).is_done
+        loop.on_bound(bind.pod.uid, now)
         for item in plane.call("GET", CLAIMS)["items"]:
-            loop.apply("ResourceClaim", item, now)
+            loop.apply_object("ResourceClaim", item, now)
         ours[name], nodes[name] = made_for(plane, name), bind.node
         assert loop.snapshot.resource_claims.in_flight(*extended_key("default", bind.pod.uid)) is None
     taken_away(plane)
@@ -328,7 +328,7 @@ def test_the_claim_for_extended_resources_is_made_as_kube_scheduler_makes_it(pla
         for raw in users():
             name = raw["metadata"]["name"]
             raw["spec"]["affinity"] = only_on(nodes[name])
-            watch.until(Pod.read(plane.call("POST", PODS, raw)).key, decided, "is neither placed nor refused")
+            watch.until(Pod.from_json(plane.call("POST", PODS, raw)).key, decided, "is neither placed nor refused")
             theirs[name] = made_for(plane, name)
     taken_away(plane)
     assert ours == theirs
@@ -337,34 +337,34 @@ def test_the_claim_for_extended_resources_is_made_as_kube_scheduler_makes_it(pla
 def test_a_claim_of_an_earlier_try_goes_before_the_next(place: Place, plane: ControlPlane) -> None:
     preparer, now = Preparer(place.writer, place.leads.is_set, threading.Event()), time.time()
     loop = live_loop(plane, now)
-    loop.apply("Pod", plane.call("POST", PODS, users()[0]), now)
+    loop.apply_object("Pod", plane.call("POST", PODS, users()[0]), now)
     (bind,) = loop.step(now)
-    assert isinstance(bind, Bind)
-    assert preparer.prepare(bind.pod, bind.preparations).done
+    assert isinstance(bind, BindPod)
+    assert preparer.prepare(bind.pod, bind.preparations).is_done
     # The scheduler stopped before it bound the pod: the next one finds the claim.
     again = live_loop(plane, now, RELEASES["1.37"])
-    again.apply("Pod", plane.call("GET", f"{PODS}/one"), now)
-    freeing = [intent for intent in again.step(now) if isinstance(intent, Free)]
-    assert [intent.claim.made for intent in freeing] == [True]
+    again.apply_object("Pod", plane.call("GET", f"{PODS}/one"), now)
+    freeing = [intent for intent in again.step(now) if isinstance(intent, FreeDevices)]
+    assert [intent.claim.is_generated for intent in freeing] == [True]
     made = plane.call("GET", f"{CLAIMS}/{freeing[0].claim.claim}")
-    assert preparer.free(freeing[0].pod, freeing[0].claim).done
+    assert preparer.free(freeing[0].pod, freeing[0].claim).is_done
     left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
     assert left == set(wanted())
-    again.delete("ResourceClaim", made, now)
-    assert [type(intent) for intent in again.step(now + 30)] == [Bind]
+    again.delete_object("ResourceClaim", made, now)
+    assert [type(intent) for intent in again.step(now + 30)] == [BindPod]
 
 
 def test_a_claim_that_cannot_be_completed_is_deleted(place: Place, plane: ControlPlane) -> None:
     preparer, now = Preparer(place.writer, place.leads.is_set, threading.Event()), time.time()
     loop = live_loop(plane, now)
-    loop.apply("Pod", plane.call("POST", PODS, users()[0]), now)
+    loop.apply_object("Pod", plane.call("POST", PODS, users()[0]), now)
     (bind,) = loop.step(now)
-    assert isinstance(bind, Bind)
+    assert isinstance(bind, BindPod)
     (one,) = bind.preparations
     assert isinstance(one, MakeClaim)
     wrong = replace(one, mappings=({"containerName": "c0", "resourceName": GPU, "requestName": "none"},))
     outcome = preparer.prepare(PodRef("default", "one", "uid-of-another"), [wrong])
-    assert not outcome.done
+    assert not outcome.is_done
     assert outcome.text.startswith('running PreBind plugin "DynamicResources": ')
     left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
     assert left == set(wanted())

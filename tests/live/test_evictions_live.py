@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.controllers.budgets import Budgets
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.controllers.budgets import EvictionBudgets
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.support.controlplane import ControlPlane
 
 pytestmark = pytest.mark.live
@@ -76,9 +76,9 @@ def test_budgets_refuse_whom_the_eviction_api_refuses(control_plane: ControlPlan
         cluster = ClusterObjects()
         for item in call("GET", BUDGETS.format(space))["items"]:
             cluster.add({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", **item})
-        known = Budgets(cluster)
-        read = Pod.read(call("GET", f"{path}/{name}"))
-        said = known.refusal(read)
+        known = EvictionBudgets(cluster)
+        read = Pod.from_json(call("GET", f"{path}/{name}"))
+        said = known.explain_refusal(read)
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": space}}
         answer = control_plane.request("POST", f"{path}/{name}/eviction", eviction)
         assert (answer.status == 201) is (said == ""), answer.data
@@ -87,8 +87,8 @@ def test_budgets_refuse_whom_the_eviction_api_refuses(control_plane: ControlPlan
             causes = " ".join(cause["message"] for cause in (body.get("details") or {}).get("causes") or [])
             assert said in f"{body['message']} {causes}".strip()
         else:
-            known.evict(read)
+            known.evict_pod(read)
             left = [item["status"]["disruptionsAllowed"] for item in call("GET", BUDGETS.format(space))["items"]]
-            assert [one.allowed for one in known.of(read)] == left
+            assert [one.allowed for one in known.find_budgets(read)] == left
     finally:
         control_plane.wipe()

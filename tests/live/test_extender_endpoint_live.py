@@ -18,10 +18,10 @@ from kschedweb.engine.state.watermarks import crane
 from kschedweb.live.extender import services as extender
 from kschedweb.live.extender.configuration import extender_configuration
 from kschedweb.live.extender.middleware import TROUBLE
-from kschedweb.live.extender.responders import responders
+from kschedweb.live.extender.responder import responders
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
-from kschedweb.live.schedulers.rbac import EXTENDER, Needs, rights, rules
+from kschedweb.live.schedulers.rbac import EXTENDER, Needs, policy_rules, rights_for
 from kschedweb.policies.services import policy_create
 from tests.live.test_clusters_live import by_token
 from tests.support.certificates import certificate
@@ -56,7 +56,7 @@ PROFILE = {
 def node(number: int) -> Json:
     """A node whose use stands in the annotation of crane's annotator."""
     name = f"node-{number}"
-    written = {METRIC: crane.write(USE[number], time.time(), crane.time_zone("UTC"))}
+    written = {METRIC: crane.write_usage(USE[number], time.time(), crane.time_zone("UTC"))}
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}, "annotations": written}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
@@ -74,7 +74,7 @@ def pod(name: str, on: str = "") -> Json:
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     control_plane.create_nodes([node(number) for number in range(len(USE))])
-    control_plane.grant("limited", rules(rights(Needs(EXTENDER, binds=True))))
+    control_plane.grant("limited", policy_rules(rights_for(Needs(EXTENDER, binds=True))))
     yield control_plane
     responders.close()
     control_plane.wipe()

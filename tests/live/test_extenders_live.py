@@ -13,9 +13,9 @@ from zlib import crc32
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.extenders.transport import transport
+from kschedweb.engine.extenders.transport import create_post
 from kschedweb.engine.releases import load
 from tests.live.test_kube_scheduler_live import CONFIG, Json, Live, path_of, read_all, start
 from tests.support.kubescheduler import PodWatch, kube_scheduler
@@ -140,7 +140,7 @@ def live(control_plane: ControlPlane, warden: str) -> Iterator[Live]:
             raw = pod(1000 + number, "2", "low", f"node-{number % NODES:02}")
             control_plane.call("POST", path_of(raw), raw)
             start(control_plane, raw)
-    asked = Extenders(configuration.extenders, transport(configuration.extenders))
+    asked = Extenders(configuration.extenders, create_post(configuration.extenders))
     engine = Scheduler(read_all(control_plane), configuration, extenders=asked)
     process = kube_scheduler(control_plane, CONFIG | {"extenders": extenders})
     with process, contextlib.closing(PodWatch(control_plane)) as watch:

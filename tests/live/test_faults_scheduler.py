@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.live.schedulers.writing.carrying import LANES
+from kschedweb.live.schedulers.writing.carrier import LANES
 from tests.support.faults import Hold, HoldReply
 from tests.support.livesite import HELD, LiveSite, live_site
 from tests.support.needs import missing

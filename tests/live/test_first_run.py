@@ -37,7 +37,7 @@ def recorded(control_plane: ControlPlane) -> ControlPlane:
     snapshot = Snapshot.from_objects([*nodes, *pods])
     configuration = load(CONFIG).configuration
     assert configuration is not None
-    placements = Scheduler(snapshot, configuration).schedule(snapshot.pending[:1000])
+    placements = Scheduler(snapshot, configuration).schedule_pods(snapshot.pending[:1000])
     placed = {placement.pod.partition("/")[2]: placement.node for placement in placements}
     assert sum(map(bool, placed.values())) > 900
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
-from kschedweb.engine.releases import load, released, write_gates
+from kschedweb.engine.releases import get_release, load, write_gates
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.engine.builders import CONFIGURATION, node
 from tests.engine.gangs import group, member
@@ -54,7 +54,7 @@ def plane(assets: Path) -> Iterator[ControlPlane]:
     """An API server that has PodGroups."""
     with tempfile.TemporaryDirectory(prefix="kschedweb-control-plane-") as folder:
         plane = ControlPlane(assets, Path(folder), flags=SERVED)
-        if not plane.release.behaviour.groups_are_entities:
+        if not plane.release.behaviour.pod_group_entities:
             missing("KUBEBUILDER_ASSETS holds a release without PodGroups")
         with plane.started():
             yield plane
@@ -116,7 +116,7 @@ def told(item: Json, kind: str) -> Json:
 def test_gangs_go_where_the_engine_says_or_hear_its_words(plane: ControlPlane) -> None:
     random = Random(SEED)
     plane.create_nodes(nodes(random))
-    loaded = load(CONFIG, released("1.37", GATES))
+    loaded = load(CONFIG, get_release("1.37", GATES))
     assert loaded.configuration is not None, loaded.errors
     listed = plane.call("GET", "/api/v1/nodes")["items"]
     snapshot = Snapshot.from_objects({**item, "apiVersion": "v1", "kind": "Node"} for item in listed)
@@ -135,8 +135,8 @@ def test_gangs_go_where_the_engine_says_or_hear_its_words(plane: ControlPlane) -
 def told_at_last(plane: ControlPlane, watch: PodWatch, engine: Scheduler, raw: Json, members: list[Json]) -> str:
     """``compare``, again where kube-scheduler tried pods before it had seen all of them, as it may."""
     for attempt in range(3):
-        pods = [Pod.read(plane.call("POST", PODS, pod)) for pod in members]
-        made = PodGroup.read(plane.call("POST", GROUPS, raw))
+        pods = [Pod.from_json(plane.call("POST", PODS, pod)) for pod in members]
+        made = PodGroup.from_json(plane.call("POST", GROUPS, raw))
         try:
             return compare(plane, watch, engine, made, pods)
         except TimeoutError:
@@ -159,7 +159,7 @@ def remove(plane: ControlPlane, name: str) -> None:
 def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGroup, pods: list[Pod]) -> str:
     """Hold what becomes of the group against the engine, and take it away again where it found no place."""
     where = f"{GROUPS}/{made.name}"
-    engine.snapshot.objects.groups.put(made)
+    engine.snapshot.objects.groups.put_group(made)
     found = engine.find_group(made, pods)
 
     def said() -> Json:
@@ -178,7 +178,7 @@ def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGr
         ways = [way for way in ways if place < len(way) and way[place].node == node]
         assert ways, f"seed {SEED}: {pod.key} is on {node!r}: {ours}"
         if node:
-            engine.bind(pod, node)
+            engine.bind_pod(pod, node)
         else:
             plane.call("DELETE", f"{PODS}/{pod.name}?gracePeriodSeconds=0")
     if not found.placed:

@@ -14,9 +14,9 @@ import pytest
 
 from kschedweb.clusters import reader
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.engine.autoscaling.adopting import Adopting
-from kschedweb.engine.autoscaling.document import KIND, VERSION, read
-from kschedweb.engine.autoscaling.offers.ready import FAMILIES, READY, SIZES, ZONES, ready_types
+from kschedweb.engine.autoscaling.document import KIND, VERSION, read_document
+from kschedweb.engine.autoscaling.node_adopter import NodeAdopter
+from kschedweb.engine.autoscaling.offers.ready_catalogue import FAMILIES, READY, SIZES, ZONES, ready_types
 from tests.conformance.conftest import karpenter
 from tests.conformance.karpenter import agreeing, reference
 from tests.live.test_clusters_live import allowed, secret, silent
@@ -165,13 +165,15 @@ def test_the_engine_decides_as_karpenter_about_what_the_api_server_returned(
             found = reader.cluster_read(client, silent)
             objects = [one for collection in found.values() for one in collection.objects.values()]
             now = datetime.now(UTC).replace(microsecond=0)
-            told = read({"apiVersion": VERSION, "kind": KIND, "instanceTypes": READY, "nodePools": pools})
+            told = read_document({"apiVersion": VERSION, "kind": KIND, "instanceTypes": READY, "nodePools": pools})
             asked.append(
                 {
                     "name": f"live-{SEED}-{number}",
                     "instanceTypes": ready_types(),
                     "nodePools": pools,
-                    "objects": list(Adopting(told, now.timestamp(), random.choice(["", names[0]])).adopted(objects)),
+                    "objects": list(
+                        NodeAdopter(told, now.timestamp(), random.choice(["", names[0]])).adopt_objects(objects)
+                    ),
                     "now": now.isoformat(),
                     "disrupt": True,
                 }

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.preemption.search import select
+from kschedweb.engine.preemption.evaluator import select_candidate
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.varied import Varied
@@ -80,7 +80,7 @@ class Live:
 
     def place(self, raw: Json) -> None:
         """Ask the engine about the pod as the API server would take it; then create it and see what becomes of it."""
-        pod = Pod.read(self.plane.call("POST", f"{path_of(raw)}?dryRun=All", raw))
+        pod = Pod.from_json(self.plane.call("POST", f"{path_of(raw)}?dryRun=All", raw))
         explanation = self.scheduler.explain(pod, preemption=True)
         self.plane.call("POST", path_of(raw), raw)
         found = self.watch.until(pod.key, decided, "is neither placed nor said to be unschedulable")
@@ -106,8 +106,8 @@ class Live:
 
     def run(self, raw: Json) -> None:
         """Let the pod start, and be on its node in the snapshot."""
-        pod = Pod.read(start(self.plane, raw))
-        self.scheduler.bind(pod.on(""), pod.node_name)
+        pod = Pod.from_json(start(self.plane, raw))
+        self.scheduler.bind_pod(pod.on(""), pod.node_name)
 
     def forced(self, explanation: Explanation) -> None:
         """The pod had others evicted: from a node as good as the engine's, and exactly those; then it is placed."""
@@ -119,11 +119,13 @@ class Live:
         candidates = explanation.preemption.candidates
         taken = [one for one in candidates if {victim.key for victim in one.victims} == evicted]
         assert len(taken) == 1, f"seed {SEED}: {explanation.pod}: {evicted} had to go"
-        assert select([*taken, *candidates]) is taken[0], f"seed {SEED}: {explanation.pod}: {taken[0].node} is worse"
+        assert select_candidate([*taken, *candidates]) is taken[0], (
+            f"seed {SEED}: {explanation.pod}: {taken[0].node} is worse"
+        )
         for key in evicted:
             snapshot.remove_pod(key)
         # The room made may be of use elsewhere too, and the pod may be tried before its nomination has come round.
-        again = self.scheduler.explain(Pod.read(found).on(""))
+        again = self.scheduler.explain(Pod.from_json(found).on(""))
         best = [again.nodes[position] for position in again.best]
         assert found["spec"]["nodeName"] in [taken[0].node, *best], f"seed {SEED}: {explanation.pod}"
         self.run(found)

@@ -19,7 +19,7 @@ from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.engine.live import GroupRef, ReportGroup
 from kschedweb.engine.objects.podgroup import SCHEDULED
 from kschedweb.engine.releases import write_gates
-from kschedweb.live.schedulers.rbac import SCHEDULING, Needs, rights, rights_missing
+from kschedweb.live.schedulers.rbac import SCHEDULING, Needs, rights_for, rights_missing
 from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
 from tests.engine.builders import node, pod
 from tests.engine.gangs import group, member
@@ -51,7 +51,7 @@ def document(**profile: Any) -> str:
 @pytest.fixture(scope="module")
 def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
     """A site beside an API server that has PodGroups."""
-    if not release_of(assets).behaviour.groups_are_entities:
+    if not release_of(assets).behaviour.pod_group_entities:
         missing("KUBEBUILDER_ASSETS holds a release without PodGroups")
     folder = tmp_path_factory.mktemp("live")
     folder.chmod(0o755)
@@ -359,7 +359,7 @@ def test_to_report_on_a_group_takes_one_right_and_the_very_group(site: LiveSite,
     account, wanted = Account(site.plane), Needs(SCHEDULING, lease="kschedweb-rbac")
     try:
         with account.apply(replace(wanted, groups=False)) as client:
-            assert {str(right) for right in rights_missing(client, rights(wanted))} == {"patch podgroups/status"}
+            assert {str(right) for right in rights_missing(client, rights_for(wanted))} == {"patch podgroups/status"}
             refused = Writer(client, KnownPods(), leading=lambda: True).report_group(report)
             assert refused.result is WriteCode.REFUSED
         with account.apply(wanted) as client:
@@ -367,7 +367,7 @@ def test_to_report_on_a_group_takes_one_right_and_the_very_group(site: LiveSite,
             another = replace(report, group=here._replace(uid="of-another"))
             assert writer.report_group(another).result is WriteCode.MISSING
             assert not told(groups(site)["gang"], SCHEDULED)["status"]
-            assert writer.report_group(report).result is WriteCode.DONE
+            assert writer.report_group(report).result is WriteCode.WRITTEN
     finally:
         account.withdraw()
     said = {"type": SCHEDULED, "status": "False", "reason": "Unschedulable", "message": "no room"}

@@ -22,7 +22,7 @@ from pytest_django import Settings as DjangoSettings
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import selectors, services
-from kschedweb.watermarks.setup import Settings
+from kschedweb.watermarks.source_settings import SourceSettings
 from kschedweb.web.errors import ApplicationError
 from tests.support.certificates import certificate
 from tests.support.processes import wait_until
@@ -36,7 +36,7 @@ GROUP = "metrics.k8s.io"
 ROOT = f"/apis/{GROUP}/v1beta1"
 REGISTRATION = "/apis/apiregistration.k8s.io/v1/apiservices"
 MIB = 1024**2
-FROM_METRICS = Settings(kind=GROUP, interval=30)
+FROM_METRICS = SourceSettings(kind=GROUP, interval=30)
 
 
 class MetricsServer:
@@ -172,12 +172,12 @@ def plane(control_plane: ControlPlane, settings: DjangoSettings) -> Iterator[Con
 def run(cluster: Cluster, at: float) -> str:
     source = services.run_claim(cluster_id=cluster.pk, now=at, due_only=False)
     assert source is not None
-    services.run(source=source, now=at)
+    services.run_collection(source=source, now=at)
     return selectors.source_get(cluster).error
 
 
 def column(cluster: Cluster, statistic: str, resource: str = "cpu") -> list[float]:
-    found = selectors.current(cluster)
+    found = selectors.current_watermarks(cluster)
     assert found is not None
     return [round(value, 3) for value in found.column(resource, statistic).tolist()]
 
@@ -196,7 +196,7 @@ def test_windows_are_kept_of_what_the_api_says_at_each_moment(plane: ControlPlan
         assert column(cluster, statistic) == [50, 50]
     assert column(cluster, "15m_std") == [25, 0]
     assert column(cluster, "15m", "memory") == [50, 25]
-    found = selectors.current(cluster)
+    found = selectors.current_watermarks(cluster)
     assert found is not None
     assert found.source == GROUP
     use = found.workloads["default/StatefulSet/db"]
@@ -217,7 +217,7 @@ def test_trouble_is_told_and_the_last_figures_stay(plane: ControlPlane, metrics:
     metrics.nodes, metrics.pods = {}, {}
     assert "knows no nodes yet" in run(cluster, begin + 60)
     assert column(cluster, "15m") == [25, 50]
-    assert selectors.freshness(cluster, begin + 60).age == pytest.approx(60, abs=1)
+    assert selectors.load_freshness(cluster, begin + 60).age == pytest.approx(60, abs=1)
 
 
 def test_a_cluster_that_does_not_serve_it_or_rights_that_lack_say_so(

@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kschedweb.engine.framework.decision import Decision, PluginCall
 from kschedweb.engine.framework.status import Code
-from kschedweb.engine.live import Depths
-from kschedweb.live.schedulers.metrics import WHOSE, Instruments, exposition
+from kschedweb.engine.live import QueueDepths
+from kschedweb.live.schedulers.metrics import OWNER_LABELS, Instruments, render_exposition
 from tests.conftest import ROOT
 from tests.live.test_extenders_live import node, pod, priority_class
 from tests.live.test_kube_scheduler_live import CONFIG, decided, path_of
@@ -115,16 +115,16 @@ def ours() -> dict[str, Family]:
     points = ("PreFilter", "Filter", "PostFilter", "Score", "Reserve", "Permit")
     durations, codes = dict.fromkeys(points, 0.001), {"PostFilter": Code.UNSCHEDULABLE}
     calls = [PluginCall("NodeName", "Filter", str(Code.SUCCESS), 0.0001)]
-    instruments.decided(Decision("a/b", "u", 0.0, "metrics", durations=durations, codes=codes, calls=calls))
+    instruments.count_decision(Decision("a/b", "u", 0.0, "metrics", durations=durations, codes=codes, calls=calls))
     for result in ("scheduled", "unschedulable", "error"):
-        instruments.attempted(result, 0.01)
+        instruments.count_attempt(result, 0.01)
     instruments.pod_bound(1.0, 1)
     instruments.permit_waited(1.0, Code.SUCCESS)
-    instruments.incoming({("active", "PodAdd"): 1})
-    instruments.preempted(1)
-    instruments.depths(Depths(1, 1, 1, 1, waiting=1, held=1, binding=1, nodes=1, pods=1))
-    instruments.leads(True)
-    found = families(exposition()[0].decode())
+    instruments.count_incoming({("active", "PodAdd"): 1})
+    instruments.count_preemption(1)
+    instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, held=1, binding=1, nodes=1, pods=1))
+    instruments.set_leading(True)
+    found = families(render_exposition()[0].decode())
     return {name: family for name, family in found.items() if not name.startswith("kschedweb_")}
 
 
@@ -134,10 +134,10 @@ def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family])
     differs: dict[str, Any] = {}
     for name, family in own.items():
         if (known := theirs.get(name)) is None:
-            if NEVER_SHOWN.get(name) != family.labels - set(WHOSE):
+            if NEVER_SHOWN.get(name) != family.labels - set(OWNER_LABELS):
                 differs[name] = "not kube-scheduler's"
             continue
-        labels = family.labels - (set(WHOSE) - known.labels)
+        labels = family.labels - (set(OWNER_LABELS) - known.labels)
         if (family.kind, labels, family.bounds) != (known.kind, known.labels, known.bounds):
             differs[name] = family, known
     assert differs == {}

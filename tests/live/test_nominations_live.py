@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.releases import load
 from tests.live.test_extenders_live import node, pod, priority_class
 from tests.live.test_kube_scheduler_live import CONFIG, Live, decided, path_of, read_all
@@ -46,7 +46,7 @@ def live(control_plane: ControlPlane) -> Iterator[Live]:
 
 
 def test_only_a_more_important_pod_takes_the_room(live: Live) -> None:
-    assert live.scheduler.nominator.node("default/pod-1") == "node-00"
+    assert live.scheduler.nominator.nominated_node("default/pod-1") == "node-00"
     live.place(pod(2, "2", "low"))
     live.place(pod(3, "2", "high"))
     assert live.outcomes == {"unschedulable": 2}
@@ -54,4 +54,4 @@ def test_only_a_more_important_pod_takes_the_room(live: Live) -> None:
     live.place(pod(4, "1", "low"))  # beside both
     live.place(pod(5, "2", "top"))
     assert live.outcomes == {"unschedulable": 2, "placed": 2}
-    assert live.scheduler.snapshot.pod("default/pod-5").node_name == "node-00"
+    assert live.scheduler.snapshot.get_pod("default/pod-5").node_name == "node-00"

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from pytest_django import Settings
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.clusters.services import cluster_connect
 from kschedweb.policies import selectors
 from kschedweb.policies.models import Policy
@@ -77,7 +77,7 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     assert (made.status_code, made.json()["kind"], made.json()["revision"]) == (201, "profiles", 2)
     assert selectors.revision_get(selectors.policy_get("water"), 1).document == WATER_LEVEL
 
-    Cluster.objects.create(name="stored", source=Source.IMPORT)
+    Cluster.objects.create(name="stored", source=ClusterSource.IMPORT)
     for source, status, field, said in (
         ({"name": "old", "key": "policy"}, 422, "key", 'missing policy config map value at key "policy"'),
         ({"name": "other"}, 502, "name", "may not read ConfigMap other in namespace kube-system (403)"),

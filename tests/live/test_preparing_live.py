@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
 from kschedweb.engine.live import PodRef
-from kschedweb.live.schedulers.writing.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
+from kschedweb.live.schedulers.writing.preparer import BIND_COMPLETED, SELECTED_NODE, Preparer
 from kschedweb.live.schedulers.writing.writer import WriteCode, WriteResult
 from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
 from tests.support.place import Place
@@ -54,7 +54,7 @@ def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) 
     wait_until(lambda: annotation(place.plane, "data") == "node-1", "the claim is told its node")
     assert not preparing.found
     bind_claim(place.plane, "data", "pvc-made")
-    assert preparing.outcome().done
+    assert preparing.outcome().is_done
 
 
 def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
@@ -68,7 +68,7 @@ def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
 
     wait_until(lambda: taker().get("uid") == uids["mine"], "the volume is taken")
     bind_claim(plane, "mine", "disk")
-    assert preparing.outcome().done
+    assert preparing.outcome().is_done
     refused = Preparing(place, place.pod("late"), TakeVolume("disk", "default", "other", uids["other"])).outcome()
     assert refused.result is WriteCode.REFUSED
     assert 'running PreBind plugin "VolumeBinding": binding volumes: persistentvolume "disk" was taken' in refused.text
@@ -90,7 +90,7 @@ def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:
     wait_until(taken, "the volume is taken")
     assert "annotations" not in found["metadata"]
     bind_claim(place.plane, "meant", "reserved")
-    assert preparing.outcome().done
+    assert preparing.outcome().is_done
 
 
 def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:
@@ -121,7 +121,7 @@ def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:
         status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [other]}
         plane.call("PATCH", f"{path}/gpu/status", {"status": status})
         for _ in range(2):
-            assert Preparing(place, pod, ReserveClaim("default", "gpu")).outcome().done
+            assert Preparing(place, pod, ReserveClaim("default", "gpu")).outcome().is_done
         users = plane.call("GET", f"{path}/gpu")["status"]["reservedFor"]
         assert users == [other, {"resource": "pods", "name": "user", "uid": pod.uid}]
     finally:

@@ -16,19 +16,19 @@ import pytest
 from kschedweb.engine.config import Release
 from kschedweb.engine.controllers.admission import TOLERATION_SECONDS
 from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
-from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue, window
+from kschedweb.engine.queue.backoff_queue import WINDOW, BackoffQueue, align_to_window
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     Bound,
-    Event,
     NodeChanges,
     NodeLeaves,
     PodArrives,
     PodChanges,
     PodLeaves,
     Rejected,
-    Settings,
     Simulation,
+    SimulationEvent,
+    SimulationSettings,
 )
 from tests.engine.builders import node, pod
 from tests.support.kubescheduler import kube_scheduler
@@ -124,7 +124,7 @@ class Step:
 
     what: str
     call: tuple[str, str, Any]
-    event: Callable[[float], Event]
+    event: Callable[[float], SimulationEvent]
     tried: set[str] = field(default_factory=set)
 
 
@@ -250,7 +250,7 @@ def simulated(release: Release) -> tuple[dict[str, set[str]], dict[str, str]]:
     pods = [PodArrives(float(number) / 10, raw) for number, raw in enumerate(BOUND + WAITING)]
     times = [begin + apart * number for number in range(len(STEPS))]
     events = [step.event(at) for step, at in zip(STEPS, times, strict=True)]
-    settings = Settings(controllers=False)
+    settings = SimulationSettings(controllers=False)
     simulation = Simulation([*CLUSTER, URGENT], configuration, [*pods, *events], settings)
     result = simulation.run(times[-1] + apart - 1)
     outcomes: list[Bound | Rejected] = [*result.bound, *result.rejected]
@@ -298,5 +298,5 @@ def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPl
         wait_until(enough, "five tries", step=0.1)
     backoff = BackoffQueue(1, 10, lambda one, other: False)
     for count, (before, after) in enumerate(pairwise(tries), start=1):
-        due = window(before + backoff.duration(count)) + WINDOW
+        due = align_to_window(before + backoff.calculate_backoff_duration(count)) + WINDOW
         assert due <= after < due + 0.8, json.dumps(tries)

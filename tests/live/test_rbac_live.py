@@ -17,7 +17,15 @@ from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.election.elector import Elector
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS, make_lock
-from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
+from kschedweb.live.schedulers.rbac import (
+    EXTENDER,
+    SCHEDULING,
+    SHADOW,
+    Needs,
+    build_manifests,
+    rights_for,
+    rights_missing,
+)
 from kschedweb.live.schedulers.writing.recorder import EventRecorder
 from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
 from tests.support.processes import wait_until
@@ -52,7 +60,7 @@ class Account:
 
     def apply(self, needs: Needs) -> Client:
         self.withdraw()
-        for item in manifests(needs):
+        for item in build_manifests(needs):
             path = COLLECTIONS[item["kind"]]
             if self.plane.request("POST", path, item).status == 201:
                 self.applied.append((f"{path}/{item['metadata']['name']}", item))
@@ -60,7 +68,7 @@ class Account:
         path = f"{COLLECTIONS['ServiceAccount']}/kschedweb/token"
         self.token = self.plane.call("POST", path, request)["status"]["token"]
         client = self.open()
-        wait_until(lambda: not rights_missing(client, rights(needs)), "the roles take effect", step=0.1)
+        wait_until(lambda: not rights_missing(client, rights_for(needs)), "the roles take effect", step=0.1)
         return client
 
     def open(self) -> Client:
@@ -87,7 +95,7 @@ def account(control_plane: ControlPlane, settings: Settings) -> Iterator[Account
 def pod(plane: ControlPlane, known: KnownPods, name: str) -> PodRef:
     spec = {"schedulerName": "water", "containers": [{"name": "main", "image": "web:1"}]}
     raw = plane.call("POST", PODS, {"metadata": {"name": name}, "spec": spec})
-    known.saw(raw)
+    known.update_pod(raw)
     return PodRef("default", name, raw["metadata"]["uid"])
 
 
@@ -111,12 +119,12 @@ def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool
         recorder = EventRecorder(client, known, controller="water")
         victim, preemptor = pod(plane, known, "victim"), pod(plane, known, "preemptor")
         assert writer.bind(victim, "node-a").result is WriteCode.BOUND
-        assert writer.look(victim, "node-a").result is WriteCode.BOUND
-        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.DONE
-        assert writer.evict(victim, preemptor, "water", keep_budgets=keep_budgets).result is WriteCode.DONE
+        assert writer.read_binding(victim, "node-a").result is WriteCode.BOUND
+        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.WRITTEN
+        assert writer.evict(victim, preemptor, "water", keep_budgets=keep_budgets).result is WriteCode.WRITTEN
         recorder.failed_scheduling(preemptor, "no room")
         recorder.failed_scheduling(preemptor, "no room")
-        recorder.preempted(victim, preemptor, "node-a")
+        recorder.record_preempted(victim, preemptor, "node-a")
         recorder.close()
         assert (recorder.written, recorder.failed) == (3, 0)
 
@@ -163,7 +171,7 @@ def test_an_extender_binds_where_it_is_told_to(account: Account) -> None:
 def test_each_right_that_is_missing_is_named(account: Account) -> None:
     wanted = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True)
     with account.apply(Needs(SHADOW, lease="kschedweb-other")) as client:
-        named = {str(right) for right in rights_missing(client, rights(wanted))}
+        named = {str(right) for right in rights_missing(client, rights_for(wanted))}
         assert named == {
             "create pods/binding",
             "get pods",

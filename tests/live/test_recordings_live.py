@@ -21,7 +21,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.jobs import services as jobs
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.playground.recordings import selectors, services, tasks
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.scenarios import selectors as scenarios
@@ -66,7 +66,7 @@ def watched(plane: ControlPlane) -> Cluster:
 
 
 def recorded(recording: Recording) -> list[Json]:
-    text = gzip.decompress(b"".join(selectors.pieces(recording)))
+    text = gzip.decompress(b"".join(selectors.read_chunks(recording)))
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -121,7 +121,7 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
         plane.call("PATCH", "/api/v1/nodes/node-03", {"metadata": {"annotations": {"nobody": "reads this"}}})
         wait_until(knows(recording, "node-03", 2), "the last change is kept")
         jobs.job_cancel(job=recording.job, user=editor)
-        assert ended(recording.job).state == State.CANCELLED
+        assert ended(recording.job).state == JobState.CANCELLED
 
     lines = recorded(recording)
     assert {one["resource"]["kind"] for one in lines}.isdisjoint({"Secret", "ConfigMap"})
@@ -138,7 +138,7 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
     assert recording.notes == []
     assert (recording.nodes, recording.pods, recording.records) == (4, 7, len(lines))
     made = services.scenario_make(user=editor, recording=recording)
-    found = scenarios.prepared(scenarios.revision_get(scenarios.scenario_get(editor, made.pk)), 1)
+    found = scenarios.prepare_revision(scenarios.revision_get(scenarios.scenario_get(editor, made.pk)), 1)
     assert recording.began_at is not None
     began = recording.began_at.timestamp()
     came_with = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
@@ -183,7 +183,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     plane.call("POST", PODS, pod(10))
     wait_until(knows(recording, "pod-10"), "it follows the cluster")
     jobs.job_cancel(job=job, user=editor)
-    assert (ended(job).state, ended(job).attempt) == (State.CANCELLED, 2)
+    assert (ended(job).state, ended(job).attempt) == (JobState.CANCELLED, 2)
     lines = recorded(recording)
     assert lines[: len(before)] == before
     later = [(one["event"], one["resource"]["metadata"]["name"]) for one in lines[len(before) :]]
@@ -204,4 +204,4 @@ def test_a_cluster_that_may_not_be_read_says_so(
     assert recording.job is not None
     tasks.record(str(recording.job.pk))
     job = ended(recording.job)
-    assert (job.state, job.error) == (State.FAILED, "The credentials may not read /api/v1/nodes (403).")
+    assert (job.state, job.error) == (JobState.FAILED, "The credentials may not read /api/v1/nodes (403).")

@@ -37,7 +37,7 @@ class Followed:
 
     def take(self, message: Message) -> None:
         if isinstance(message, Listed):
-            tombstones = {item["metadata"]["uid"] for item in message.gone}
+            tombstones = {item["metadata"]["uid"] for item in message.removed}
             now = {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in message.items}
             # Every object that a new list lacks is named as gone.
             assert tombstones == (self.held.keys() - now.keys() if self.lists else set())

@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import urllib3
 
+from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.requests import Answer, Request, Watch
+from kschedweb.engine.sandbox.requests import ApiResponse, Request, Watch
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.sandbox.world import admission
 from tests.support.apiscript import PLAIN, Heard, play, script
@@ -55,13 +55,13 @@ class Ours:
 
     def __init__(self) -> None:
         store = Store(1)
-        objects = Objects(store, lambda: 1_764_000_000.0, Random(1), admission(store))
+        objects = ApiObjects(store, lambda: 1_764_000_000.0, Random(1), admission(store))
         self._server = ApiServer(objects, lambda what, namespace: {})
         self.call("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}}, PLAIN)
 
     def call(self, method: str, path: str, body: Any, content: str) -> tuple[int, Json]:
         answer = self._handle(method, path, body, content)
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ApiResponse)
         return answer.code, json.loads(json.dumps(answer.body))
 
     def watch(self, path: str, version: str) -> list[Json]:
@@ -69,7 +69,7 @@ class Ours:
         assert isinstance(answer, Watch)
         return answer.first
 
-    def _handle(self, method: str, path: str, body: Any, content: str) -> Answer | Watch:
+    def _handle(self, method: str, path: str, body: Any, content: str) -> ApiResponse | Watch:
         parts = urlsplit(path)
         query: Mapping[str, str] = dict(parse_qsl(parts.query, keep_blank_values=True))
         return self._server.handle(Request(method, parts.path, query, body, content))

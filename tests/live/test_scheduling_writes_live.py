@@ -98,7 +98,7 @@ def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
     other = {"type": "example.com/ready", "status": "True"}
     place.plane.call("PATCH", f"{PODS}/waits/status", {"status": {"conditions": [other]}})
     place.read(pod)
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").done
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
     found = place.read(pod)["status"]
     mine = next(each for each in found["conditions"] if each["type"] == "PodScheduled")
     said = {key: mine[key] for key in ("status", "reason", "message", "lastProbeTime", "observedGeneration")}
@@ -112,21 +112,21 @@ def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
     assert found["nominatedNodeName"] == "node-a"
     assert {each["type"] for each in found["conditions"]} == {"example.com/ready", "PodScheduled"}
     version = place.read(pod)["metadata"]["resourceVersion"]
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").done
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
     assert place.read(pod)["metadata"]["resourceVersion"] == version  # nothing was new, so nothing was written
-    assert place.writer.unscheduled(pod, "SchedulerError", "no luck").done
+    assert place.writer.unscheduled(pod, "SchedulerError", "no luck").is_done
     again = next(each for each in place.read(pod)["status"]["conditions"] if each["type"] == "PodScheduled")
     assert (again["message"], again["lastTransitionTime"]) == ("no luck", mine["lastTransitionTime"])
-    assert place.writer.nominate(pod, "").done
+    assert place.writer.nominate(pod, "").is_done
     assert "nominatedNodeName" not in place.read(pod)["status"]
 
 
 def test_a_victim_is_marked_and_leaves(place: Place) -> None:
     victim, preemptor = place.pod("victim"), place.pod("preemptor", schedulerName="water")
-    assert place.writer.bind(victim, "node-a").done
+    assert place.writer.bind(victim, "node-a").is_done
     place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": ["example.com/stay"]}})
     place.read(victim)
-    assert place.writer.evict(victim, preemptor, "water").result is WriteCode.DONE
+    assert place.writer.evict(victim, preemptor, "water").result is WriteCode.WRITTEN
     found = place.read(victim)
     mark = next(each for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget")
     assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
@@ -137,7 +137,7 @@ def test_a_victim_is_marked_and_leaves(place: Place) -> None:
 
 def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
     victim, preemptor = place.pod("guarded"), place.pod("pusher")
-    assert place.writer.bind(victim, "node-a").done
+    assert place.writer.bind(victim, "node-a").is_done
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}
     place.plane.call("POST", budgets, {"metadata": {"name": "one"}, "spec": spec})
@@ -149,7 +149,7 @@ def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
         assert refused.result is WriteCode.REFUSED
         assert "disruption budget" in refused.text
         assert "deletionTimestamp" not in place.read(victim)["metadata"]
-        assert place.writer.evict(victim, preemptor, "water").done
+        assert place.writer.evict(victim, preemptor, "water").is_done
         assert place.read(victim)["metadata"]["deletionTimestamp"]
     finally:
         place.plane.call("DELETE", f"{budgets}/one")
@@ -158,8 +158,8 @@ def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
 def test_events_read_like_kube_schedulers(place: Place) -> None:
     pod, other = place.pod("told"), place.pod("other")
     recorder = EventRecorder(place.client, place.pods, controller="water")
-    recorder.scheduled(pod, "node-a")
-    recorder.preempted(other, pod, "node-b")
+    recorder.record_scheduled(pod, "node-a")
+    recorder.record_preempted(other, pod, "node-b")
     recorder.failed_scheduling(pod, "0/3 nodes are available: " + "ä" * 1000)
     recorder.close()
     assert (recorder.written, recorder.failed, recorder.dropped) == (3, 0, 0)
@@ -229,8 +229,8 @@ def test_a_binding_nobody_can_tell_about_is_unknown_until_somebody_can(behind: P
     pod = behind.pod("dark")
     with proxy.fault("POST", "/binding", DropReply()), proxy.fault("GET", "/pods/", Refuse(503)):
         assert behind.writer.bind(pod, "node-a").result is WriteCode.UNKNOWN
-    assert behind.writer.look(pod, "node-a").result is WriteCode.BOUND
-    assert behind.writer.look(pod, "node-b").result is WriteCode.CONFLICT
+    assert behind.writer.read_binding(pod, "node-a").result is WriteCode.BOUND
+    assert behind.writer.read_binding(pod, "node-b").result is WriteCode.CONFLICT
 
 
 def test_an_answer_that_breaks_off_is_no_answer(behind: Place, proxy: FaultProxy) -> None:
@@ -256,14 +256,14 @@ def test_a_busy_server_is_asked_again_when_it_says_so(behind: Place, proxy: Faul
         assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
         assert len(refused.seen) == 1
     with proxy.fault("PATCH", "/status", Refuse(500), times=2):
-        assert behind.writer.unscheduled(pod, "Unschedulable", "no room").done
+        assert behind.writer.unscheduled(pod, "Unschedulable", "no room").is_done
 
 
 def test_events_are_written_once_the_server_is_back(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("late")
     recorder = EventRecorder(behind.client, behind.pods, controller="water", sleep=0.2)
     with proxy.fault("POST", "/events", Refuse(503), times=2), proxy.fault("POST", "/events", DropReply(), times=3):
-        recorder.scheduled(pod, "node-a")
+        recorder.record_scheduled(pod, "node-a")
         wait_until(lambda: bool(behind.events(pod)), "the event", step=0.05)
         recorder.close(5)
     assert len(behind.events(pod)) == 1

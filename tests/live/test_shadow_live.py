@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
-from kschedweb.live.schedulers.rbac import SHADOW, Needs, rights, rules
+from kschedweb.live.schedulers.rbac import SHADOW, Needs, policy_rules, rights_for
 from kschedweb.live.schedulers.running.host import Host
 from kschedweb.live.schedulers.selectors import release_in_force
 from kschedweb.live.shadow import selectors
@@ -59,7 +59,7 @@ def pod(number: int) -> dict[str, Any]:
 @pytest.fixture
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
-    control_plane.grant("limited", rules(rights(Needs(SHADOW))))
+    control_plane.grant("limited", policy_rules(rights_for(Needs(SHADOW))))
     control_plane.create_nodes(node(number) for number in range(NODES))
     yield control_plane
     control_plane.wipe()
@@ -109,7 +109,7 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
         judged = 2 * (PODS + 1)
         wait_until(lambda: ShadowVerdict.objects.count() == judged, "every pod was judged by both")
 
-    whole = selectors.summary(same, "1h")
+    whole = selectors.compute_summary(same, "1h")
     assert (whole.agree, whole.mean, whole.most) == (100.0, 0.0, 0), list(
         same.shadow_verdicts.exclude(verdict="agree").values("name", "node", "best", "difference", "plugin")
     )
@@ -120,10 +120,10 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
     assert stuck.said == said
     assert said.startswith(stuck.message)
 
-    drift = selectors.summary(packing, "1h")
+    drift = selectors.compute_summary(packing, "1h")
     assert drift.agree is not None
     assert drift.agree < 50.0
-    causes = [cause for cause in selectors.causes(packing, "1h") if cause.verdict == "differ"]
+    causes = [cause for cause in selectors.list_causes(packing, "1h") if cause.verdict == "differ"]
     assert causes[0].plugin == "NodeResourcesFit"
     assert causes[0].mean is not None
     assert causes[0].mean > 1.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
@@ -131,7 +131,7 @@ def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPl
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         for number in range(PENDING):
             claims = [f"c{number}"] + ([f"c{random.randrange(PENDING + 2)}"] if random.random() < 0.4 else [])
-            wanting = Pod.read(plane.call("POST", PODS, pod(f"p{number}", sorted(set(claims)))))
+            wanting = Pod.from_json(plane.call("POST", PODS, pod(f"p{number}", sorted(set(claims)))))
             explanation = engine.explain(wanting, preemption=True)
 
             def is_decided(name: str = wanting.name) -> bool:
@@ -143,13 +143,13 @@ def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPl
             where = found["spec"].get("nodeName", "")
             if where:
                 assert engine.snapshot.index[where] in explanation.best, f"seed {SEED}"
-                binding = engine.binding(wanting, where)
-                assert binding.begin() is None
-                assert binding.finish() is None
+                binding = engine.create_binding(wanting, where)
+                assert binding.reserve_and_permit() is None
+                assert binding.run_binding() is None
             else:
                 assert message(found) == explanation.condition, f"seed {SEED}"
                 plane.call("DELETE", f"{PODS}/{wanting.name}")
             storage = engine.snapshot.objects.storage
-            ours = {name: item.volume for (_, name), item in storage.claims.items() if item.bound}
+            ours = {name: item.volume for (_, name), item in storage.claims.items() if item.is_bound}
             assert ours == bound(plane), f"seed {SEED}"
     assert ours

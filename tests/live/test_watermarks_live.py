@@ -18,7 +18,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import selectors, services, tasks
 from kschedweb.watermarks.figures import BY_NAME, WORKLOAD
 from kschedweb.watermarks.presets import PRESETS
-from kschedweb.watermarks.setup import Settings
+from kschedweb.watermarks.source_settings import SourceSettings
 from kschedweb.web.errors import ApplicationError
 from tests.support.certificates import certificate
 from tests.support.processes import wait_until
@@ -125,12 +125,12 @@ def collect(cluster: Cluster, at: float | None = None) -> str:
     """One run as the task does it; what was wrong."""
     source = services.run_claim(cluster_id=cluster.pk, now=at or time.time(), due_only=False)
     assert source is not None
-    services.run(source=source, now=at or time.time())
+    services.run_collection(source=source, now=at or time.time())
     return selectors.source_get(cluster).error
 
 
 def column(cluster: Cluster, resource: str, statistic: str) -> dict[str, float]:
-    found = selectors.current(cluster)
+    found = selectors.current_watermarks(cluster)
     assert found is not None
     return dict(zip(found.names, found.column(resource, statistic).tolist(), strict=True))
 
@@ -179,7 +179,7 @@ def test_windows_of_a_recorded_day_equal_the_curves(cluster: Cluster, tmp_path: 
     now = float(int(time.time()) // 300 * 300 + 30 - 300)  # half a minute after what subqueries begin with
     prometheus = Prometheus(tmp_path)
     prometheus.backfill(past(now, time.time()))
-    settings = Settings(kind="prometheus", address=prometheus.url, queries=PRESET.queries)
+    settings = SourceSettings(kind="prometheus", address=prometheus.url, queries=PRESET.queries)
     with prometheus.started():
         report = services.source_test(user=None, cluster=cluster, settings=settings)
         assert {name: query.error for name, query in report.failed.items()} == {}
@@ -194,7 +194,7 @@ def test_windows_of_a_recorded_day_equal_the_curves(cluster: Cluster, tmp_path: 
         assert column(cluster, "cpu", "1h_max")[name] == pytest.approx(max(steps[:2]) * scale, rel=0.02)
         assert column(cluster, "cpu", "1d_max")[name] == pytest.approx(max(steps) * scale, rel=0.02)
         assert column(cluster, "cpu", "15m_std")[name] == pytest.approx(deviation(steps, now) * scale, rel=0.1)
-    found = selectors.current(cluster)
+    found = selectors.current_watermarks(cluster)
     assert found is not None
     assert found.source == "prometheus"
     assert found.updated.tolist() == [now] * 3
@@ -238,7 +238,9 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
         Exporter(text("node-c")).started() as third,
     ):
         prometheus = Prometheus(tmp_path, scrape=[first.port, second.port, third.port])
-        settings = Settings(kind="prometheus", address=prometheus.url, queries=queries, node_label="node", interval=30)
+        settings = SourceSettings(
+            kind="prometheus", address=prometheus.url, queries=queries, node_label="node", interval=30
+        )
         with prometheus.started():
             deadline = time.monotonic() + 60
             while (prometheus.value("min(count_over_time(node_cpu_seconds_total[5m]))") or 0) < 8:
@@ -276,12 +278,12 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
             assert column(cluster, "cpu", "5m") == cpus
         assert collect(cluster) == "Prometheus cannot be reached at its address."
         assert column(cluster, "cpu", "5m") == cpus
-        later = selectors.freshness(cluster, time.time() + 600)
+        later = selectors.load_freshness(cluster, time.time() + 600)
         assert later.stale
         with prometheus.started():
             # Some series only come back with the next scrape.
             wait_until(lambda: collect(cluster) == "", "it is read again", step=1.0)
-    assert selectors.freshness(cluster, time.time()).stale is False
+    assert selectors.load_freshness(cluster, time.time()).stale is False
 
 
 def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path, settings: DjangoSettings) -> None:
@@ -293,7 +295,7 @@ def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path
     )
     prometheus = Prometheus(tmp_path, web=web)
     vector = 'label_replace(vector(42), "instance", "node-b", "", "")'
-    given = Settings(
+    given = SourceSettings(
         kind="prometheus",
         address=prometheus.url.replace("http://", "https://"),
         authentication="basic",
@@ -303,7 +305,7 @@ def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path
         queries={"node/cpu/15m": vector},
     )
 
-    def refused(settings: Settings) -> dict[str, str]:
+    def refused(settings: SourceSettings) -> dict[str, str]:
         with pytest.raises(ApplicationError) as caught:
             services.source_save(user=None, cluster=cluster, settings=settings)
         return {item["path"]: item["message"] for item in caught.value.errors}
@@ -326,12 +328,12 @@ def test_the_task_of_beat_collects_from_the_real_servers(
     prometheus = Prometheus(tmp_path)
     query = 'label_replace(vector(0.5), "pod", "db-0", "", "") * on (pod) group_left (namespace) '
     query += 'label_replace(label_replace(vector(1), "pod", "db-0", "", ""), "namespace", "default", "", "")'
-    given = Settings(kind="prometheus", address=prometheus.url, queries={"workload/cpu/15m": query})
+    given = SourceSettings(kind="prometheus", address=prometheus.url, queries={"workload/cpu/15m": query})
     with prometheus.started():
         services.source_save(user=None, cluster=cluster, settings=given)
         assert tasks.collect(str(cluster.pk)) is True
         assert tasks.collect(str(cluster.pk)) is False
-    found = selectors.table(cluster, WORKLOAD)
+    found = selectors.load_table(cluster, WORKLOAD)
     assert found is not None
     figure = BY_NAME["workload/cpu/15m"]
     values = dict(zip(found.names, found.figures[figure.resource, figure.statistic].tolist(), strict=True))

@@ -10,12 +10,12 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.decisions.classic.decision import ClassicDecision
-from kschedweb.decisions.kinds import presented
+from kschedweb.decisions.deciders import present_case
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Difference, Run
-from kschedweb.playground.sweeps.offers import arguments, weights
+from kschedweb.playground.sweeps.offers import argument_offers, weight_offers
 from kschedweb.playground.sweeps.services import sweep_policy_save
-from kschedweb.policies.selectors import policy_get, revision_get, runs
+from kschedweb.policies.selectors import load_revision, policy_get, revision_get
 from kschedweb.policies.services import policy_create
 from tests.support import seed_runs, seed_sweeps
 from tests.support.html import html_of
@@ -53,16 +53,16 @@ def test_a_run_keeps_the_kube_scheduler_and_explains_its_pods(editor: User, clie
     run = Run.objects.get(pk=made.pk)
     assert (run.state, run.label, run.process) == ("succeeded", "plain@1", {"version": "1.13"})
     assert run.engine.endswith("kube-scheduler 1.13.0")
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
     assert len(outcome.told.pod) == 2
     for pod in ("default/web-03", "default/important"):
-        case, tried = selectors.decided(run, pod, int(outcome.attempts[outcome.index[pod]]))
+        case, tried = selectors.replay_decision(run, pod, int(outcome.attempts[outcome.index[pod]]))
         assert tried.placement.node == case.explanation.node == outcome.nodes[outcome.node[outcome.index[pod]]]
     client = client_as("viewer")
     page = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
     assert page.status_code == 200
     assert page.context["classic"].edition.version == "1.13"
-    assert isinstance(presented(selectors.decided(run, "default/important", 1)[0]), ClassicDecision)
+    assert isinstance(present_case(selectors.replay_decision(run, "default/important", 1)[0]), ClassicDecision)
     assert client.get(f"/runs/{run.pk}/").status_code == 200
     assert client.get(f"/runs/{run.pk}/report/?as=json").status_code == 200
 
@@ -73,7 +73,7 @@ def test_a_classic_policy_is_compared_with_a_profile(editor: User, old: str, cli
     seed_runs.work_off()
     found = Difference.objects.get(run__comparison=made)
     assert found.counts["moved"] > 0
-    moved = selectors.difference(found)
+    moved = selectors.load_difference(found)
     assert all(one["plugin"] or one["said"] for one in moved)
     page = client_as("viewer").get(f"/comparisons/{made.pk}/")
     assert page.status_code == 200
@@ -87,13 +87,13 @@ def test_a_document_that_is_not_saved_is_run_as_of_1_13(editor: User) -> None:
 
 
 def test_a_sweep_varies_weights_and_arguments_of_a_policy(editor: User, old: str, client_as: Clients) -> None:
-    rules = runs(revision_get(policy_get(old)))
-    assert [(one.path, one.now) for one in weights(rules)] == [
+    rules = load_revision(revision_get(policy_get(old)))
+    assert [(one.path, one.now) for one in weight_offers(rules)] == [
         ("priorities[InterPodAffinityPriority].weight", "1"),
         ("priorities[LeastRequestedPriority].weight", "1"),
         ("priorities[Shape].weight", "2"),
     ]
-    offered = {one.path: (one.low, one.high) for one in arguments(rules)}
+    offered = {one.path: (one.low, one.high) for one in argument_offers(rules)}
     score = "priorities[Shape].argument.requestedToCapacityRatioArguments.shape[1].score"
     assert offered[score] == ("0", "10")
     assert offered["hardPodAffinitySymmetricWeight"] == ("1", "100")

@@ -10,7 +10,7 @@ import yaml
 
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from tests.support.html import elements, html_of
 from tests.support.seed_classic import POLICY, classic
 
@@ -58,8 +58,8 @@ def test_a_policy_is_made_of_it_that_says_where_it_comes_from(client: Client, ol
     answer = client.post(PAGE, {"name": "new-one"})
     assert (answer.status_code, answer["Location"]) == (302, "/policies/new-one/")
     made = selectors.revision_get(selectors.policy_get("new-one"))
-    assert (made.policy.kind, made.comment) == (Kind.PROFILES, "Converted from old, revision 1")
-    weights = {one.name: one.weight for one in selectors.configuration(made).profiles[0].points["score"]}
+    assert (made.policy.kind, made.comment) == (PolicyKind.PROFILES, "Converted from old, revision 1")
+    weights = {one.name: one.weight for one in selectors.load_configuration(made).profiles[0].points["score"]}
     assert (weights["PodTopologySpread"], weights["NodeAffinity"]) == (2, 2)
 
 

@@ -9,7 +9,9 @@ HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 
 
 def told(old: str, new: str) -> list[str]:
-    return [f"{change.where or 'all'}: {change}" for change in diff.changes(load(HEADER + old), load(HEADER + new))]
+    return [
+        f"{change.where or 'all'}: {change}" for change in diff.list_changes(load(HEADER + old), load(HEADER + new))
+    ]
 
 
 def test_a_change_of_meaning_is_one_sentence() -> None:

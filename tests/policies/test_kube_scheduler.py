@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.config import Release
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.policies.editing import writing
-from kschedweb.policies.validation import check
+from kschedweb.policies.validation import check_profiles
 from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, shown
 
 FIT = "args.NodeResourcesFit.scoringStrategy"
@@ -69,20 +69,20 @@ def test_the_verdict_is_kube_scheduler_s(
     oracle: Callable[[str, str], Any], real_release: Release, text: str, changes: dict[str, str]
 ) -> None:
     sent = as_posted(shown(text)) | changes
-    changed = writing.apply(text, text, sent, 0)
-    mine, theirs = check(changed, {"release": real_release.name}), oracle("validate", changed)
+    changed = writing.apply_form(text, text, sent, 0)
+    mine, theirs = check_profiles(changed, {"release": real_release.name}), oracle("validate", changed)
     assert mine.valid == theirs["valid"]
     assert mine.loaded is not None
     assert mine.loaded.errors == theirs.get("errors", [])
     assert (mine.loaded.defaulted or None) == (theirs.get("defaulted") or None)
     assert [item for item in changed.splitlines() if "#" in item][:1] == ["# Ours."]
-    assert parse(changed).data["kind"] == "KubeSchedulerConfiguration"
+    assert parse_document(changed).data["kind"] == "KubeSchedulerConfiguration"
 
 
 def test_switched_off_plugins_are_off(oracle: Callable[[str, str], Any]) -> None:
     sent = as_posted(shown(PLAIN))
     for point in ("preFilter", "filter", "preScore", "score"):
         del sent[f"on.NodeAffinity.{point}"]
-    changed = writing.apply(PLAIN, PLAIN, sent, 0)
+    changed = writing.apply_form(PLAIN, PLAIN, sent, 0)
     plugins = oracle("validate", changed)["defaulted"]["profiles"][0]["plugins"]
     assert "NodeAffinity" not in {plugin["name"] for plugin in plugins["multiPoint"]["enabled"]}

@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
-from kschedweb.policies.kinds import check_either
+from kschedweb.policies.dialects import check_either
 from kschedweb.policies.models import Policy
-from kschedweb.policies.validation import check
+from kschedweb.policies.validation import check_profiles
 from tests.support.formfields import fields as form_fields
 from tests.support.html import elements
 from tests.support.printed import GROUP, PERCENTAGE, PRINTED, WATER_LEVEL, Printed, of_today
@@ -91,9 +91,9 @@ def test_restoring_the_old_document_converts_it_again(editor: User) -> None:
 
 
 def test_a_problem_stands_at_its_line(editor: User) -> None:
-    (problem,) = check(BROKEN).errors
+    (problem,) = check_profiles(BROKEN).errors
     assert (problem.line, problem.path) == (4, "parallelism")
-    with pytest.raises(services.InvalidDocument):
+    with pytest.raises(services.InvalidPolicyDocument):
         services.policy_create(name="broken", document=BROKEN, author=editor)
     assert not Policy.objects.filter(name="broken").exists()
 

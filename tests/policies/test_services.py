@@ -39,7 +39,9 @@ def packed(editor: User) -> Policy:
 def test_the_default_policy_is_always_there() -> None:
     policy = selectors.policy_get("default")
     assert policy.newest == 1
-    assert selectors.configuration(selectors.revision_get(policy)).profiles[0].scheduler_name == "default-scheduler"
+    assert (
+        selectors.load_configuration(selectors.revision_get(policy)).profiles[0].scheduler_name == "default-scheduler"
+    )
 
 
 def test_a_policy_begins_with_revision_1_and_keeps_the_text(packed: Policy, editor: User) -> None:
@@ -74,7 +76,7 @@ def test_an_update_of_an_older_revision_is_refused(packed: Policy, editor: User)
 
 
 def test_what_kube_scheduler_refuses_is_not_saved_and_told_at_its_line(packed: Policy, editor: User) -> None:
-    with pytest.raises(services.InvalidDocument) as caught:
+    with pytest.raises(services.InvalidPolicyDocument) as caught:
         services.revision_save(policy=packed, document=PACKED + "parallelism: 0\n", author=editor, expected=1)
     (problem,) = caught.value.errors
     assert problem["path"] == "parallelism"
@@ -84,14 +86,14 @@ def test_what_kube_scheduler_refuses_is_not_saved_and_told_at_its_line(packed: P
 
 def test_a_private_key_is_not_kept(packed: Policy, editor: User) -> None:
     document = PACKED + "extenders:\n- urlPrefix: https://x\n  tlsConfig:\n    keyData: aGVsbG8=\n"
-    with pytest.raises(services.InvalidDocument, match="private key"):
+    with pytest.raises(services.InvalidPolicyDocument, match="private key"):
         services.revision_save(policy=packed, document=document, author=editor, expected=1)
 
 
 def test_a_token_is_not_kept(packed: Policy, editor: User) -> None:
     provider = "{type: Prometheus, address: 'https://x', token: hush}"
     document = f"{PACKED}      - name: TargetLoadPacking\n        args:\n          metricProvider: {provider}\n"
-    with pytest.raises(services.InvalidDocument, match="token") as caught:
+    with pytest.raises(services.InvalidPolicyDocument, match="token") as caught:
         services.revision_save(policy=packed, document=document, author=editor, expected=1)
     (problem,) = caught.value.errors
     assert problem["path"] == "profiles[0].pluginConfig[1].args.metricProvider.token"

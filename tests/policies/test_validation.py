@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.policies.validation import check, steps, written
+from kschedweb.policies.validation import check_profiles, join_path, split_path
 
 HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 PLUGIN = "profiles:\n- plugins:\n    {point}:\n      enabled:\n      - name: {name}\n"
@@ -37,7 +37,7 @@ profiles:
     ],
 )
 def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said: str) -> None:
-    checked = check(HEADER + rest)
+    checked = check_profiles(HEADER + rest)
     (problem,) = checked.errors
     assert not checked.valid
     assert (problem.path, problem.line) == (path, line)
@@ -46,7 +46,7 @@ def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said
 
 def test_an_error_in_what_an_alias_brings_is_put_at_the_anchors_text() -> None:
     shared = AFFINITY.replace("- pluginConfig:", "- schedulerName: a\n  pluginConfig: &arguments")
-    checked = check(f"{HEADER}{shared}- {{schedulerName: b, pluginConfig: *arguments}}\n")
+    checked = check_profiles(f"{HEADER}{shared}- {{schedulerName: b, pluginConfig: *arguments}}\n")
     weight = "pluginConfig[0].args.hardPodAffinityWeight"
     assert [(problem.path, problem.line, problem.column) for problem in checked.errors] == [
         (f"profiles[0].{weight}", 8, 30),
@@ -57,7 +57,7 @@ def test_an_error_in_what_an_alias_brings_is_put_at_the_anchors_text() -> None:
 def test_several_errors_of_one_plugin_are_told_apart() -> None:
     shape = "            type: RequestedToCapacityRatio\n            requestedToCapacityRatio:\n              shape:\n"
     points = "              - {utilization: 0, score: 11}\n              - {utilization: 101, score: 1}\n"
-    checked = check(HEADER + FIT + shape + points)
+    checked = check_profiles(HEADER + FIT + shape + points)
     assert [(problem.path.rpartition("shape")[2], problem.line) for problem in checked.errors] == [
         ("[0].score", 12),
         ("[1].utilization", 13),
@@ -65,11 +65,11 @@ def test_several_errors_of_one_plugin_are_told_apart() -> None:
 
 
 def test_a_warning_has_its_line_too() -> None:
-    checked = check(HEADER + "profiles:\n- pluginConfig:\n  - name: Elsewhere\n    args: {}\n")
+    checked = check_profiles(HEADER + "profiles:\n- pluginConfig:\n  - name: Elsewhere\n    args: {}\n")
     assert checked.valid
     assert [problem.line for problem in checked.warnings] == [5]
 
 
 def test_paths_and_their_steps_are_the_same_thing() -> None:
     path = "profiles[0].plugins.score.enabled[12].name"
-    assert written(steps(path)) == path
+    assert join_path(split_path(path)) == path

@@ -76,7 +76,7 @@ def test_the_strategy_is_changed_in_the_form_and_saved(client: Client) -> None:
     assert "Saved as revision 2." in answer.content.decode()
     revision = selectors.revision_get(selectors.policy_get("default"))
     assert revision.comment == "pack"
-    args = selectors.configuration(revision).profiles[0].args
+    args = selectors.load_configuration(revision).profiles[0].args
     assert args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
     rows = [row.text for row in elements(client.get(f"{PAGE}effective/"), "tr") if "scoringStrategy" in row.text]
     assert any("MostAllocated" in row for row in rows)

@@ -52,10 +52,10 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
     services.objects_create(user=editor, cluster=cluster, text=json.dumps(pod("one", scheduler="default-scheduler")))
 
     def running() -> bool:
-        return selectors.details(cluster, "Deployment", "default", "pair").row.pods == 2
+        return selectors.get_details(cluster, "Deployment", "default", "pair").row.pods == 2
 
     wait_until(running, "both pods are ready")
-    found = selectors.details(cluster, "Deployment", "default", "pair")
+    found = selectors.get_details(cluster, "Deployment", "default", "pair")
     assert len(found.pods) == 2
     assert all(one.state.startswith("Running on ") for one in found.pods)
     reasons = [one.reason for one in found.happenings]
@@ -64,23 +64,23 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
     assert {one.kind for one in found.happenings} == {"Deployment", "ReplicaSet", "Pod"}
 
     def started() -> bool:
-        return "Started" in [one.reason for one in selectors.details(cluster, "Pod", "default", "one").happenings]
+        return "Started" in [one.reason for one in selectors.get_details(cluster, "Pod", "default", "one").happenings]
 
     wait_until(started, "the single one has started")
-    single = selectors.details(cluster, "Pod", "default", "one")
+    single = selectors.get_details(cluster, "Pod", "default", "one")
     assert single.pods == []
     assert {one.about for one in single.happenings} == {"Pod default/one"}
 
 
 def test_what_is_not_there_and_what_has_no_page(cluster: Cluster) -> None:
     with pytest.raises(NotFound, match="no Pod default/none"):
-        selectors.details(cluster, "Pod", "default", "none")
+        selectors.get_details(cluster, "Pod", "default", "none")
     with pytest.raises(NotFound, match="A Node has no page here: Pod, Deployment"):
-        selectors.details(cluster, "Node", "default", "a")
+        selectors.get_details(cluster, "Node", "default", "a")
 
 
 def test_new_events_are_counted_from_those_that_were_shown(cluster: Cluster) -> None:
-    newest = max((one.version for one in selectors.happenings(most=10_000)), default=0)
+    newest = max((one.version for one in selectors.list_happenings(limit=10_000)), default=0)
     assert selectors.happenings_since(newest) == 0
     with selectors.open_client() as client:
         event = {"metadata": {"name": "told"}, "reason": "Told", "message": "something", "type": "Normal"}

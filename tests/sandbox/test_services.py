@@ -8,8 +8,8 @@ import pytest
 from pytest_django import Settings
 
 from kschedweb.accounts.models import AuditEntry, User
-from kschedweb.clusters.connecting.failures import ClusterError
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.connecting.errors import ClusterError
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.policies.models import Policy
 from kschedweb.sandbox import selectors, services, tasks
@@ -39,9 +39,9 @@ def said() -> list[tuple[str, dict[str, object]]]:
 
 def test_its_time_is_stopped_and_set_and_both_are_in_the_audit_log(cluster: Cluster, editor: User) -> None:
     services.pace_set(user=editor, cluster=cluster, paused=True, speed=30)
-    assert selectors.pace() == selectors.Pace(paused=True, speed=30)
+    assert selectors.get_pace() == selectors.SandboxPace(paused=True, speed=30)
     services.pace_set(user=editor, cluster=cluster, speed=2)
-    assert selectors.pace() == selectors.Pace(paused=True, speed=2)
+    assert selectors.get_pace() == selectors.SandboxPace(paused=True, speed=2)
     entries = said()
     assert len(entries) == 2
     assert ("sandbox.pace-set", {"paused": True, "speed": 30}) in entries
@@ -55,7 +55,7 @@ def test_its_time_is_stopped_and_set_and_both_are_in_the_audit_log(cluster: Clus
 def test_what_is_created_says_by_whom_and_is_found_with_its_pods(cluster: Cluster, editor: User) -> None:
     (made,) = services.objects_create(user=editor, cluster=cluster, text=DEPLOYMENT)
     assert made == "Deployment default/pair"
-    (row,) = [one for one in selectors.created(cluster) if one.name == "pair"]
+    (row,) = [one for one in selectors.list_created(cluster) if one.name == "pair"]
     assert (row.kind, row.by) == ("Deployment", editor.username)
     services.object_delete(
         user=editor, cluster=cluster, kind="Deployment", api_version="apps/v1", namespace="default", name="pair"
@@ -73,7 +73,7 @@ def test_all_objects_are_created_or_none(cluster: Cluster, editor: User) -> None
         services.objects_create(user=editor, cluster=cluster, text=text)
     assert refused.value.detail.startswith("Object 2: ")
     assert refused.value.errors[0]["path"] == "text"
-    assert "good" not in [one.name for one in selectors.created(cluster)]
+    assert "good" not in [one.name for one in selectors.list_created(cluster)]
     assert said() == []
 
 
@@ -116,7 +116,7 @@ def test_a_site_begins_with_schedulers_at_work_and_a_second_start_makes_nothing_
     db: None, sandbox: Sandbox
 ) -> None:
     cluster = services.sandbox_load(site="http://127.0.0.1:8000")
-    assert cluster.source == Source.SANDBOX
+    assert cluster.source == ClusterSource.SANDBOX
     snapshot = cluster.snapshots.get()
     assert snapshot.counts["Node"] >= 40
     modes = dict(LiveScheduler.objects.filter(cluster=cluster).values_list("scheduler_name", "mode"))
@@ -137,7 +137,7 @@ def extender_of() -> str:
 
 
 def test_another_cluster_of_its_name_is_left_alone(db: None, sandbox: Sandbox) -> None:
-    Cluster.objects.create(name="sandbox", source=Source.IMPORT)
+    Cluster.objects.create(name="sandbox", source=ClusterSource.IMPORT)
     with pytest.raises(Conflict, match="which is not the sandbox"):
         services.sandbox_load()
 

@@ -46,11 +46,11 @@ def test_a_text_that_is_refused_stays_with_its_error_beside_the_field(client_as:
 def test_its_time_is_paused_and_set(client_as: AsRole, cluster: Cluster) -> None:
     client = client_as("editor")
     client.post("/sandbox/pace/", {"do": "pause"})
-    assert selectors.pace().paused
+    assert selectors.get_pace().paused
     client.post("/sandbox/pace/", {"do": "speed", "speed": "10"})
-    assert selectors.pace() == selectors.Pace(paused=True, speed=10)
+    assert selectors.get_pace() == selectors.SandboxPace(paused=True, speed=10)
     client.post("/sandbox/pace/", {"do": "speed", "speed": "7"})
-    assert selectors.pace().speed == 10
+    assert selectors.get_pace().speed == 10
     client.post("/sandbox/pace/", {"do": "speed", "speed": "1"})
 
 

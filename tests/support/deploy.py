@@ -22,7 +22,7 @@ from tests.support.site import ROOT
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 django.setup()
 
-from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, Right, rights, rules  # noqa: E402
+from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, Right, policy_rules, rights_for  # noqa: E402
 
 Json = dict[str, Any]
 KUSTOMIZE = ROOT / "deploy" / "kustomize"
@@ -48,20 +48,20 @@ TOKEN = {"op": "replace", "path": "/spec/template/spec/automountServiceAccountTo
 
 def rights_files() -> dict[Path, str]:
     """The rules of RBAC that the chart puts together, by file."""
-    reading = rights(Needs(SHADOW))
+    reading = rights_for(Needs(SHADOW))
     scheduling = Needs(SCHEDULING, lease="LEASE")
 
     def beyond(needs: Needs, less: list[Right]) -> list[Json]:
-        return rules([right for right in rights(needs) if right not in less and not right.namespace])
+        return policy_rules([right for right in rights_for(needs) if right not in less and not right.namespace])
 
     found = {
-        SHADOW: rules(reading),
-        EXTENDER: rules(rights(Needs(EXTENDER))),
-        "extender-binds": rules(rights(Needs(EXTENDER, binds=True))),
+        SHADOW: policy_rules(reading),
+        EXTENDER: policy_rules(rights_for(Needs(EXTENDER))),
+        "extender-binds": policy_rules(rights_for(Needs(EXTENDER, binds=True))),
         SCHEDULING: beyond(scheduling, []),
-        "preemption-delete": beyond(Needs(SCHEDULING, preemption=True), rights(scheduling)),
-        "preemption-evict": beyond(Needs(SCHEDULING, preemption=True, keep_budgets=True), rights(scheduling)),
-        "election": rules([right for right in rights(scheduling) if right.namespace]),
+        "preemption-delete": beyond(Needs(SCHEDULING, preemption=True), rights_for(scheduling)),
+        "preemption-evict": beyond(Needs(SCHEDULING, preemption=True, keep_budgets=True), rights_for(scheduling)),
+        "election": policy_rules([right for right in rights_for(scheduling) if right.namespace]),
         "annotations": _documented("annotations"),
         "metrics": _documented("metrics"),
     }

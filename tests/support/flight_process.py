@@ -10,9 +10,9 @@ from django.apps import apps
 if not apps.ready:
     django.setup()
 
-from kschedweb.clusters.flight import hosting, recording
+from kschedweb.clusters.flight import flight_run, host
 
 if __name__ == "__main__":
-    hosting.EVERY = recording.KEEP_EVERY = 0.5
-    hosting.FlightHost().start()
+    host.LOOK_INTERVAL = flight_run.KEEP_EVERY = 0.5
+    host.FlightHost().start()
     threading.Event().wait()

@@ -54,12 +54,12 @@ def work(folder: Path) -> Work:
 
 def look() -> Repository:
     """Look at the one repository that is followed, now."""
-    from kschedweb.policies.repositories import following
+    from kschedweb.policies.repositories import sync
     from kschedweb.policies.repositories.models import Repository
 
     Repository.objects.update(due_at=None)
-    for due in following.due():
-        following.repository_look(due)
+    for due in sync.claim_due_repositories():
+        sync.repository_look(due)
     return Repository.objects.get()
 
 

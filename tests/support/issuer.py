@@ -19,10 +19,10 @@ from django.test import Client
 from django.urls import reverse
 
 from kschedweb.accounts.signin.configuration import Provider
-from kschedweb.accounts.signin.rules import Rule, Rules
+from kschedweb.accounts.signin.rules import RoleRule, RoleRules
 
 CLIENT, SECRET = "kschedweb", "a-secret-of-the-tests"
-RULES = Rules((Rule("platform-admins", "admin"), Rule("eng*", "editor")))
+RULES = RoleRules((RoleRule("platform-admins", "admin"), RoleRule("eng*", "editor")))
 
 
 class Issuer:

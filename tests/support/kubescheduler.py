@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import urllib3
 
 from kschedweb.engine.config import Release
-from kschedweb.engine.releases import RELEASES, nearest
+from kschedweb.engine.releases import RELEASES, find_nearest_release
 from tests.support.processes import free_port, running, wait_until
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def release_of(assets: Path) -> Release:
     """The release that the kube-scheduler and the oracle in the folder ``assets`` are."""
     command = [str(assets / "kube-scheduler"), "--version"]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    return RELEASES[nearest(said.split()[1])]
+    return RELEASES[find_nearest_release(said.split()[1])]
 
 
 @contextlib.contextmanager

@@ -39,12 +39,12 @@ class Place:
 
     def pod(self, name: str, **spec: Any) -> PodRef:
         raw = self.plane.call("POST", PODS, pod_json(name, **spec))
-        self.pods.saw(raw)
+        self.pods.update_pod(raw)
         return PodRef("default", name, raw["metadata"]["uid"])
 
     def read(self, pod: PodRef) -> Json:
         raw = self.plane.call("GET", f"{PODS}/{pod.name}")
-        self.pods.saw(raw)
+        self.pods.update_pod(raw)
         return raw
 
     def events(self, pod: PodRef) -> list[Json]:

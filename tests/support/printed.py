@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.releases.older import readable
+from kschedweb.engine.releases.older import make_readable
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -23,7 +23,7 @@ class Printed:
 
     @property
     def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = yaml.safe_load(readable(self.text))
+        found: dict[str, Any] = yaml.safe_load(make_readable(self.text))
         return found
 
 

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseNotAllowed
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kschedweb.web import moved
+from kschedweb.web import redirects
 
 if TYPE_CHECKING:
     from tests.support.addresses import Places
@@ -134,7 +134,7 @@ def _below(patterns: list[Any], prefix: str, choose: Choose) -> list[Route]:
         address = _filled(pattern, prefix, choose)
         if isinstance(pattern, URLResolver):
             found += _below(pattern.url_patterns, address, choose)
-        elif isinstance(pattern, URLPattern) and pattern.callback.__module__ != moved.__name__:
+        elif isinstance(pattern, URLPattern) and pattern.callback.__module__ != redirects.__name__:
             found.append(Route(pattern.name or "", address, pattern.callback))
     return found
 

@@ -38,7 +38,7 @@ def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") 
         "arrivals:\n  - generate: {perHour: 60, shapes: [{cpu: 500m, memory: 1Gi, life: 2h}], until: 2h}\n"
         "run: {until: 4h}\n"
     )
-    files = [uploads.read("nodes.csv", NODES.encode(), limit=MIB)]
+    files = [uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB)]
     made = services.scenario_create(text=text, author=user, files=files, comment="Beginning")
     for number in range(1, revisions):
         services.scenario_save(scenario=made, text=f"{text}# {number}\n", author=user, expected=number, comment="More")
@@ -47,6 +47,6 @@ def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") 
 
 def explained(key: str = "spread-one-constraint") -> str:
     """The id of a scenario that comes with the site, with its run."""
-    from kschedweb.playground.scenarios.placing import ready_place
+    from kschedweb.playground.scenarios.ready_install import ready_place
 
     return str(ready_place(keys=[key])[0].scenario_id)

@@ -82,7 +82,7 @@ def sized(name: str, objects: Iterable[Json]) -> str:
 
     from kschedweb.advice.rightsizing.selectors import sizes_of
     from kschedweb.clusters.models import Cluster
-    from kschedweb.watermarks.containers import book_add
+    from kschedweb.watermarks.container_book import book_add
     from kschedweb.watermarks.inventory import inventory_make
     from kschedweb.watermarks.models import Resolution
 
@@ -144,10 +144,10 @@ def experimented(user: User) -> str:
     import numpy as np
 
     from kschedweb.engine.releases import CURRENT
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.playground.experiments.models import Experiment, Run
 
-    job = Job.objects.create(kind="seeded", title="Experiment", state=State.SUCCEEDED, created_by=user)
+    job = Job.objects.create(kind="seeded", title="Experiment", state=JobState.SUCCEEDED, created_by=user)
     policies = ["default", "water-level"]
     experiment = Experiment.objects.create(policies=policies, seeds=[1], setup={}, job=job, created_by=user)
     names = (
@@ -174,7 +174,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from kschedweb.accounts import services as accounts
     from kschedweb.accounts.grants import grant_give
     from kschedweb.accounts.models import User
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.lists.models import SavedView
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies import services as policies
@@ -206,7 +206,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
             imported(f"other-{number}", cluster(1, 2), admin)
         author = User.objects.create(username=f"person-{number}", role="editor")
         policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
-        Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
+        Job.objects.create(kind="seeded", title=f"Job {number}", state=JobState.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
         grant = grant_give(actor=admin, user=author.username, role="editor", cluster="seeded")
         view = SavedView.objects.create(user=admin, table="pods", name=f"view {number}", hidden=["age"])

@@ -61,7 +61,7 @@ def request(live: LiveScheduler, name: str = "web-0", seconds: float = 3600.0, *
 
 def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
     """``rows`` requests that wait and as many that ended, with deliveries; ids of a request and an endpoint."""
-    from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, State, Vote
+    from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Delivery, Endpoint, Vote
 
     now = timezone.now()
     endpoint = Endpoint.objects.create(name="chat", url="https://192.0.2.9/hooks/approvals", created_by=user)
@@ -69,7 +69,7 @@ def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
     for number in range(rows):
         found.append(request(live, f"held-{number}", seconds=600.0 * (number + 1)))
         ended = request(live, f"ended-{number}")
-        state = (State.BOUND, State.DENIED, State.EXPIRED)[number % 3]
+        state = (ApprovalState.BOUND, ApprovalState.DENIED, ApprovalState.EXPIRED)[number % 3]
         ApprovalRequest.objects.filter(pk=ended.pk).update(
             state=state,
             open=False,

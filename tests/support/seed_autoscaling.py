@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 def question(user: User, snapshot: str) -> str:
     """What Karpenter would do whose nodes are all nodes of the cluster, with the ready instance types; its id."""
     from kschedweb.advice.autoscaling import services, tasks
-    from kschedweb.advice.autoscaling.questions import Asked
+    from kschedweb.advice.autoscaling.requests import KarpenterRequest
     from kschedweb.clusters.models import Snapshot
 
     about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
-    made = services.question_ask(user=user, asked=Asked(about, None, "default"))
+    made = services.question_ask(user=user, autoscaling_request=KarpenterRequest(about, None, "default"))
     tasks.answer(str(made.job_id))
     return str(made.pk)

@@ -47,9 +47,9 @@ def scenario(name: str, **more: Any) -> Json:
 
 
 def _packing() -> Json:
-    from kschedweb.engine.documents.marked import parse
+    from kschedweb.engine.documents.marked_documents import parse_document
 
-    found: Json = parse(PACK).data
+    found: Json = parse_document(PACK).data
     return found
 
 
@@ -58,7 +58,7 @@ FIGHTING = scenario("fighting", descheduler={"name": "pack@1", "every": "5m", "p
 
 def run(user: User) -> str:
     """A run whose descheduler and scheduler undo one another, done; its id."""
-    from kschedweb.engine.documents.marked import as_yaml
+    from kschedweb.engine.documents.marked_documents import as_yaml
     from kschedweb.playground.runs.services import run_start
     from kschedweb.playground.scenarios.selectors import revision_get
     from kschedweb.playground.scenarios.services import scenario_create

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 def gate(user: User, snapshot: Snapshot) -> Gate:
     """A policy that fills nodes up, on ``snapshot``: some of its pods move, which is not allowed."""
-    from kschedweb.engine.studies.gate.gate import DEFAULTS, Policy
-    from kschedweb.engine.studies.gate.thresholds import read
+    from kschedweb.engine.studies.gate.gate import DEFAULTS, GatePolicy
+    from kschedweb.engine.studies.gate.thresholds import read_thresholds
     from kschedweb.playground.gate import services
-    from kschedweb.playground.gate.words import about_snapshot
+    from kschedweb.playground.gate.invocation import about_snapshot
     from tests.support.seed_runs import PACKED
 
     question = services.GateRequest(
-        policy=Policy("packed.yaml", PACKED),
-        baseline=Policy(DEFAULTS),
-        thresholds=read({"maxMoved": 0, "maxSkewIncrease": 100}),
-        about=about_snapshot(snapshot),
+        policy=GatePolicy("packed.yaml", PACKED),
+        baseline=GatePolicy(DEFAULTS),
+        thresholds=read_thresholds({"maxMoved": 0, "maxSkewIncrease": 100}),
+        subject=about_snapshot(snapshot),
         snapshot=snapshot,
     )
     return services.gate_ask(user=user, question=question)

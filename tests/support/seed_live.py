@@ -22,12 +22,12 @@ DEPTHS = {
 
 def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", mode: str = "scheduling") -> Any:
     """A live scheduler in a cluster whose address nobody answers at."""
-    from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.clusters.models import Cluster, ClusterSource
     from kschedweb.live.schedulers import services
     from kschedweb.policies.models import Policy
 
     found, _ = Cluster.objects.get_or_create(
-        name=cluster, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1:6443"}
+        name=cluster, defaults={"source": ClusterSource.TOKEN, "server": "https://192.0.2.1:6443"}
     )
     policy = Policy.objects.get(name="default")
     return services.live_create(user=user, cluster=found, scheduler_name=name, policy=policy, mode=mode)
@@ -86,17 +86,17 @@ def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **
 
 def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     """A decision whose every verdict and score is kept."""
-    from kschedweb.decisions.kept.columns import pack
+    from kschedweb.decisions.kept.explanation_bytes import pack_explanation
     from kschedweb.engine import Scheduler, Snapshot
     from kschedweb.engine.live import JudgedPod
     from kschedweb.live.schedulers.decisions import insight
     from kschedweb.live.schedulers.models import LiveColumns
-    from kschedweb.policies.selectors import configuration, revision_get
+    from kschedweb.policies.selectors import load_configuration, revision_get
     from tests.support.seed import cluster, node
 
     snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
-    pod = snapshot.pod(f"default/{name}")
-    scheduler = Scheduler(snapshot, configuration(revision_get(live.policy)))
+    pod = snapshot.get_pod(f"default/{name}")
+    scheduler = Scheduler(snapshot, load_configuration(revision_get(live.policy)))
     found = scheduler.explain(pod)
     order = sorted(range(len(found.feasible)), key=lambda place: -int(found.total[place]))
     best = [found.nodes[int(found.feasible[place])] for place in order]
@@ -114,7 +114,7 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
         margin=totals[0] - totals[1] if best else None, evaluated=len(found.nodes), feasible=len(found.feasible),
     )  # fmt: skip
     LiveColumns.objects.create(
-        decision=row, content=pack(found, insight.of(JudgedPod(snapshot, pod, scheduler, found)))
+        decision=row, content=pack_explanation(found, insight.insight_of(JudgedPod(snapshot, pod, scheduler, found)))
     )
     return row
 

@@ -36,8 +36,8 @@ def question(user: User, snapshot: Snapshot, old: Revision) -> Question:
     from kschedweb.playground.migration import services
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    asked = services.MigrationQuestion(old, revision_get(policy_get("default")), snapshot, bound=True)
-    return services.question_ask(user=user, asked=asked)
+    asked = services.MigrationQuery(old, revision_get(policy_get("default")), snapshot, bound=True)
+    return services.question_ask(user=user, query=asked)
 
 
 def questions(rows: int, user: User, snapshot: str) -> str:

@@ -17,15 +17,15 @@ profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {typ
 def questions(user: User, snapshot: str) -> tuple[str, str]:
     """Where a pod goes, and which pods an edited policy moves, both under the default policy; their ids."""
     from kschedweb.clusters.models import PodRow, Snapshot
-    from kschedweb.decisions.inquiring import deciding, tasks
+    from kschedweb.decisions.inquiring import decision_questions, tasks
     from kschedweb.policies.selectors import policy_get, revision_get
 
     about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     pod = PodRow.objects.filter(snapshot=about, pending=True, gated=False).order_by("namespace", "name")[0]
     asked = {"user": user, "snapshot": about, "revision": revision_get(policy_get("default"))}
     made = (
-        deciding.decision_ask(**asked, pod=f"{pod.namespace}/{pod.name}"),  # type: ignore[arg-type]
-        deciding.effect_ask(**asked, document=EDITED, process={}),  # type: ignore[arg-type]
+        decision_questions.decision_ask(**asked, pod=f"{pod.namespace}/{pod.name}"),  # type: ignore[arg-type]
+        decision_questions.effect_ask(**asked, document=EDITED, process={}),  # type: ignore[arg-type]
     )
     for one in made:
         tasks.answer(str(one.job_id))

@@ -16,9 +16,11 @@ PODS = 6
 
 def cluster(name: str = "recorded") -> Cluster:
     """A cluster that counts as connected; nobody answers there."""
-    from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.clusters.models import Cluster, ClusterSource
 
-    return Cluster.objects.get_or_create(name=name, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1"})[0]
+    return Cluster.objects.get_or_create(
+        name=name, defaults={"source": ClusterSource.TOKEN, "server": "https://192.0.2.1"}
+    )[0]
 
 
 def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -> Recording:
@@ -41,14 +43,14 @@ def recording(user: User | None, of: Cluster | None = None, pods: int = PODS, ho
     assert job is not None
     start = recording_begin(recording=made, at=BEGAN).timestamp()
     ledger, writer = Ledger(start), Writer(made, job)
-    lines = ledger.listed("Node", [node(f"n{number}") for number in range(2)], start)
-    lines += ledger.listed("Pod", [pod(99, start - 3600, "n1")], start)
+    lines = ledger.sync_list("Node", [node(f"n{number}") for number in range(2)], start)
+    lines += ledger.sync_list("Pod", [pod(99, start - 3600, "n1")], start)
     for number in range(pods):
         came = start + 60 * number + 0.5
-        lines += ledger.changed(pod(number, came), came)
-        lines += ledger.changed(pod(number, came, f"n{number % 2}"), came + 1)
+        lines += ledger.record_change(pod(number, came), came)
+        lines += ledger.record_change(pod(number, came, f"n{number % 2}"), came + 1)
         if number % 2:
-            lines += ledger.removed(pod(number, came), came + 31)
+            lines += ledger.record_removal(pod(number, came), came + 31)
     for line in lines:
         writer.add(line)
     writer.keep(

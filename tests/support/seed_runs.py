@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
@@ -53,17 +53,17 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
     }
 
 
-def outcome(policy: str = "", seed: int = 1, **asked: Any) -> Outcome:
+def outcome(policy: str = "", seed: int = 1, **asked: Any) -> RunOutcome:
     """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
     from kschedweb.engine.config import default_document
     from kschedweb.engine.releases import load
-    from kschedweb.engine.studies.document.document import read
-    from kschedweb.engine.studies.play.run import run
-    from kschedweb.engine.studies.prepare.prepared import prepare
+    from kschedweb.engine.studies.document.document import read_scenario
+    from kschedweb.engine.studies.play.run import run_scenario
+    from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 
     configuration = load(policy or default_document()).configuration
     assert configuration is not None
-    return run(prepare(read(document(**asked)), [], {}, seed=seed, now=0.0), configuration)
+    return run_scenario(prepare_scenario(read_scenario(document(**asked)), [], {}, seed=seed, now=0.0), configuration)
 
 
 def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: Any) -> ScenarioRevision:
@@ -107,11 +107,11 @@ def packed(user: User) -> str:
 
 def work_off() -> int:
     """Do all jobs of runs that are queued, in their order, as a worker does; how many."""
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.playground.runs import tasks
 
     done = 0
-    while job := Job.objects.filter(state=State.QUEUED, kind__startswith="runs.").order_by("created_at").first():
+    while job := Job.objects.filter(state=JobState.QUEUED, kind__startswith="runs.").order_by("created_at").first():
         {"runs.run": tasks.run, "runs.difference": tasks.difference}[job.kind](str(job.pk))
         done += 1
     return done

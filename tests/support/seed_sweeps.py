@@ -28,17 +28,17 @@ def started(user: User, revision: ScenarioRevision | None = None, **changes: Any
 
 def work_off(most: int = 1000) -> int:
     """Do the jobs of sweeps that are queued and all that comes of them, at most ``most`` messages; how many."""
-    from kschedweb.jobs.models import Job, State
+    from kschedweb.jobs.models import Job, JobState
     from kschedweb.playground.sweeps import tasks
     from kschedweb.playground.sweeps.models import Sweep
 
     done = 0
     while done < most:
-        job = Job.objects.filter(state=State.QUEUED, kind="sweeps.run").order_by("created_at").first()
+        job = Job.objects.filter(state=JobState.QUEUED, kind="sweeps.run").order_by("created_at").first()
         if job is not None:
             tasks.run(str(job.pk))
         else:
-            sweep = Sweep.objects.filter(job__state=State.RUNNING).first()
+            sweep = Sweep.objects.filter(job__state=JobState.RUNNING).first()
             if sweep is None:
                 return done
             tasks.turn.run(str(sweep.pk), sweep.turn)

@@ -20,9 +20,9 @@ def tried(rows: int, user: User, snapshot: str) -> str:
     found = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     base = revision_get(policy_get("default"))
     asked = services.TryRequest(base, Content(PACKED, {}), snapshot=found)
-    made = services.change_try(user=user, asked=asked)
+    made = services.change_try(user=user, request=asked)
     if made.content is None:
-        services.change_answer(tried=made, step=lambda *_: None)
+        services.change_answer(tried_change=made, step=lambda *_: None)
     first = made.pk
     for _ in range(rows - 1):
         copied = TriedChange.objects.get(pk=first)

@@ -35,7 +35,7 @@ def write_row(variable: Variable, *, brief: bool = False) -> str:
     if brief:
         meaning = meaning.partition(". ")[0].removesuffix(".") + "."
     elif isinstance(variable, Integer):
-        meaning += f" `{variable.least}` to `{variable.most}`."
+        meaning += f" `{variable.minimum}` to `{variable.maximum}`."
     return f"| `{variable.name}`{' ▪' if variable.takes_file else ''} | {default} | {meaning} |"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.objects.quantity import parse_quantity
 
 Json = dict[str, Any]
 UNITS = {"cpu": 10**6, "memory": 10**9}
@@ -36,7 +36,7 @@ class Machine:
 
 
 def amount(resource: str, text: str) -> int:
-    return -(-parse(text) // UNITS[resource])
+    return -(-parse_quantity(text) // UNITS[resource])
 
 
 def of_container(container: Json, kind: str, resource: str) -> int | None:

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.admission import admit_pod
 from kschedweb.engine.simulation import (
-    Event,
     NodeChanges,
     NodeDrains,
     NodeFallsSilent,
     NodeReports,
     PodArrives,
-    replica,
+    SimulationEvent,
+    make_replica,
 )
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.data import DATA
 
 DAY, HOUR = 86400.0, 3600.0
@@ -93,12 +93,12 @@ def template(name: str, cpu: int, memory: int, **spec: Any) -> Pod:
             **spec,
         },
     }
-    return Pod.read(admit(raw, ClusterObjects()))
+    return Pod.from_json(admit_pod(raw, ClusterObjects()))
 
 
-def _services(random_: random.Random, pods: int) -> list[Event]:
+def _services(random_: random.Random, pods: int) -> list[SimulationEvent]:
     """Deployments that are there from the first minutes on: every third one spread over the zones."""
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     number = 0
     while len(events) < pods:
         number += 1
@@ -110,13 +110,15 @@ def _services(random_: random.Random, pods: int) -> list[Event]:
             spec["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": {"app": name}}}]
         one = template(name, random_.choice([500, 1000, 2000, 4000]), random_.choice([1024, 4096, 8192]), **spec)
         begin = random_.uniform(0, 600)
-        events += [PodArrives(begin + 0.01 * turn, replica(one, f"{name}-{turn}"), None, True) for turn in range(size)]
+        events += [
+            PodArrives(begin + 0.01 * turn, make_replica(one, f"{name}-{turn}"), None, True) for turn in range(size)
+        ]
     return events
 
 
-def _jobs(random_: random.Random, pods: int, shapes: list[Recorded]) -> list[Event]:
+def _jobs(random_: random.Random, pods: int, shapes: list[Recorded]) -> list[SimulationEvent]:
     """Jobs of alike pods, three times as many at the busiest hour as at the quietest."""
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     number = 0
     while len(events) < pods:
         number += 1
@@ -127,11 +129,11 @@ def _jobs(random_: random.Random, pods: int, shapes: list[Recorded]) -> list[Eve
         shape = random_.choice(shapes)
         one = template(f"job-{number}", shape.cpu, shape.memory)
         duration = min(shape.duration, DAY) * random_.uniform(0.8, 1.25)
-        events += [PodArrives(at, replica(one, f"job-{number}-{turn}"), duration, True) for turn in range(size)]
+        events += [PodArrives(at, make_replica(one, f"job-{number}-{turn}"), duration, True) for turn in range(size)]
     return events
 
 
-def day(*, count: int, jobs: int, services: int, drained: int, failures: int, seed: int = 1) -> list[Event]:
+def day(*, count: int, jobs: int, services: int, drained: int, failures: int, seed: int = 1) -> list[SimulationEvent]:
     """The events of a day on ``nodes(count)``: how many pods of each kind, how many nodes drained and failing."""
     random_ = random.Random(seed)
     events = _services(random_, services) + _jobs(random_, jobs, recorded())

@@ -54,7 +54,7 @@ def test_the_form_offers_it_with_its_help_its_points_and_its_arguments(client: C
 
 def test_saved_in_the_form_it_is_in_the_document_and_in_the_effective_profile(client: Client) -> None:
     assert levels(save(client, **{"args.RackLimit.maxPods": "12"})) == ["success"]
-    profile = selectors.configuration(selectors.revision_get(selectors.policy_get("default"))).profiles[0]
+    profile = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default"))).profiles[0]
     assert {"filter", "score"} == {
         point for point, refs in profile.points.items() if "RackLimit" in {r.name for r in refs}
     }

@@ -10,11 +10,11 @@ import pytest
 
 from kschedweb.clusters import services as clusters
 from kschedweb.decisions import arithmetic
-from kschedweb.decisions.load_aware.row import Conditions, curve
+from kschedweb.decisions.load_aware.curves import Conditions, compute_curve
 from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.engine import Snapshot
-from kschedweb.engine.experiment import Recording, Setup, Workload, replay
-from kschedweb.engine.experiment.policies import configuration, policies
+from kschedweb.engine.experiment import ExperimentWorkload, Setup, UseRecording, replay_workload
+from kschedweb.engine.experiment.policies import list_policies, load_configuration
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.playground.experiments import selectors as experiments
@@ -64,32 +64,32 @@ def test_the_form_has_its_arguments_with_a_slider(client: Client) -> None:
     assert 'name="args.Headroom.leastPercent"' in page
     assert 'id="f-args-Headroom-leastPercent-slider" min="0" max="50"' in page
     save(client)
-    profile = selectors.configuration(selectors.revision_get(selectors.policy_get("default"))).profiles[0]
+    profile = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default"))).profiles[0]
     assert profile.args["Headroom"]["leastPercent"] == 12.5
 
 
 def test_its_verdict_is_read_and_its_score_worked_out() -> None:
     snapshot = Snapshot.from_objects([*map(node, USE), pod("asked")])
     figures = {name: {"updated": 0, "cpu": {"15m": use}} for name, use in USE.items() if use is not None}
-    snapshot.watermarks = Watermarks.read({"nodes": figures}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": figures}, snapshot.names)
     (waiting,) = snapshot.pending
     decision = decided(snapshot, waiting, side())
     explanation = decision.explanation
     at = snapshot.index
 
     assert [explanation.nodes[place] for place in explanation.feasible] == ["idle", "unknown"]
-    reading = decision.reading(at["busy"])
+    reading = decision.decisive_reading(at["busy"])
     assert reading is not None
     assert (reading.text, reading.remedy) == ("busy has too little headroom", "less load there would do")
-    ((reason, number),) = decision.reasons()
-    assert (decision.summary(reason), number) == ("has too little headroom", 1)
+    ((reason, number),) = decision.count_reasons()
+    assert (decision.summarize_reason(reason), number) == ("has too little headroom", 1)
     assert explanation.rejected_by[at["idle"]] == FEASIBLE
 
-    shown = arithmetic.explain(decision, decision.case, at["idle"], "Headroom")
+    shown = arithmetic.explain_score(decision, decision.case, at["idle"], "Headroom")
     assert shown.about == "What a node does not really use, in percent."
     assert [figure.value for figure in shown.figures] == ["25.5 % of allocatable"]
     assert (shown.steps[0].formula, shown.computed) == ("100 − use = 74.5 %, rounded", 75)
-    assert arithmetic.explain(decision, decision.case, at["unknown"], "Headroom").computed == 0
+    assert arithmetic.explain_score(decision, decision.case, at["unknown"], "Headroom").computed == 0
 
 
 def test_the_decision_page_tells_its_arithmetic(client: Client, demo: None) -> None:
@@ -104,24 +104,29 @@ def test_the_decision_page_tells_its_arithmetic(client: Client, demo: None) -> N
 def test_the_load_aware_page_draws_it_beside_the_others(client: Client, api_as: Callable[[str], Any]) -> None:
     page = text(client.get("/load-aware/"))
     assert "A node without figures passes and has no headroom." in page
-    drawn = curve(side(), Conditions(lowest=20))
+    drawn = compute_curve(side(), Conditions(lowest=20))
     assert [drawn.scores[percent - 20] for percent in (20, 50, 90, 91)] == [80, 50, 10, None]
     assert "Headroom" in [kept.side.key for kept in client.get("/load-aware/").context["drawn"]]
 
 
 def test_experiments_try_it_and_replay_with_it() -> None:
-    assert ("headroom", "Headroom beside the defaults") in experiments.choices()
-    document = policies(4)["headroom"]
-    assert ("Headroom", 1) in {(ref.name, ref.weight) for ref in configuration(document).profiles[0].points["score"]}
-    recording = Recording.generated(np.random.default_rng(7), 60, 60)
-    workload = Workload(recording, 1, Setup(nodes=4, deployments=40, pace=30.0))
-    even, default = (replay(workload, configuration(policies(4)[name])).balance for name in ("headroom", "default"))
+    assert ("headroom", "Headroom beside the defaults") in experiments.list_policies()
+    document = list_policies(4)["headroom"]
+    assert ("Headroom", 1) in {
+        (ref.name, ref.weight) for ref in load_configuration(document).profiles[0].points["score"]
+    }
+    recording = UseRecording.generate(np.random.default_rng(7), 60, 60)
+    workload = ExperimentWorkload(recording, 1, Setup(nodes=4, deployments=40, pace=30.0))
+    even, default = (
+        replay_workload(workload, load_configuration(list_policies(4)[name])).balance
+        for name in ("headroom", "default")
+    )
     assert even.skew < default.skew
 
 
 def test_sweeps_offer_its_weight_and_its_arguments(client: Client) -> None:
     save(client)
-    found = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
-    assert "Headroom" in {offer.plugin for offer in offers.weights(found)}
-    (least,) = (offer for offer in offers.arguments(found) if offer.path.endswith("[Headroom].args.leastPercent"))
+    found = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
+    assert "Headroom" in {offer.plugin for offer in offers.weight_offers(found)}
+    (least,) = (offer for offer in offers.argument_offers(found) if offer.path.endswith("[Headroom].args.leastPercent"))
     assert (least.now, least.low, least.high) == ("12.5", "0", "50")

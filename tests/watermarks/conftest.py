@@ -10,7 +10,7 @@ import pytest
 from pytest_django import Settings as DjangoSettings
 
 from kschedweb.clusters import services as clusters
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from tests.clusters.conftest import OddServer, Request, odd_server
 
 __all__ = ["odd_server"]
@@ -68,7 +68,7 @@ OBJECTS: list[Json] = [
 
 def stored(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
     """A cluster with one snapshot of ``objects``."""
-    cluster = Cluster.objects.create(name=name, source=Source.IMPORT)
+    cluster = Cluster.objects.create(name=name, source=ClusterSource.IMPORT)
     clusters.snapshot_store(cluster=cluster, objects=OBJECTS if objects is None else objects, problems=[])
     return cluster
 

@@ -40,7 +40,7 @@ def test_a_source_is_tested_set_run_and_read(cluster: Cluster, odd_server: OddSe
     assert api_as("editor").post(SOURCE + "run/").status_code == 202
     source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert source is not None
-    services.run(source=source, now=1_700_000_040)
+    services.run_collection(source=source, now=1_700_000_040)
     found = api_as("viewer").get(SOURCE).json()
     assert found["interval"] == 120
     assert found["changed_by"] == "admin"

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.credentials import Secret
-from kschedweb.watermarks.collection import Collected, Setup, from_prometheus
+from kschedweb.watermarks.collection import CollectedFigures, Setup, from_prometheus
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.inventory import Inventory, inventory_make
 from kschedweb.watermarks.models import Unit
@@ -28,12 +28,12 @@ def inventory() -> Inventory:
     return inventory_make(OBJECTS)
 
 
-def collect(server: OddServer, inventory: Inventory, answers: dict[str, Any], **changes: Any) -> Collected:
+def collect(server: OddServer, inventory: Inventory, answers: dict[str, Any], **changes: Any) -> CollectedFigures:
     """Each figure's query is its own name, so that the server knows what is asked."""
     answering(server, answers)
     given: dict[str, Any] = {"node_label": "instance", "unit": Unit.CAPACITY_PERCENT}
     setup = Setup(
-        Endpoint("http", "127.0.0.1", server.port, "127.0.0.1", ""),
+        CheckedEndpoint("http", "127.0.0.1", server.port, "127.0.0.1", ""),
         Secret(server=""),
         queries={name: name for name in answers},
         **given | changes,
@@ -41,7 +41,7 @@ def collect(server: OddServer, inventory: Inventory, answers: dict[str, Any], **
     return from_prometheus(setup, inventory, at=1_700_000_000, seconds=5)
 
 
-def told(collected: Collected, name: str) -> list[float | None]:
+def told(collected: CollectedFigures, name: str) -> list[float | None]:
     return [None if math.isnan(value) else round(float(value), 6) for value in collected.values[BY_NAME[name]]]
 
 
@@ -113,7 +113,13 @@ def test_nodes_are_matched_by_name_address_and_with_or_without_a_port(
     assert told(found, CPU) == [20, 20, 30]
     assert found.report.queries[CPU].unmatched == ["10.0.0.9"]
     sixes = inventory_make([node("six", ip="fd00::1")])
-    assert [sixes.node(name) for name in ("[fd00::1]:9100", "fd00::1", "fd00::2", "six:1", "")] == [0, 0, None, 0, None]
+    assert [sixes.find_node(name) for name in ("[fd00::1]:9100", "fd00::1", "fd00::2", "six:1", "")] == [
+        0,
+        0,
+        None,
+        0,
+        None,
+    ]
 
 
 def test_values_that_are_no_numbers_are_left_out_and_counted(odd_server: OddServer, inventory: Inventory) -> None:
@@ -168,7 +174,7 @@ def test_one_bad_query_leaves_the_others_alone(odd_server: OddServer, inventory:
 def test_a_server_that_is_away_is_told_once(odd_server: OddServer, inventory: Inventory) -> None:
     odd_server.answer = lambda request: (503, {}, b"")
     setup = Setup(
-        Endpoint("http", "127.0.0.1", odd_server.port, "127.0.0.1", ""), Secret(server=""), "instance",
+        CheckedEndpoint("http", "127.0.0.1", odd_server.port, "127.0.0.1", ""), Secret(server=""), "instance",
         Unit.CAPACITY_PERCENT, {CPU: "a", MEMORY: "b", PODS: "c", "nonsense": "d", "node/cpu/1d": "  "},
     )  # fmt: skip
     found = from_prometheus(setup, inventory, at=1, seconds=5)
@@ -225,5 +231,7 @@ def test_presets_have_a_query_for_every_figure() -> None:
 
 def test_a_large_answer_is_matched_quickly_enough() -> None:
     inventory = inventory_make([node(f"n{index}", ip=f"10.0.{index // 256}.{index % 256}") for index in range(5000)])
-    assert [inventory.node(f"10.0.{index // 256}.{index % 256}:9100") for index in range(5000)] == list(range(5000))
+    assert [inventory.find_node(f"10.0.{index // 256}.{index % 256}:9100") for index in range(5000)] == list(
+        range(5000)
+    )
     assert np.nansum(inventory.capacity["cpu"]) == 20_000

@@ -43,49 +43,49 @@ def known(curve: Floats) -> dict[int, float]:
 
 
 def test_nothing_is_known_before_an_hour_is_over(cluster: Cluster) -> None:
-    assert selectors.curves(cluster) == {}
+    assert selectors.daily_curves(cluster) == {}
     rows = [(MIDNIGHT + 60, {FIGURE: [1.0, 2.0]})]
     storage.samples_store(cluster=cluster, kind=WORKLOAD, names=(WEB, DB), rows=rows, origin="prometheus")
-    assert selectors.curves(cluster) == {}
+    assert selectors.daily_curves(cluster) == {}
 
 
 def test_hours_of_several_days_make_a_curve(cluster: Cluster) -> None:
     hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, math.nan], [4.0, math.nan]])
-    found = selectors.curves(cluster)
+    found = selectors.daily_curves(cluster)
     assert known(found[WEB]) == {8: 3.0, 9: 2.0}  # (1 × 1/2 + 4) ÷ 1.5
     assert known(found[DB]) == {8: 0.5}
 
 
 def test_the_past_knows_only_the_hours_before_it(cluster: Cluster) -> None:
     hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, 0.5], [4.0, 0.5]])
-    assert known(selectors.curves(cluster, MIDNIGHT + 10 * HOUR - 1)[WEB]) == {8: 1.0}
-    assert known(selectors.curves(cluster, MIDNIGHT + 10 * HOUR)[WEB]) == {8: 1.0, 9: 2.0}
-    assert selectors.curves(cluster, MIDNIGHT + 9 * HOUR - 1) == {}
+    assert known(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR - 1)[WEB]) == {8: 1.0}
+    assert known(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR)[WEB]) == {8: 1.0, 9: 2.0}
+    assert selectors.daily_curves(cluster, MIDNIGHT + 9 * HOUR - 1) == {}
 
 
 def test_a_week_counts_and_what_was_before_it_does_not(cluster: Cluster) -> None:
     hours(cluster, [1, 8 * 24], [[1.0, 1.0], [2.0, 2.0]])
-    assert known(selectors.curves(cluster)[WEB]) == {23: 2.0}
+    assert known(selectors.daily_curves(cluster)[WEB]) == {23: 2.0}
 
 
 def test_a_set_of_workloads_that_changed_is_joined_by_name(cluster: Cluster) -> None:
     hours(cluster, [9], [[1.0, 0.5]])
     hours(cluster, [10], [[3.0]], names=(DB,))
-    found = selectors.curves(cluster)
+    found = selectors.daily_curves(cluster)
     assert known(found[WEB]) == {8: 1.0}
     assert known(found[DB]) == {8: 0.5, 9: 3.0}
 
 
 def test_the_curves_stay_the_same_until_another_hour_is_over(cluster: Cluster) -> None:
     hours(cluster, [9], [[1.0, 0.5]])
-    first = selectors.curves(cluster)
+    first = selectors.daily_curves(cluster)
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        assert selectors.curves(cluster) is first
+        assert selectors.daily_curves(cluster) is first
     assert len(asked) == 1
     hours(cluster, [10], [[1.0, 0.5]])
-    assert selectors.curves(cluster) is not first
+    assert selectors.daily_curves(cluster) is not first
 
 
 def test_a_replay_begins_with_what_was_known_at_its_beginning(cluster: Cluster) -> None:
@@ -93,16 +93,16 @@ def test_a_replay_begins_with_what_was_known_at_its_beginning(cluster: Cluster) 
     node = Figure(NODE, "cpu", "15m")
     rows = [(MIDNIGHT + at, {node: [10.0]}) for at in (9 * HOUR, 10 * HOUR)]
     storage.samples_store(cluster=cluster, kind=NODE, names=("a",), rows=rows, origin="prometheus")
-    now = selectors.current(cluster, MIDNIGHT + 10 * HOUR)
+    now = selectors.current_watermarks(cluster, MIDNIGHT + 10 * HOUR)
     assert now is not None
     assert known(now.curves[WEB]) == {8: 1.0, 9: 2.0}
-    found = selectors.collected(cluster, MIDNIGHT + 9 * HOUR, MIDNIGHT + 10 * HOUR)
+    found = selectors.load_collected(cluster, MIDNIGHT + 9 * HOUR, MIDNIGHT + 10 * HOUR)
     assert found is not None
-    assert known(found.at(len(found.times) - 1).curves[WEB]) == {8: 1.0}
+    assert known(found.watermarks_at(len(found.times) - 1).curves[WEB]) == {8: 1.0}
 
 
 def test_the_demo_has_a_day_and_a_night_shift() -> None:
-    found = selectors.curves(demo_load())
+    found = selectors.daily_curves(demo_load())
     shop, batch = (
         np.array([curve for name, curve in found.items() if name.startswith(space)]) for space in ("shop/", "batch/")
     )

@@ -22,13 +22,13 @@ END = 1_795_255_260.0  # 2026-11-21 10:01 UTC
 
 @lru_cache(maxsize=1)
 def objects() -> tuple[dict[str, Any], ...]:
-    return tuple(generator.cluster())
+    return tuple(generator.generate_cluster())
 
 
 def recorded(end: float = END) -> tuple[demo.DemoFigures, demo.DemoFigures]:
     found = inventory_make(objects())
     owners = {f"{space}/{pod}": found.workloads[place] for (space, pod), place in found.owners.items() if place >= 0}
-    return demo.record(objects(), owners, end)
+    return demo.record_day(objects(), owners, end)
 
 
 def test_the_same_end_gives_the_same_day() -> None:
@@ -64,16 +64,16 @@ def test_figures_are_those_of_machines() -> None:
 def test_a_nodes_use_is_that_of_its_pods_and_the_system() -> None:
     minutes = np.arange(60_000_000, 60_060_000, 60)
     pods = [item for item in objects() if item["kind"] == "Pod" and item["spec"].get("nodeName")]
-    cpu, memory = demo._use(pods, minutes, demo.SEED)
+    cpu, memory = demo._compute_demand(pods, minutes, demo.SEED)
     assert (cpu > 0).all()
-    limits = np.array([demo._requests(pod)[1] for pod in pods])
+    limits = np.array([demo._pod_requests(pod)[1] for pod in pods])
     assert (memory <= limits).all(), "memory is limited to what is requested"
 
 
 @pytest.mark.django_db
 def test_the_demo_is_loaded_with_its_day_and_the_pages_show_it(client_as: Callable[[str], Client]) -> None:
     cluster = demo_load()
-    table = selectors.table(cluster, "node")
+    table = selectors.load_table(cluster, "node")
     assert table is not None
     assert table.origin == "demo"
     assert len(table.names) == 60

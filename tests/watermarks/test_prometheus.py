@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.watermarks import prometheus
-from kschedweb.watermarks.prometheus import PrometheusError, Vector, ask, vector_read
+from kschedweb.watermarks.prometheus import PrometheusError, Vector, run_queries, vector_read
 from tests.clusters.conftest import OddServer, Request
 from tests.support.certificates import certificate
 from tests.watermarks.conftest import vector
@@ -28,12 +28,12 @@ from tests.watermarks.conftest import vector
 AT = 1_700_000_000.25
 
 
-def endpoint(server: OddServer, path: str = "") -> Endpoint:
-    return Endpoint("http", "prometheus.example", server.port, "127.0.0.1", path)
+def endpoint(server: OddServer, path: str = "") -> CheckedEndpoint:
+    return CheckedEndpoint("http", "prometheus.example", server.port, "127.0.0.1", path)
 
 
 def one(server: OddServer, secret: Secret | None = None, query: str = "up", seconds: float = 5) -> Vector:
-    found = ask(endpoint(server), secret or Secret(server=""), {"it": query}, at=AT, seconds=seconds)["it"]
+    found = run_queries(endpoint(server), secret or Secret(server=""), {"it": query}, at=AT, seconds=seconds)["it"]
     if isinstance(found, PrometheusError):
         raise found
     return found
@@ -79,7 +79,7 @@ def test_credentials_are_sent_as_prometheus_takes_them(odd_server: OddServer, se
 
 def test_a_path_before_the_api_is_kept(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (200, vector()))
-    ask(endpoint(odd_server, "/prometheus"), Secret(server=""), {"it": "up"}, at=AT, seconds=5)
+    run_queries(endpoint(odd_server, "/prometheus"), Secret(server=""), {"it": "up"}, at=AT, seconds=5)
     assert odd_server.requests[0].path.startswith("/prometheus/api/v1/query?")
 
 
@@ -135,8 +135,8 @@ def test_a_redirect_is_not_followed(odd_server: OddServer) -> None:
 
 
 def test_a_server_that_is_down_or_breaks_off_says_so(odd_server: OddServer) -> None:
-    nobody = Endpoint("http", "127.0.0.1", 1, "127.0.0.1", "")
-    found = ask(nobody, Secret(server=""), {"a": "up", "b": "up"}, at=AT, seconds=5)
+    nobody = CheckedEndpoint("http", "127.0.0.1", 1, "127.0.0.1", "")
+    found = run_queries(nobody, Secret(server=""), {"a": "up", "b": "up"}, at=AT, seconds=5)
     assert {str(error) for error in found.values()} == {"Prometheus cannot be reached at its address."}
     odd_server.answer = lambda request: (200, {"Content-Length": "1000"}, b"{")
     with pytest.raises(PrometheusError, match=r"broke off|did not answer"):
@@ -151,7 +151,7 @@ def test_a_slow_server_fails_its_own_query_and_the_others_are_answered(odd_serve
 
     odd_server.answer = answer
     begun = time.monotonic()
-    found = ask(endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=2)
+    found = run_queries(endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=2)
     assert time.monotonic() - begun < 15
     assert isinstance(found["a"], Vector)
     assert isinstance(found["c"], Vector)
@@ -244,8 +244,8 @@ def test_the_certificate_must_be_of_the_given_authority_and_name_the_host(tls: t
     port, ca = tls
 
     def asked(host: str, ca: str) -> Vector | PrometheusError:
-        there = Endpoint("https", host, port, "127.0.0.1", "")
-        return ask(there, Secret(server="", ca=ca), {"it": "up"}, at=AT, seconds=5)["it"]
+        there = CheckedEndpoint("https", host, port, "127.0.0.1", "")
+        return run_queries(there, Secret(server="", ca=ca), {"it": "up"}, at=AT, seconds=5)["it"]
 
     assert isinstance(asked("prometheus.example", ca), Vector)
     for host, given_ca in (("prometheus.example", ""), ("other.example", ca)):
@@ -256,7 +256,7 @@ def test_the_certificate_must_be_of_the_given_authority_and_name_the_host(tls: t
 
 
 def test_https_to_a_server_that_speaks_http_says_so(odd_server: OddServer) -> None:
-    there = Endpoint("https", "127.0.0.1", odd_server.port, "127.0.0.1", "")
-    found = ask(there, Secret(server=""), {"it": "up"}, at=AT, seconds=5)["it"]
+    there = CheckedEndpoint("https", "127.0.0.1", odd_server.port, "127.0.0.1", "")
+    found = run_queries(there, Secret(server=""), {"it": "up"}, at=AT, seconds=5)["it"]
     assert isinstance(found, PrometheusError)
     assert "does not speak TLS" in found.detail

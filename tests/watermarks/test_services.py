@@ -17,7 +17,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import selectors, services, storage, tasks
 from kschedweb.watermarks.figures import NODE, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, WatermarkCredential, WatermarkSource
-from kschedweb.watermarks.setup import Settings, settings_check
+from kschedweb.watermarks.source_settings import SourceSettings, settings_check
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.clusters.conftest import OddServer
 from tests.watermarks.conftest import KEY, answering, by_instance, stored
@@ -30,12 +30,12 @@ QUERIES = {CPU: "cpu", MEMORY: "memory"}
 GOOD = {"cpu": by_instance(node_a=30, node_b=30, node_c=30), "memory": by_instance(node_a=20, node_b=20, node_c=20)}
 
 
-def settings_of(server: OddServer, **changes: object) -> Settings:
+def settings_of(server: OddServer, **changes: object) -> SourceSettings:
     answering(server, GOOD)
-    return replace(Settings(kind="prometheus", address=server.url, queries=QUERIES), **changes)  # type: ignore[arg-type]
+    return replace(SourceSettings(kind="prometheus", address=server.url, queries=QUERIES), **changes)  # type: ignore[arg-type]
 
 
-def refused(cluster: Cluster, settings: Settings) -> dict[str, str]:
+def refused(cluster: Cluster, settings: SourceSettings) -> dict[str, str]:
     """What saving says at which field."""
     with pytest.raises(ApplicationError) as caught:
         services.source_save(user=None, cluster=cluster, settings=settings)
@@ -45,12 +45,12 @@ def refused(cluster: Cluster, settings: Settings) -> dict[str, str]:
 def run(cluster: Cluster, at: float) -> bool:
     source = services.run_claim(cluster_id=cluster.pk, now=at)
     if source is not None:
-        services.run(source=source, now=at)
+        services.run_collection(source=source, now=at)
     return source is not None
 
 
 def told(cluster: Cluster) -> tuple[list[float], str]:
-    found = selectors.current(cluster)
+    found = selectors.current_watermarks(cluster)
     assert found is not None
     return found.column("cpu", "15m").tolist(), selectors.source_get(cluster).error
 
@@ -117,7 +117,7 @@ def test_a_source_that_fails_its_test_can_be_saved_all_the_same(cluster: Cluster
     ],
 )
 def test_settings_that_cannot_be_right_are_refused_at_their_field(changes: dict[str, object], path: str) -> None:
-    given = Settings(kind="prometheus", address="https://p", queries=QUERIES)
+    given = SourceSettings(kind="prometheus", address="https://p", queries=QUERIES)
     with pytest.raises(ApplicationError) as caught:
         settings_check(replace(given, **changes))  # type: ignore[arg-type]
     assert path in [item["path"] for item in caught.value.errors]
@@ -200,7 +200,7 @@ def test_each_interval_is_collected_once(cluster: Cluster, odd_server: OddServer
     assert run(cluster, begin + 60)
     assert told(cluster) == ([60, 30, 30], "")
     assert Sample.objects.filter(resolution=Resolution.COLLECTED).count() == 4
-    found = selectors.current(cluster, begin + 30)
+    found = selectors.current_watermarks(cluster, begin + 30)
     assert found is not None
     assert found.updated.tolist() == [begin] * 3
 
@@ -218,10 +218,10 @@ def test_a_run_that_is_going_on_is_not_begun_twice_and_one_that_died_is_taken_ov
     heir = services.run_claim(cluster_id=cluster.pk, now=now + 120)
     assert heir is not None
     # The one that was taken for dead comes back: it neither keeps figures nor ends the other's run.
-    services.run(source=dead, now=now)
+    services.run_collection(source=dead, now=now)
     assert not Sample.objects.exists()
     assert WatermarkSource.objects.get().running_since == heir.running_since
-    services.run(source=heir, now=now + 120)
+    services.run_collection(source=heir, now=now + 120)
     assert told(cluster)[0] == [60, 30, 30]
 
 
@@ -231,7 +231,7 @@ def test_settings_changed_during_a_run_discard_its_figures(cluster: Cluster, odd
     begun = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert begun is not None
     services.source_save(user=None, cluster=cluster, settings=replace(given, unit="allocatable-percent"))
-    services.run(source=begun, now=1_700_000_040)
+    services.run_collection(source=begun, now=1_700_000_040)
     assert not Sample.objects.exists()
     assert run(cluster, 1_700_000_041)
     assert told(cluster)[0] == [30, 30, 30]
@@ -256,11 +256,11 @@ def test_bad_answers_keep_the_last_good_figures_with_their_age_and_are_said(
     values, error = told(cluster)
     assert values == [60, 30, 30]
     assert words in error
-    found = selectors.freshness(cluster, begin + 600)
+    found = selectors.load_freshness(cluster, begin + 600)
     assert (found.age, found.stale) == (600, True)
     answering(odd_server, GOOD)
     run(cluster, begin + 120)
-    assert selectors.freshness(cluster, begin + 120).age == 0
+    assert selectors.load_freshness(cluster, begin + 120).age == 0
     assert selectors.source_get(cluster).error == ""
 
 
@@ -310,7 +310,7 @@ def test_the_tasks_collect_each_cluster_whose_turn_it_is(
     assert tasks.collect_due() == 0
     assert tasks.collect(str(other.pk)) is False
     assert told(metered)[0] == [60, 30, 30]
-    assert abs(time.time() - selectors.freshness(metered, time.time()).updated.timestamp()) < 30  # type: ignore[union-attr]
+    assert abs(time.time() - selectors.load_freshness(metered, time.time()).updated.timestamp()) < 30  # type: ignore[union-attr]
 
 
 def test_asking_for_a_run_needs_a_source(cluster: Cluster, odd_server: OddServer, admin: User) -> None:

@@ -143,13 +143,13 @@ def test_saved_settings_are_collected_and_the_page_says_how_it_went(
     assert levels(saved) == ["success"]
     source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert source is not None
-    services.run(source=source, now=1_700_000_040)
+    services.run_collection(source=source, now=1_700_000_040)
     fresh = admin.get(PAGE).context["fresh"]
     assert (fresh.nodes, fresh.workloads, fresh.updated.timestamp()) == (3, 1, 1_700_000_040)
     answering(odd_server, {"pods": GOOD["pods"]})
     source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_100)
     assert source is not None
-    services.run(source=source, now=1_700_000_100)
+    services.run_collection(source=source, now=1_700_000_100)
     page = client_as("viewer").get(PAGE)
     text = words(page)
     assert "was incomplete: Node CPU, average of 15 minutes: The query gives nothing" in text

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import storage
-from kschedweb.watermarks.collection import Collected
+from kschedweb.watermarks.collection import CollectedFigures
 from kschedweb.watermarks.figures import NODE, NOW, Figure
 from kschedweb.watermarks.inventory import inventory_make
-from kschedweb.watermarks.metrics import window, windows
+from kschedweb.watermarks.metrics import compute_window, compute_windows
 from tests.watermarks.conftest import OBJECTS
 
 T = 1_700_000_000 // 3600 * 3600
@@ -36,8 +36,8 @@ def test_windows_of_a_day_of_samples_equal_those_of_the_curve(cluster: Cluster) 
         pass
     now = minutes[-1] + 1
     present = np.array(curve(now))
-    collected = Collected(inventory_make(OBJECTS), {PRESENT: present})
-    found = windows(cluster, collected, at=T + 60 * now)
+    collected = CollectedFigures(inventory_make(OBJECTS), {PRESENT: present})
+    found = compute_windows(cluster, collected, at=T + 60 * now)
     assert set(found) == {
         Figure(NODE, "cpu", statistic) for statistic in ("5m", "15m", "1h", "1d", "15m_std", "1h_max", "1d_max")
     }
@@ -59,8 +59,8 @@ def test_windows_of_a_day_of_samples_equal_those_of_the_curve(cluster: Cluster) 
 
 
 def test_the_first_sample_is_every_average_of_itself(cluster: Cluster) -> None:
-    collected = Collected(inventory_make(OBJECTS), {PRESENT: np.array([10.0, 20.0, np.nan])})
-    found = windows(cluster, collected, at=T)
+    collected = CollectedFigures(inventory_make(OBJECTS), {PRESENT: np.array([10.0, 20.0, np.nan])})
+    found = compute_windows(cluster, collected, at=T)
     for statistic in ("5m", "15m", "1h", "1d", "1h_max", "1d_max"):
         assert of(found, statistic) == pytest.approx([10, 20, np.nan], nan_ok=True)
     assert of(found, "15m_std") == pytest.approx([0, 0, np.nan], nan_ok=True)
@@ -70,7 +70,7 @@ def test_the_first_sample_is_every_average_of_itself(cluster: Cluster) -> None:
 def test_no_window_leaves_the_range_of_its_samples(values: list[float], statistic: str) -> None:
     times = np.array([T - 60.0 * ago for ago in range(len(values))][::-1])
     recent = np.array(values)[:, None]
-    found = window(statistic, T, times, recent, np.empty(0), np.empty((0, 1)))
+    found = compute_window(statistic, T, times, recent, np.empty(0), np.empty((0, 1)))
     most = max(values) - min(values) if statistic == "15m_std" else max(values)
     least = 0.0 if statistic == "15m_std" else min(values)
     assert least - 1e-6 <= found[0] <= most + 1e-6

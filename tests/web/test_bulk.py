@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
+from kschedweb.clusters.models import Cluster, ClusterSource, NodeRow, PodRow, Snapshot
 from kschedweb.web import bulk
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ PODS = [
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    cluster = Cluster.objects.create(name="one", source=Source.TOKEN)
+    cluster = Cluster.objects.create(name="one", source=ClusterSource.TOKEN)
     return Snapshot.objects.create(cluster=cluster, taken_at=timezone.now(), content=b"", size=0)
 
 
@@ -43,7 +43,7 @@ def test_they_are_as_django_writes_them(snapshot: Snapshot, model: Any, rows: li
     def stored() -> list[dict[str, Any]]:
         return [{**row, "id": 0} for row in model.objects.filter(snapshot=snapshot).values()]
 
-    bulk.insert(model, rows, snapshot_id=snapshot.pk)
+    bulk.insert_rows(model, rows, snapshot_id=snapshot.pk)
     ours = stored()
     model.objects.all().delete()
     model.objects.bulk_create([model(snapshot=snapshot, **row) for row in rows])
@@ -53,11 +53,13 @@ def test_they_are_as_django_writes_them(snapshot: Snapshot, model: Any, rows: li
 
 def test_constraints_hold(snapshot: Snapshot) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        bulk.insert(NodeRow, [NODE, NODE], snapshot_id=snapshot.pk)
-    bulk.insert(NodeRow, [])
+        bulk.insert_rows(NodeRow, [NODE, NODE], snapshot_id=snapshot.pk)
+    bulk.insert_rows(NodeRow, [])
     assert not NodeRow.objects.exists()
 
 
 def test_a_column_without_a_value_is_an_error(snapshot: Snapshot) -> None:
     with pytest.raises(KeyError, match="zone"):
-        bulk.insert(NodeRow, [{key: value for key, value in NODE.items() if key != "zone"}], snapshot_id=snapshot.pk)
+        bulk.insert_rows(
+            NodeRow, [{key: value for key, value in NODE.items() if key != "zone"}], snapshot_id=snapshot.pk
+        )

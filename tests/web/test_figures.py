@@ -12,7 +12,7 @@ from django.utils.html import json_script
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.web.figures import figure, line_style
+from kschedweb.web.figures import line_style, make_figure
 
 NUMBERS = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 
@@ -20,7 +20,7 @@ NUMBERS = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, 
 @given(st.lists(NUMBERS), st.lists(st.lists(NUMBERS, min_size=2, max_size=2)))
 def test_what_is_drawn_is_what_was_given(values: list[object], rows: list[list[object]]) -> None:
     layout = go.Layout(height=300, yaxis2={"title": {"text": "points"}}, meta={"links": {"a": "/a/"}})
-    made = figure([go.Scatter(y=values), go.Heatmap(z=rows)], layout)
+    made = make_figure([go.Scatter(y=values), go.Heatmap(z=rows)], layout)
     assert json.loads(json.dumps(made)) == {
         "data": [{"type": "scatter", "y": values}, {"type": "heatmap", "z": rows}],
         "layout": {"height": 300, "yaxis2": {"title": {"text": "points"}}, "meta": {"links": {"a": "/a/"}}},
@@ -31,11 +31,11 @@ def test_what_is_drawn_is_what_was_given(values: list[object], rows: list[list[o
 def test_what_plotly_does_not_know_is_refused(layout: dict[str, object]) -> None:
     (name,) = layout
     with pytest.raises(ValueError, match="rangemode" if name == "xaxis" else name):
-        figure([], go.Layout(**layout))
+        make_figure([], go.Layout(**layout))
 
 
 def test_an_array_does_not_become_text_that_only_a_browser_reads() -> None:
-    made = figure([go.Scatter(y=np.arange(3))], go.Layout())
+    made = make_figure([go.Scatter(y=np.arange(3))], go.Layout())
     with pytest.raises(TypeError, match="ndarray is not JSON serializable"):
         json_script(made)
 

@@ -123,8 +123,8 @@ def site(settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     settings.ROOT_URLCONF = __name__
     settings.MIDDLEWARE = ["kschedweb.web.problems.ProblemMiddleware"]
     monkeypatch.setattr(module, "PEOPLE", [lambda request: request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")])
-    listener = server.listen("127.0.0.1", 0)
-    running = server.server(patience=1)
+    listener = server.open_listener("127.0.0.1", 0)
+    running = server.make_server(patience=1)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     wait_until(lambda: running.started, "the server listens", seconds=PATIENCE)

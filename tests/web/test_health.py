@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError, connections
 
 from kschedweb.web import health
-from kschedweb.web.outages import outage
+from kschedweb.web.outages import find_outage
 from kschedweb.web.sqlite.base import DatabaseWrapper
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def test_ready_process_has_every_check(client: Client, db: None, settings: Any) 
 
 def test_lost_encryption_key_is_not_ready(client: Client, transactional_db: None, settings: Any) -> None:
     from kschedweb.clusters.connecting.credentials import Secret, credential_save
-    from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.clusters.models import Cluster, ClusterSource
 
-    cluster = Cluster.objects.create(name="sealed", source=Source.TOKEN)
+    cluster = Cluster.objects.create(name="sealed", source=ClusterSource.TOKEN)
     credential_save(cluster=cluster, secret=Secret(server="https://api.example", token="to-be-hidden"))
     settings.ENCRYPTION_KEYS = ["another key than the one it was stored with"]
     answer = client.get("/readyz")
@@ -50,7 +50,7 @@ def test_missing_migration_is_not_ready(db: None) -> None:
 
     MigrationRecorder.Migration.objects.filter(app="policies").delete()
     with pytest.raises(RuntimeError, match="migrations are missing"):
-        health.database()
+        health.check_database()
 
 
 def test_broken_check_is_logged_and_not_told(
@@ -87,6 +87,6 @@ def test_a_write_to_a_full_disk_says_so(tmp_path: Path) -> None:
     file.close()
     error = OperationalError("database or disk is full")
     error.__cause__ = full.value
-    answer = outage(error)
+    answer = find_outage(error)
     assert answer is not None
     assert (answer.status, answer.detail.partition(".")[0]) == (503, "The disk of the database is full")

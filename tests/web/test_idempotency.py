@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.web import idempotency
 from kschedweb.web.idempotency import IdempotencyKey
 
@@ -40,7 +40,7 @@ def test_a_key_belongs_to_one_request(api_as, job):
     assert cancel(client, other, "k1").status_code == 422
     assert cancel(client, job, "k1", {"a": 1}).status_code == 422
     other.refresh_from_db()
-    assert other.state == State.QUEUED
+    assert other.state == JobState.QUEUED
 
 
 def test_a_key_belongs_to_one_person(api_as, job, editor):

@@ -48,5 +48,5 @@ def test_what_weighs_more_than_all_may_makes_others_go() -> None:
     cache = LRU[str](10, weigh=len)
     for word in ("four", "five", "elevenths"):
         cache.put(word, word)
-    assert cache.cached() == ["elevenths"]
+    assert cache.cached_keys() == ["elevenths"]
     assert cache.values() == ["elevenths"]

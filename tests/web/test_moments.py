@@ -37,12 +37,12 @@ NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 def test_an_offset_wins_over_the_zone_and_without_either_it_is_utc(
     said: str, zone: str, moment: datetime | date
 ) -> None:
-    assert moments.read(said, zone) == moment
+    assert moments.read_moment(said, zone) == moment
 
 
 @pytest.mark.parametrize("said", ["", "yesterday", "2026-13-01T00:00", "0001-01-01T00:00+23:00", "2026-11-20T25:00"])
 def test_what_is_no_moment_is_none(said: str) -> None:
-    assert moments.read(said) is None
+    assert moments.read_moment(said) is None
 
 
 @pytest.mark.parametrize(
@@ -57,19 +57,19 @@ def test_what_is_no_moment_is_none(said: str) -> None:
 )
 def test_a_moment_is_written_in_the_zone_with_utc_beside(zone: str, words: str) -> None:
     with timezone.override(ZoneInfo(zone)):
-        assert moments.written(NINE) == words
+        assert moments.format_moment(NINE) == words
 
 
 def test_the_other_day_is_written_too() -> None:
     with timezone.override(ZoneInfo("America/Los_Angeles")):
-        assert moments.written(datetime(2026, 11, 20, 3, tzinfo=UTC), seconds=False) == (
+        assert moments.format_moment(datetime(2026, 11, 20, 3, tzinfo=UTC), seconds=False) == (
             "2026-11-19 19:00 (2026-11-20 03:00 UTC)"
         )
 
 
 class Asked(forms.Form):
     since = moments.MomentField()
-    until = moments.MomentField(until=True)
+    until = moments.MomentField(is_end=True)
 
 
 @given(

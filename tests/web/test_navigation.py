@@ -9,7 +9,7 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from tests.support.html import elements
 from tests.support.routes import routes
 
@@ -64,7 +64,7 @@ def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
 @pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.rest])
 def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) -> None:
     settings.SANDBOX_SERVER = "http://127.0.0.1:1"
-    everything = [one for group in Group for one in navigation.entries(group, every_action, name, "")]
+    everything = [one for group in RailGroup for one in navigation.list_entries(group, every_action, name, "")]
     # Outside of the frame, and in the menu of the person.
     alone = {"login", "account_login", "account_reauthenticate", "password", "password-forgotten", "password-mailed"}
     alone.add("mfa_index")
@@ -85,19 +85,19 @@ def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) ->
     ],
 )
 def test_a_page_with_tabs_says_which_of_them_is_open(name: str, labels: list[str], open_tab: str | None) -> None:
-    found = navigation.tabs(name, "?cluster=shop")
+    found = navigation.list_tabs(name, "?cluster=shop")
     assert [tab["label"] for tab in found] == labels
     assert next((tab["label"] for tab in found if tab["open"]), None) == open_tab
 
 
 def test_tabs_keep_the_cluster_where_they_depend_on_one() -> None:
-    assert navigation.tabs("usage", "?cluster=shop")[1]["address"] == "/usage/heatmap/?cluster=shop"
-    assert navigation.tabs("runs", "?cluster=shop")[0]["address"] == "/comparisons/"
+    assert navigation.list_tabs("usage", "?cluster=shop")[1]["address"] == "/usage/heatmap/?cluster=shop"
+    assert navigation.list_tabs("runs", "?cluster=shop")[0]["address"] == "/comparisons/"
 
 
 def test_an_entry_is_open_for_its_family_and_its_stems() -> None:
     entry = Entry("Runs", "", "runs", 1, frozenset({"played"}), ("run",))
-    opened = [name for name in ("runs", "run", "run-new", "played", "rundown", "pods") if entry.holds(name)]
+    opened = [name for name in ("runs", "run", "run-new", "played", "rundown", "pods") if entry.contains_page(name)]
     assert opened == ["runs", "run", "run-new", "played"]
 
 
@@ -106,8 +106,8 @@ def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
     declared = {name for name in names if navigation.choices_of(name)}
     assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declared
     assert set(navigation._choices) <= names
-    for group in Group:
-        for one in navigation.entries(group, every_action, "", ""):
+    for group in RailGroup:
+        for one in navigation.list_entries(group, every_action, "", ""):
             try:
                 reverse(one["name"])
             except NoReverseMatch:
@@ -116,4 +116,4 @@ def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
 
 def test_nothing_is_chosen_where_nothing_depends_on_it() -> None:
     assert navigation.choices_of("jobs") == frozenset()
-    assert navigation.choices_of("nodes") == {Choice.CLUSTER, Choice.SNAPSHOT}
+    assert navigation.choices_of("nodes") == {BarChoice.CLUSTER, BarChoice.SNAPSHOT}

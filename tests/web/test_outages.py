@@ -14,7 +14,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import RequestFactory
 
 from kschedweb.web import problems
-from kschedweb.web.outages import outage
+from kschedweb.web.outages import find_outage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +47,8 @@ def test_a_file_that_is_locked_or_gone_is_an_outage(locked: DatabaseError, tmp_p
     nowhere = opened(tmp_path / "no such folder" / "one.sqlite3")
     with pytest.raises(DatabaseError) as gone, nowhere.wrap_database_errors:
         nowhere.connect()
-    assert outage(locked) is not None
-    assert outage(gone.value) is not None
+    assert find_outage(locked) is not None
+    assert find_outage(gone.value) is not None
 
 
 def test_another_fault_of_the_database_is_none(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_another_fault_of_the_database_is_none(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError) as told, whole.cursor() as cursor:
         cursor.execute("SELECT * FROM nowhere")
     whole.connection.close()
-    assert outage(told.value) is None
-    assert outage(ValueError("no")) is None
+    assert find_outage(told.value) is None
+    assert find_outage(ValueError("no")) is None
 
 
 def test_an_outage_behind_another_error_is_found(locked: DatabaseError) -> None:

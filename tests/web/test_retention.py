@@ -25,7 +25,7 @@ from kschedweb.celery import app
 from kschedweb.decisions.models import Question as DecisionQuestion
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.models import IdempotencyKey, Job
-from kschedweb.jobs.retention import clean
+from kschedweb.jobs.retention import clean_up
 from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
 from kschedweb.live.schedulers.decisions.log import DecisionLog
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
@@ -243,7 +243,7 @@ def test_nought_days_are_for_ever(table: str, settings: Any) -> None:
     settings.KEEP_DAYS = dict.fromkeys(settings.KEEP_DAYS, 0)
     rule = next(rule for rule in retention.RULES if rule.model == table)
     CASES[table][0]()
-    assert rule.clean() == (0 if isinstance(rule.keep, str) else 1)
+    assert rule.delete_expired() == (0 if isinstance(rule.keep, str) else 1)
 
 
 def test_every_rule_but_those_of_what_people_made_has_a_case() -> None:
@@ -268,7 +268,7 @@ def test_beat_asks_for_it_also_by_the_names_of_the_release_before() -> None:
     app.loader.import_default_modules()
     assert "kschedweb.retention.clean" in asked & set(app.tasks)
     for name in ("approvals.webhooks", "shadow", "watermarks"):
-        assert app.tasks[f"kschedweb.{name}.tasks.forget"].run is clean
+        assert app.tasks[f"kschedweb.{name}.tasks.forget"].run is clean_up
 
 
 def test_what_fails_for_one_table_is_done_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +293,7 @@ def test_many_go_in_steps_by_their_keys_and_no_more_than_a_round(monkeypatch: py
     monkeypatch.setattr(deletion, "MOST_BATCHES", 3)
     live = scheduler_row()
     decisions(live, 70, days=31)
-    decisions(live, 1, days=31, result=Result.HELD, ended_at=None)
+    decisions(live, 1, days=31, result=Result.ON_HOLD, ended_at=None)
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -302,7 +302,7 @@ def test_many_go_in_steps_by_their_keys_and_no_more_than_a_round(monkeypatch: py
     assert len(deleting) == 3
     assert all('"scheduling_livedecision"."id" IN (' in sql for sql in deleting)
     assert retention.rows_delete() == {"scheduling.LiveDecision": 10}
-    assert [row.result for row in LiveDecision.objects.all()] == [Result.HELD]
+    assert [row.result for row in LiveDecision.objects.all()] == [Result.ON_HOLD]
 
 
 def test_with_nothing_to_delete_each_table_is_looked_at_once() -> None:

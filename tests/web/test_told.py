@@ -12,24 +12,24 @@ from django.utils import translation
 from kschedweb.advice.moves import words
 from kschedweb.decisions import models as questions
 from kschedweb.engine.planning import evictable
-from kschedweb.engine.planning.ground import Tried
-from kschedweb.engine.planning.stopping import Refusals
+from kschedweb.engine.planning.move_refusals import MoveRefusals
+from kschedweb.engine.planning.trial_cluster import MoveOutcome
 from kschedweb.engine.studies.measure.registry import GROUPS, specs_of
-from kschedweb.engine.studies.moves import landing
-from kschedweb.engine.studies.moves.fight import Fight
+from kschedweb.engine.studies.moves import dry_run
+from kschedweb.engine.studies.moves.repeated_cycles import Fight
 from kschedweb.playground.capacity import models as capacity
-from kschedweb.web import told
+from kschedweb.web import messages
 from kschedweb.web.languages import in_english
-from kschedweb.web.translating import spaced
+from kschedweb.web.translating import fix_spacing
 from tests.support.pseudo import BEGINS, ENDS, pseudo_language
 from tests.support.said import refusals, sampled, yielded
 
 
 def stopped() -> list[str]:
-    none, useless, back = Refusals(), Refusals(), Refusals()
+    none, useless, back = MoveRefusals(), MoveRefusals(), MoveRefusals()
     useless.useless = 3
     back.back = 1
-    return [one.stop().text for one in (none, useless, back)]
+    return [one.find_stop().text for one in (none, useless, back)]
 
 
 def said() -> list[str]:
@@ -38,30 +38,35 @@ def said() -> list[str]:
         for scorer in ("NodeResourcesFit", "")
         for pods in (("default/a",), ("default/a", "default/b"))
     ]
-    moves = [landing.NO_CONTROLLER, landing.ENDED, landing.NO_USE, landing.NO_POD_USE, landing.BY_SHARE]
-    stays = [evictable.DAEMON, evictable.STATIC, evictable.BARE, evictable.ASKED, evictable.PROTECTED]
-    stays += [evictable.GROUPED, evictable.DEVICES, evictable.LEAVING, evictable.OTHERS]
-    ends = [Refusals.reached().text, Refusals.late().text, Refusals.most(1200).text, *stopped()]
+    moves = [dry_run.NO_CONTROLLER, dry_run.ENDED, dry_run.NO_USE, dry_run.NO_POD_USE, dry_run.BY_SHARE]
+    stays = [evictable.DAEMON, evictable.STATIC, evictable.BARE, evictable.EVICTION_OPT_OUT, evictable.PROTECTED]
+    stays += [evictable.GROUPED, evictable.DEVICES, evictable.LEAVING, evictable.OTHER_SCHEDULER]
+    ends = [
+        MoveRefusals.stop_reached().text,
+        MoveRefusals.stop_out_of_time().text,
+        MoveRefusals.stop_at_max_moves(1200).text,
+        *stopped(),
+    ]
     measures = [text for spec in specs_of(("cpu",)) for text in (spec.label, spec.sentence)]
     return [*moves, *stays, *ends, *(one.sentence for one in fights), *measures, *(group.label for group in GROUPS)]
 
 
 @pytest.mark.parametrize("text", said())
 def test_a_remark_of_the_engine_is_translated(text: str) -> None:
-    assert told.words(text) == text
+    assert messages.translate_words(text) == text
     with pseudo_language() as code, translation.override(code):
-        assert told.words(text).startswith(BEGINS)
-        assert told.words(text).endswith(ENDS)
+        assert messages.translate_words(text).startswith(BEGINS)
+        assert messages.translate_words(text).endswith(ENDS)
 
 
 def test_several_sentences_are_translated_one_by_one() -> None:
-    both = Refusals()
-    for tried in (Tried(budget="default/web"), Tried(node="node-1", back=True)):
-        both.heard(tried, gained=False)
+    both = MoveRefusals()
+    for tried in (MoveOutcome(budget="default/web"), MoveOutcome(node="node-1", back=True)):
+        both.record_outcome(tried, gained=False)
     with translation.override("zh-hans"):
-        assert told.words(both.stop().text).isascii() is False
-        assert "Disruption" not in told.words(both.stop().text)
-        assert "come back" not in told.words(both.stop().text)
+        assert messages.translate_words(both.find_stop().text).isascii() is False
+        assert "Disruption" not in messages.translate_words(both.find_stop().text)
+        assert "come back" not in messages.translate_words(both.find_stop().text)
 
 
 def test_what_a_dry_run_finds_is_stored_in_english() -> None:
@@ -71,13 +76,13 @@ def test_what_a_dry_run_finds_is_stored_in_english() -> None:
         "The descheduler would evict 4 pods: 1 land on another node, 2 come back to the node that they left and "
         "1 are not replaced; 1 node would be empty"
     )
-    assert words.sentence(found) == english
+    assert words.render_sentence(found) == english
     with translation.override("ja"):
-        assert words.sentence(found).startswith("deschedulerはPod 4個を退避させる：")
-        assert words.stored(found) == english
+        assert words.render_sentence(found).startswith("deschedulerはPod 4個を退避させる：")
+        assert words.render_english(found) == english
 
 
-PACKAGE = Path(told.__file__).parents[2]
+PACKAGE = Path(messages.__file__).parents[2]
 # Parts of a sentence that stand elsewhere, and what is the reason of somebody else.
 ELSEWHERE = {"7: 7", "7.", "7, line 7: 7", "", "Try: 7", "7 recorded pods of 7 do not come: it was 7 before"}
 
@@ -137,31 +142,33 @@ def test_what_is_said_is_found() -> None:
     assert (len(of_jobs()) > 70, len(noted()) > 40, len(warned()) > 25) == (True, True, True)
 
 
-@pytest.mark.parametrize("title", [f"{in_english(one.label)}: default/a, demo" for one in questions.Kind])
+@pytest.mark.parametrize("title", [f"{in_english(one.label)}: default/a, demo" for one in questions.QuestionKind])
 def test_titles_of_questions_are_translated(title: str) -> None:
     with pseudo_language() as code, translation.override(code):
-        assert told.words(title).startswith(BEGINS)
+        assert messages.translate_words(title).startswith(BEGINS)
 
 
-@pytest.mark.parametrize("kind", [in_english(one.label).lower() for one in capacity.Kind])
+@pytest.mark.parametrize("kind", [in_english(one.label).lower() for one in capacity.CapacityKind])
 def test_titles_of_questions_about_capacity_are_translated(kind: str) -> None:
     with pseudo_language() as code, translation.override(code):
-        assert told.words(f"Capacity: {kind}, demo").count(BEGINS) == 2
+        assert messages.translate_words(f"Capacity: {kind}, demo").count(BEGINS) == 2
 
 
 @pytest.mark.parametrize("found", [of_jobs, noted, warned])
 def test_what_is_stored_of_jobs_and_scenarios_is_translated(found: Callable[[], set[str]]) -> None:
     with pseudo_language() as code, translation.override(code):
-        assert sorted(text for text in found() if BEGINS not in told.words(text)) == []
+        assert sorted(text for text in found() if BEGINS not in messages.translate_words(text)) == []
 
 
 def test_a_note_on_a_file_is_translated_and_its_name_stays() -> None:
     with translation.override("zh-hans"):
-        said = told.words("trace.csv, line 7: is left out: creation_time is 'x', which is no number")
+        said = messages.translate_words("trace.csv, line 7: is left out: creation_time is 'x', which is no number")
     assert said == "trace.csv，第 7 行：已略去：creation_time 是 'x'，不是数字"
     with translation.override("ja"):
-        assert told.words("trace.csv: 3 more lines are left out") == "trace.csv：ほかに3行が除外されました"
-        assert told.words("Elastic: a shop by day") == "Elastic: a shop by day"
+        assert (
+            messages.translate_words("trace.csv: 3 more lines are left out") == "trace.csv：ほかに3行が除外されました"
+        )
+        assert messages.translate_words("Elastic: a shop by day") == "Elastic: a shop by day"
 
 
 @pytest.mark.parametrize(
@@ -173,10 +180,10 @@ def test_a_note_on_a_file_is_translated_and_its_name_stays() -> None:
 )
 def test_amounts_and_reasons_are_told_whole(said: str, in_chinese: str) -> None:
     with translation.override("zh-hans"):
-        assert told.words(said).startswith(in_chinese)
+        assert messages.translate_words(said).startswith(in_chinese)
 
 
 def test_in_chinese_blanks_stand_beside_latin_words_alone() -> None:
-    assert spaced("2 个 Pod的 内存 和 CPU") == "2 个 Pod的 内存 和 CPU"
+    assert fix_spacing("2 个 Pod的 内存 和 CPU") == "2 个 Pod的 内存 和 CPU"
     with translation.override("zh-hans"):
-        assert spaced("2 个 Pod的 内存 和CPU") == "2 个 Pod 的内存和 CPU"
+        assert fix_spacing("2 个 Pod的 内存 和CPU") == "2 个 Pod 的内存和 CPU"

@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.web import units
 from tests.support.html import compact
 
@@ -18,12 +18,12 @@ from tests.support.html import compact
     ("value", "text"), [(0, "0"), (250, "250m"), (1000, "1"), (2800, "2.8"), (12345, "12.345"), (-200, "-200m")]
 )
 def test_cpu(value: int, text: str) -> None:
-    assert units.cpu(value) == text
+    assert units.format_cpu(value) == text
 
 
 @given(st.integers(-(10**9), 10**9))
 def test_a_cpu_amount_reads_back_as_the_same_quantity(value: int) -> None:
-    assert parse(units.cpu(value).replace(",", "")) * 1000 == value * NANO
+    assert parse_quantity(units.format_cpu(value).replace(",", "")) * 1000 == value * NANO
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_a_cpu_amount_reads_back_as_the_same_quantity(value: int) -> None:
     [(0, "0.00"), (1, "0.001"), (250, "0.25"), (1200, "1.20"), (60_000, "60.00"), (9_999_995, "9,999.995")],
 )
 def test_cores_of_a_column(value: int, text: str) -> None:
-    assert units.cores(value) == units.in_column(value, "cpu") == text
+    assert units.format_cores(value) == units.in_column(value, "cpu") == text
 
 
 @given(st.integers(-(10**9), 10**9))
 def test_cores_of_a_column_are_exact(value: int) -> None:
-    assert round(float(units.cores(value).replace(",", "")) * 1000) == value
+    assert round(float(units.format_cores(value).replace(",", "")) * 1000) == value
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def test_cores_of_a_column_are_exact(value: int) -> None:
     [(0, "0.00"), (1, "<0.01"), (624 << 20, "0.61"), (8 << 30, "8.00"), (3 << 40, "3,072.00"), (-(1 << 30), "-1.00")],
 )
 def test_memory_of_a_column(value: int, text: str) -> None:
-    assert units.gibibytes(value) == units.in_column(value, "memory") == text
+    assert units.format_gibibytes(value) == units.in_column(value, "memory") == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0"), (512, "512"), (1024, "1Ki"), (1536 << 20, "1.5Gi"), (8 << 30, "8Gi")]
 )
 def test_memory(value: int, text: str) -> None:
-    assert units.memory(value) == text
+    assert units.format_memory(value) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0 B"), (600_250, "586.2 KiB"), (5 << 30, "5 GiB")])
@@ -61,7 +61,7 @@ def test_bytes_stand_beside_their_unit(value: int, text: str) -> None:
 
 @given(st.integers(1, 2**62))
 def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
-    shown = parse(units.memory(value).replace(",", "")) / NANO
+    shown = parse_quantity(units.format_memory(value).replace(",", "")) / NANO
     assert abs(shown - value) <= max(0.05 * value, 1)
 
 
@@ -76,7 +76,7 @@ def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
     ],
 )
 def test_counts_agree_with_their_noun(number: int, nouns: str, text: str) -> None:
-    assert units.counted(number, nouns) == text
+    assert units.format_count(number, nouns) == text
 
 
 @pytest.mark.parametrize(

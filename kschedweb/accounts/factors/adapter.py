@@ -17,8 +17,8 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def decrypt(self, encrypted_text: str) -> str:
         text = unseal(encrypted_text)
         if text is None:
-            said = "No key opens your second factor: the operator has taken its key away. Ask an admin to remove it."
-            raise ApplicationError(said, status=503)
+            message = "No key opens your second factor: the operator has taken its key away. Ask an admin to remove it."
+            raise ApplicationError(message, status=503)
         return text
 
     def get_totp_label(self, user: AbstractBaseUser) -> str:

@@ -24,7 +24,7 @@ PARTS = {
 }
 
 
-def unusable() -> forms.ValidationError:
+def unusable_answer() -> forms.ValidationError:
     return forms.ValidationError(gettext("The passkey's answer cannot be used. Try again."))
 
 
@@ -40,17 +40,17 @@ class AnswerField(forms.CharField):
     def clean(self, value: Any) -> dict[str, Any]:
         text = super().clean(value)
         try:
-            answer = _pick(self.kind, json.loads(text))
+            answer = _pick_parts(self.kind, json.loads(text))
             response = self.kind.from_dict(answer)
             if isinstance(response, RegistrationResponse):
                 _check_key(response)
         except Exception:  # fido2 and the readers of CBOR, JSON and keys below it raise errors of any kind
-            raise unusable() from None
+            raise unusable_answer() from None
         _check_origin(response.response.client_data.origin, context.request)
         return answer
 
 
-def _pick(kind: type[Response], answer: Any) -> dict[str, Any]:
+def _pick_parts(kind: type[Response], answer: Any) -> dict[str, Any]:
     raw_id, response = answer["rawId"], {name: answer["response"][name] for name in PARTS[kind]}
     # fido2 takes a number for the size of a part, and makes that many bytes.
     if not all(isinstance(part, str) for part in (raw_id, *response.values())):

@@ -13,18 +13,18 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 from fido2.webauthn import AuthenticationResponse, RegistrationResponse
 
-from kschedweb.accounts.factors.answers import AnswerField, unusable
-from kschedweb.accounts.factors.required import failed
-from kschedweb.accounts.lockout import turn
+from kschedweb.accounts.factors.answers import AnswerField, unusable_answer
+from kschedweb.accounts.factors.required import on_factor_failed
+from kschedweb.accounts.lockout import password_turn
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 
-def limited(user: User, check: Callable[[], Any]) -> Any:
+def check_within_limits(user: User, check: Callable[[], Any]) -> Any:
     """What ``check`` returns, unless too many passwords or codes of ``user`` were wrong."""
     request = context.request
-    with turn(request):
+    with password_turn(request):
         if not AxesProxyHandler.is_allowed(request, {"username": user.get_username()}):
             request.axes_locked_out = True  # axes answers with the page of lockout.py
             raise forms.ValidationError(gettext("Too many wrong codes."))
@@ -38,7 +38,7 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]
     )
 
     def clean_code(self) -> str:
-        code: str = limited(self.user, super().clean_code)
+        code: str = check_within_limits(self.user, super().clean_code)
         return code
 
 
@@ -57,18 +57,18 @@ class NewPasskeyForm(_AnswerForm, AddWebAuthnForm):  # type: ignore[misc]
         try:
             return super().clean() or {}
         except forms.ValidationError:  # an answer to other options than those of the newest page
-            raise unusable() from None
+            raise unusable_answer() from None
 
 
 class PasskeyForm(_AnswerForm, AuthenticateWebAuthnForm):  # type: ignore[misc]
     credential = AnswerField(AuthenticationResponse)
 
     def clean_credential(self) -> Any:
-        def check() -> Any:
+        def check_credential() -> Any:
             try:
                 return super(PasskeyForm, self).clean_credential()
             except forms.ValidationError:
-                failed(None, context.request, self.user)
+                on_factor_failed(None, context.request, self.user)
                 raise forms.ValidationError(gettext("This passkey does not belong to you. Try another one.")) from None
 
-        return limited(self.user, check)
+        return check_within_limits(self.user, check_credential)

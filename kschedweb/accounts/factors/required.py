@@ -25,48 +25,52 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-SHOWN = "second_factor"  # in the session: the key of the person who showed one
+FACTOR_SHOWN_KEY = "second_factor"  # in the session: the key of the person who showed one
 
 
-def missing(request: HttpRequest, user: User) -> bool:
+def is_factor_missing(request: HttpRequest, user: User) -> bool:
     """Whether ``user``, who logged in with a password, has a role that needs a second factor, and showed none."""
     if not (settings.SECOND_FACTOR_ROLES and user.has_usable_password()):
         return False
     if user.role not in settings.SECOND_FACTOR_ROLES and not any(
-        one.role in settings.SECOND_FACTOR_ROLES for one in user.grants
+        grant.role in settings.SECOND_FACTOR_ROLES for grant in user.grants
     ):
         return False
     if not any(
-        done.get("method") == "password" for done in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
+        record.get("method") == "password" for record in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
     ):
         return False  # an identity provider, or the proxy, signed them in
-    return bool(request.session.get(SHOWN) != user.pk)
+    return bool(request.session.get(FACTOR_SHOWN_KEY) != user.pk)
 
 
 @receiver(authenticator_used, dispatch_uid="second factor shown")
-def used(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    request.session[SHOWN] = user.pk
+def on_factor_used(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    request.session[FACTOR_SHOWN_KEY] = user.pk
 
 
 @receiver(authenticator_added, dispatch_uid="second factor added")
-def added(sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
-    request.session[SHOWN] = user.pk
+def on_factor_added(
+    sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    request.session[FACTOR_SHOWN_KEY] = user.pk
     audit.record(user, "user.factor-added", user, user.username, kind=authenticator.type)
 
 
 @receiver(authenticator_reset, dispatch_uid="recovery codes made")
-def reset(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+def on_codes_reset(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
     audit.record(user, "user.recovery-codes-made", user, user.username)
 
 
 @receiver(authenticator_removed, dispatch_uid="second factor removed")
-def removed(sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+def on_factor_removed(
+    sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any
+) -> None:
     audit.record(user, "user.factor-removed", user, user.username, kind=authenticator.type)
     if not is_mfa_enabled(user):
-        request.session.pop(SHOWN, None)
+        request.session.pop(FACTOR_SHOWN_KEY, None)
 
 
 @receiver(authentication_failed, dispatch_uid="second factor wrong")
-def failed(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+def on_factor_failed(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
     """A wrong code counts as a wrong password."""
     user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)

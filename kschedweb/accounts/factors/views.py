@@ -13,19 +13,19 @@ from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from kschedweb.accounts.factors.required import missing
+from kschedweb.accounts.factors.required import is_factor_missing
 from kschedweb.accounts.permissions import View, requires
 from kschedweb.accounts.roles import Action
-from kschedweb.web.pages import part
+from kschedweb.web.pages import page_part
 
 
-def _door(view: View) -> View:
+def _protect_view(view: View) -> View:
     return sensitive_post_parameters()(never_cache(requires(Action.VIEW, without_second_factor=True)(view)))
 
 
 class FactorsView(IndexView):  # type: ignore[misc]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        needed = missing(self.request, self.request.user)
+        needed = is_factor_missing(self.request, self.request.user)
         return {**super().get_context_data(**kwargs), "second_factor_missing": needed}
 
 
@@ -42,12 +42,12 @@ class RemovePasskeyView(RemoveWebAuthnView):  # type: ignore[misc]
 
 
 # Each marked one needs a step before it, or leads on.
-authenticate = part(sensitive_post_parameters()(AuthenticateView.as_view()))
-reauthenticate = _door(PasswordView.as_view())
-index = _door(FactorsView.as_view())
-activate_totp = part(_door(ActivateTOTPView.as_view()))
-deactivate_totp = part(_door(DeactivateTOTPView.as_view()))
-recovery_codes = part(_door(ViewRecoveryCodesView.as_view()))
-generate_recovery_codes = part(_door(GenerateRecoveryCodesView.as_view()))
-add_passkey = part(_door(AddWebAuthnView.as_view()))
-remove_passkey = part(_door(RemovePasskeyView.as_view()))
+authenticate = page_part(sensitive_post_parameters()(AuthenticateView.as_view()))
+reauthenticate = _protect_view(PasswordView.as_view())
+index = _protect_view(FactorsView.as_view())
+activate_totp = page_part(_protect_view(ActivateTOTPView.as_view()))
+deactivate_totp = page_part(_protect_view(DeactivateTOTPView.as_view()))
+recovery_codes = page_part(_protect_view(ViewRecoveryCodesView.as_view()))
+generate_recovery_codes = page_part(_protect_view(GenerateRecoveryCodesView.as_view()))
+add_passkey = page_part(_protect_view(AddWebAuthnView.as_view()))
+remove_passkey = page_part(_protect_view(RemovePasskeyView.as_view()))

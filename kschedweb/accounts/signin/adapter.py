@@ -9,7 +9,7 @@ from allauth.core import context
 from django.contrib.auth import authenticate
 
 from kschedweb.accounts.addresses import client_address
-from kschedweb.accounts.lockout import turn
+from kschedweb.accounts.lockout import password_turn
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -35,5 +35,5 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def reauthenticate(self, user: User, password: str) -> bool:
         """By the limits of a login: wrong passwords are counted and written down."""
-        with turn(context.request):
+        with password_turn(context.request):
             return bool(authenticate(context.request, username=user.get_username(), password=password) == user)

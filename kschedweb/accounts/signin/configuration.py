@@ -14,7 +14,7 @@ import yaml
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, grant_of, role_read, rules_read
+from kschedweb.accounts.signin.rules import REFUSED, ROLES, RoleRule, RoleRules, grant_of, role_read, rules_read
 from kschedweb.web import variables
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
@@ -38,24 +38,24 @@ class Provider:
     groups_claim: str = "groups"
     username_claim: str = "preferred_username"
     link_verified_email: bool = False
-    rules: Rules = field(default_factory=Rules)
+    rules: RoleRules = field(default_factory=RoleRules)
 
 
 @dataclass(frozen=True)
-class Header:
+class ProxyHeader:
     """A proxy that has signed people in says who asks, in a header; it counts from the proxy's addresses only."""
 
     name: str
     groups_name: str
     networks: tuple[IPv4Network | IPv6Network, ...]
-    rules: Rules
+    rules: RoleRules
 
 
 def providers_read() -> dict[str, Provider]:
     """The configured providers by their id, in their order; raises ImproperlyConfigured."""
-    found = [*_of_file(), *_of_environment()]
-    by_id = {provider.id: provider for provider in found}
-    if len(by_id) < len(found):
+    providers = [*_of_file(), *_of_environment()]
+    by_id = {provider.id: provider for provider in providers}
+    if len(by_id) < len(providers):
         raise ImproperlyConfigured(f"{VARIABLE}: two providers have the same id.")
     return by_id
 
@@ -80,7 +80,7 @@ def _of_environment() -> list[Provider]:
         groups_claim=variables.OIDC_GROUPS_CLAIM.read(),
         rules=rules,
     )
-    return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
+    return [_check_provider(provider, "KSCHEDWEB_OIDC_ISSUER")]
 
 
 def _of_file() -> list[Provider]:
@@ -96,7 +96,7 @@ def _of_file() -> list[Provider]:
     entries = document.get("providers") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise ImproperlyConfigured(f"{VARIABLE}: the file must have a list named providers.")
-    return [_entry(entry, f"{VARIABLE}: providers[{number}]") for number, entry in enumerate(entries)]
+    return [_provider_from_entry(entry, f"{VARIABLE}: providers[{number}]") for number, entry in enumerate(entries)]
 
 
 KEYS = {
@@ -115,72 +115,72 @@ KEYS = {
 }
 
 
-def _entry(entry: Any, where: str) -> Provider:
+def _provider_from_entry(entry: Any, location: str) -> Provider:
     if not isinstance(entry, Mapping):
-        raise ImproperlyConfigured(f"{where} must be a mapping.")
+        raise ImproperlyConfigured(f"{location} must be a mapping.")
     for key, value in entry.items():
         if key not in KEYS:
-            raise ImproperlyConfigured(f"{where}.{key} is not known: the keys are {', '.join(KEYS)}.")
+            raise ImproperlyConfigured(f"{location}.{key} is not known: the keys are {', '.join(KEYS)}.")
         if not isinstance(value, KEYS[key]):
-            raise ImproperlyConfigured(f"{where}.{key} is of the wrong type.")
+            raise ImproperlyConfigured(f"{location}.{key} is of the wrong type.")
     try:
-        rules = Rules(
-            tuple(Rule(str(rule["group"]), role_read(rule["role"])) for rule in entry.get("roles", ())),
+        rules = RoleRules(
+            tuple(RoleRule(str(rule["group"]), role_read(rule["role"])) for rule in entry.get("roles", ())),
             role_read(entry.get("otherwise", REFUSED)),
         )
     except (ValueError, KeyError, TypeError) as error:
-        said = error if isinstance(error, ValueError) else "each rule needs group and role"
-        raise ImproperlyConfigured(f"{where}.roles: {said}.") from None
+        reason = error if isinstance(error, ValueError) else "each rule needs group and role"
+        raise ImproperlyConfigured(f"{location}.roles: {reason}.") from None
     try:
         rules = replace(rules, grants=tuple(map(grant_of, entry.get("grants", ()))))
     except ValueError as error:
-        raise ImproperlyConfigured(f"{where}.grants: {error}.") from None
+        raise ImproperlyConfigured(f"{location}.grants: {error}.") from None
     provider = Provider(
         id=entry.get("id", ""),
         label=entry.get("label", entry.get("id", "")),
         issuer=entry.get("issuer", ""),
         client_id=entry.get("clientId", ""),
-        client_secret=_secret(entry.get("clientSecretFile", ""), where),
+        client_secret=_read_secret(entry.get("clientSecretFile", ""), location),
         scopes=tuple(map(str, entry.get("scopes", SCOPES))),
         groups_claim=entry.get("groupsClaim", "groups"),
         username_claim=entry.get("usernameClaim", "preferred_username"),
         link_verified_email=entry.get("linkVerifiedEmail", False),
         rules=rules,
     )
-    return _checked(provider, where)
+    return _check_provider(provider, location)
 
 
-def _secret(path: str, where: str) -> str:
+def _read_secret(path: str, location: str) -> str:
     if not path:
         return ""  # a public client, which PKCE alone protects
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise ImproperlyConfigured(f"{where}.clientSecretFile cannot be read: {error.strerror}.") from None
+        raise ImproperlyConfigured(f"{location}.clientSecretFile cannot be read: {error.strerror}.") from None
 
 
-def _checked(provider: Provider, where: str) -> Provider:
+def _check_provider(provider: Provider, location: str) -> Provider:
     if not NAME.fullmatch(provider.id) or provider.id == HEADER:
-        raise ImproperlyConfigured(f"{where}: an id has 1 to 32 of a-z, 0-9 and -, and is not {HEADER}.")
+        raise ImproperlyConfigured(f"{location}: an id has 1 to 32 of a-z, 0-9 and -, and is not {HEADER}.")
     parts = urlsplit(provider.issuer)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
-        raise ImproperlyConfigured(f"{where}: the issuer must be an https:// address.")
+        raise ImproperlyConfigured(f"{location}: the issuer must be an https:// address.")
     if not provider.client_id:
-        raise ImproperlyConfigured(f"{where}: the client id is missing.")
+        raise ImproperlyConfigured(f"{location}: the client id is missing.")
     if "openid" not in provider.scopes:
-        raise ImproperlyConfigured(f"{where}: the scopes must include openid.")
+        raise ImproperlyConfigured(f"{location}: the scopes must include openid.")
     return provider
 
 
-def header_read() -> Header | None:
+def header_read() -> ProxyHeader | None:
     """The header of a proxy that says who asks; ``None``: none counts. Raises ImproperlyConfigured."""
     name = variables.REMOTE_USER_HEADER.read()
     groups_name = variables.REMOTE_GROUPS_HEADER.read()
     proxies = variables.REMOTE_USER_PROXIES.read_list()
     if not name:
         return None
-    for variable, given in (("USER", name), ("GROUPS", groups_name)):
-        if given and not HEADER_NAME.fullmatch(given):
+    for variable, header_name in (("USER", name), ("GROUPS", groups_name)):
+        if header_name and not HEADER_NAME.fullmatch(header_name):
             raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_{variable}_HEADER has letters, digits and - only.")
     if not proxies:
         raise ImproperlyConfigured("KSCHEDWEB_REMOTE_USER_PROXIES must name the proxy's addresses.")
@@ -196,15 +196,15 @@ def header_read() -> Header | None:
         rules = rules_read(variables.REMOTE_ROLES.read_list(), otherwise, grants)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
-    return Header(name, groups_name, networks, rules)
+    return ProxyHeader(name, groups_name, networks, rules)
 
 
-def rules_of(provider: str) -> Rules:
+def rules_of(provider: str) -> RoleRules:
     """The rules for people of ``provider``: an identity provider by its id, or HEADER. Others have none."""
     if provider == HEADER:
-        return settings.REMOTE_HEADER.rules if settings.REMOTE_HEADER else Rules()
-    found: Provider | None = settings.IDENTITY_PROVIDERS.get(provider)
-    return found.rules if found else Rules()
+        return settings.REMOTE_HEADER.rules if settings.REMOTE_HEADER else RoleRules()
+    configured: Provider | None = settings.IDENTITY_PROVIDERS.get(provider)
+    return configured.rules if configured else RoleRules()
 
 
 def roles_read(words: list[str]) -> frozenset[str]:

@@ -15,8 +15,8 @@ from django.contrib.auth import login, logout
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.signin.configuration import HEADER
-from kschedweb.accounts.signin.people import Outsider, Refused, groups_read, person_accept
-from kschedweb.accounts.signin.views import refused
+from kschedweb.accounts.signin.external_identity import ExternalIdentity, SignInRefused, groups_read, person_accept
+from kschedweb.accounts.signin.views import refusal_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponse
 
-    from kschedweb.accounts.signin.configuration import Header
+    from kschedweb.accounts.signin.configuration import ProxyHeader
 
 BY_HEADER = "by_header"  # in the session: the name that the header had
 
@@ -36,19 +36,19 @@ class HeaderMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        header: Header | None = settings.REMOTE_HEADER
+        header: ProxyHeader | None = settings.REMOTE_HEADER
         if header is not None:
             try:
-                _apply(request, header)
-            except Refused as refusal:
+                _apply_header(request, header)
+            except SignInRefused as refusal:
                 audit.record_refusal("login.refused", refusal.user, provider=HEADER, reason=refusal.reason)
-                return refused(request, refusal.reason)
+                return refusal_page(request, refusal.reason)
         elif settings.SESSION_COOKIE_NAME in request.COOKIES and BY_HEADER in request.session:
             logout(request)  # the operator took the header away
         return self.get_response(request)
 
 
-def _apply(request: HttpRequest, header: Header) -> None:
+def _apply_header(request: HttpRequest, header: ProxyHeader) -> None:
     name = request.headers.get(header.name, "").strip()
     if name and not _from_proxy(request, header):
         logger.warning("remote_user_ignored", header=header.name, peer=request.META.get("REMOTE_ADDR", ""))
@@ -60,25 +60,25 @@ def _apply(request: HttpRequest, header: Header) -> None:
     if not name or "Authorization" in request.headers:  # a token says who asks
         return
     groups = request.headers.get(header.groups_name, "") if header.groups_name else ""
-    outsider = Outsider(
+    outsider = ExternalIdentity(
         provider=HEADER,
         subject=name,
         username=name,
         groups=groups_read([group.strip() for group in groups.split(",")]),
     )
     user = request.user
-    known = began_as == name and user.is_authenticated and user.provider == HEADER
-    if user.is_authenticated and known:
+    is_same_person = began_as == name and user.is_authenticated and user.provider == HEADER
+    if user.is_authenticated and is_same_person:
         same = user.provider_groups == list(outsider.groups)
         if same and header.rules.role_of(outsider.groups) == user.role:
             return
     try:
         person = person_accept(outsider=outsider, rules=header.rules)
-    except Refused:
+    except SignInRefused:
         if has_session:
             logout(request)
         raise
-    if known:
+    if is_same_person:
         request.user = person
         return
     request.signed_in_by = HEADER  # type: ignore[attr-defined]
@@ -86,11 +86,11 @@ def _apply(request: HttpRequest, header: Header) -> None:
     request.session[BY_HEADER] = name
 
 
-def _from_proxy(request: HttpRequest, header: Header) -> bool:
+def _from_proxy(request: HttpRequest, header: ProxyHeader) -> bool:
     """Whether the connection itself comes from the proxy: what X-Forwarded-For claims does not matter here."""
     try:
-        found: IPv4Address | IPv6Address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
+        remote_address: IPv4Address | IPv6Address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
     except ValueError:
         return False
-    peer = getattr(found, "ipv4_mapped", None) or found
+    peer = getattr(remote_address, "ipv4_mapped", None) or remote_address
     return any(peer in network for network in header.networks)

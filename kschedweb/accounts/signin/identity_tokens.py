@@ -32,7 +32,7 @@ class ProviderAway(Exception):
 
 
 @dataclass
-class Published:
+class ProviderDocuments:
     """What a provider publishes: its addresses and its keys, as they were read."""
 
     document: dict[str, Any]
@@ -41,69 +41,71 @@ class Published:
     keys_at: float
 
 
-_published: dict[str, Published] = {}
+_published: dict[str, ProviderDocuments] = {}
 _lock = threading.Lock()
 
 
-def forget() -> None:
+def forget_published() -> None:
     """Read what providers publish anew."""
     _published.clear()
 
 
 def document_of(provider: Provider) -> dict[str, Any]:
     """The provider's discovery document."""
-    found = _published.get(provider.issuer)
-    if found is None or time.monotonic() - found.read_at > KEEP_SECONDS:
-        document = _get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+    published = _published.get(provider.issuer)
+    if published is None or time.monotonic() - published.read_at > KEEP_SECONDS:
+        document = _get_json(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
         if document.get("issuer") != provider.issuer:
             raise ProviderAway("its discovery document names another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if not isinstance(document.get(name), str):
                 raise ProviderAway(f"its discovery document has no {name}")
-        found = Published(document, time.monotonic(), {}, float("-inf"))
+        published = ProviderDocuments(document, time.monotonic(), {}, float("-inf"))
         with _lock:
-            _published[provider.issuer] = found
-    return found.document
+            _published[provider.issuer] = published
+    return published.document
 
 
-def _get(address: str) -> dict[str, Any]:
+def _get_json(address: str) -> dict[str, Any]:
     try:
         with get_adapter().get_requests_session() as session:
             answer = session.get(address)
             answer.raise_for_status()
-            found = answer.json()
+            document = answer.json()
     except (requests.RequestException, ValueError) as error:
         raise ProviderAway(type(error).__name__) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ProviderAway("it answers no object")
-    return found
+    return document
 
 
-def _key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
+def _find_key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
     """The key that ``header`` names. One that is not known may be new, so the keys are read again, not too often."""
     document = document_of(provider)
     published = _published[provider.issuer]
     name = header.get("kid", "")
     if name not in published.keys and time.monotonic() - published.keys_at > KEYS_AGAIN_SECONDS:
         published.keys_at = time.monotonic()
-        published.keys = _keys(_get(document["jwks_uri"]))
+        published.keys = _parse_keys(_get_json(document["jwks_uri"]))
     if name not in published.keys:
         raise TokenError("signed with a key that the provider does not have")
     return published.keys[name]
 
 
-def _keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
-    found = {}
+def _parse_keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
+    keys = {}
     for entry in document.get("keys", ()):
         try:
             if entry.get("use", "sig") == "sig":
-                found[entry.get("kid", "")] = jwt.PyJWK(entry)
+                keys[entry.get("kid", "")] = jwt.PyJWK(entry)
         except (jwt.PyJWTError, AttributeError, TypeError):
             continue  # of a kind that is not known here
-    return found
+    return keys
 
 
-def verified(provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")) -> dict[str, Any]:
+def verify_token(
+    provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")
+) -> dict[str, Any]:
     """The claims of ``token``, which ``provider`` signed for this site and which is valid now; raises TokenError."""
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
         raise TokenError("missing")
@@ -113,7 +115,7 @@ def verified(provider: Provider, token: object, *, required: tuple[str, ...] = (
             raise TokenError("signed in a way that is not accepted")
         claims: dict[str, Any] = jwt.decode(
             token,
-            key=_key(provider, header),
+            key=_find_key(provider, header),
             algorithms=[header["alg"]],
             issuer=provider.issuer,
             audience=provider.client_id,
@@ -139,19 +141,21 @@ def verified(provider: Provider, token: object, *, required: tuple[str, ...] = (
 
 def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> dict[str, Any]:
     """The claims of an identity token. ``nonce`` is what the sign-in asked with; ``None``: after a refresh."""
-    claims = verified(provider, token)
-    given = claims.get("nonce")
-    if nonce is not None and not (isinstance(given, str) and secrets.compare_digest(given.encode(), nonce.encode())):
+    claims = verify_token(provider, token)
+    token_nonce = claims.get("nonce")
+    if nonce is not None and not (
+        isinstance(token_nonce, str) and secrets.compare_digest(token_nonce.encode(), nonce.encode())
+    ):
         raise TokenError("answer to another sign-in")
-    if LOGOUT_EVENT in _events(claims):
+    if LOGOUT_EVENT in _claimed_events(claims):
         raise TokenError("made for a logout")
     return claims
 
 
 def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
     """The claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
-    claims = verified(provider, token, required=("iat", "jti"))
-    if LOGOUT_EVENT not in _events(claims) or "nonce" in claims:
+    claims = verify_token(provider, token, required=("iat", "jti"))
+    if LOGOUT_EVENT not in _claimed_events(claims) or "nonce" in claims:
         raise TokenError("not made for a logout")
     if not (isinstance(claims.get("sub", ""), str) and isinstance(claims.get("sid", ""), str)):
         raise TokenError("subject or session is not a text")
@@ -162,6 +166,6 @@ def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
     return claims
 
 
-def _events(claims: dict[str, Any]) -> dict[str, Any]:
+def _claimed_events(claims: dict[str, Any]) -> dict[str, Any]:
     events = claims.get("events")
     return events if isinstance(events, dict) else {}

@@ -15,8 +15,8 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.urls import reverse
 
+from kschedweb.accounts.signin.external_identity import ExternalIdentity, SignInRefused, groups_read, person_accept
 from kschedweb.accounts.signin.identity_tokens import ProviderAway, document_of, identity_verified
-from kschedweb.accounts.signin.people import Outsider, Refused, groups_read, person_accept
 
 if TYPE_CHECKING:
     from allauth.socialaccount.models import SocialLogin, SocialToken
@@ -32,7 +32,7 @@ class Identity:
     """What a sign-in at a provider brought; ``repr`` shows no token."""
 
     provider: Provider
-    outsider: Outsider
+    outsider: ExternalIdentity
     sid: str
     id_token: str = field(repr=False)
     refresh_token: str = field(repr=False)
@@ -57,12 +57,12 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         response = kwargs["response"]
         claims = identity_verified(self.configured, response.get("id_token"), nonce=self.expected_nonce)
         if self.configured.groups_claim not in claims and "userinfo_endpoint" in self.openid_config:
-            told = self._fetch_user_info(token.token)
-            if told.get("sub") == claims["sub"]:
-                claims = {**told, **claims}
+            user_info = self._fetch_user_info(token.token)
+            if user_info.get("sub") == claims["sub"]:
+                claims = {**user_info, **claims}
         identity = Identity(
             self.configured,
-            outsider_of(self.configured, claims),
+            external_identity_of(self.configured, claims),
             sid=str(claims.get("sid", ""))[:255],
             id_token=response["id_token"],
             refresh_token=str(response.get("refresh_token", "")),
@@ -73,8 +73,8 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         return self.get_provider().sociallogin_from_response(request, {"id_token": {"sub": claims["sub"]}})
 
 
-def outsider_of(provider: Provider, claims: dict[str, Any]) -> Outsider:
-    return Outsider(
+def external_identity_of(provider: Provider, claims: dict[str, Any]) -> ExternalIdentity:
+    return ExternalIdentity(
         provider=provider.id,
         subject=str(claims["sub"]),
         username=str(claims.get(provider.username_claim) or claims["sub"]),
@@ -118,18 +118,18 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         return [
             SocialApp(
                 provider=IdentityProvider.id,
-                provider_id=each.id,
-                name=each.label,
-                client_id=each.client_id,
-                secret=each.client_secret,
+                provider_id=configured.id,
+                name=configured.label,
+                client_id=configured.client_id,
+                secret=configured.client_secret,
                 settings={
-                    "server_url": each.issuer,
-                    "scope": list(each.scopes),
+                    "server_url": configured.issuer,
+                    "scope": list(configured.scopes),
                     "oauth_pkce_enabled": True,
                 },
             )
-            for each in settings.IDENTITY_PROVIDERS.values()
-            if provider in (None, each.id, IdentityProvider.id)
+            for configured in settings.IDENTITY_PROVIDERS.values()
+            if provider in (None, configured.id, IdentityProvider.id)
         ]
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
@@ -147,7 +147,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         error, exception = kwargs.get("error"), kwargs.get("exception")
         if isinstance(exception, ProviderAway):
             raise exception
-        raise Refused("cancelled" if error == "cancelled" else "exchange" if exception else "state")
+        raise SignInRefused("cancelled" if error == "cancelled" else "exchange" if exception else "state")
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         return False  # people.py has made the person before

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.accounts.places import LABEL, has_label, label_read, namespaces_read, told
+from kschedweb.accounts.grant_syntax import LABEL, describe_target, has_label, label_read, namespaces_read
 
 if TYPE_CHECKING:
-    from kschedweb.accounts.grounds import Ground
+    from kschedweb.accounts.grant_targets import ClusterRef
 
 ROLES = ("viewer", "editor", "approver", "admin", "none")  # of roles.py, which settings cannot import
 REFUSED, NONE = "refused", "none"
@@ -18,19 +18,19 @@ GRANT = re.compile(rf"(?P<group>.+?)=(?P<role>[a-z]+)@(?P<where>\*|[a-z0-9-]+|{L
 
 
 @dataclass(frozen=True)
-class Rule:
+class RoleRule:
     """Who is in a group that fits ``group``, where ``*`` stands for anything, has ``role``, or is refused."""
 
     group: str
     role: str
 
-    def fits(self, groups: Iterable[str]) -> bool:
+    def matches_any(self, groups: Iterable[str]) -> bool:
         pattern = re.compile(".*".join(map(re.escape, self.group.split("*"))), re.DOTALL)
         return any(pattern.fullmatch(group) for group in groups)
 
 
 @dataclass(frozen=True)
-class GrantRule(Rule):
+class GrantRule(RoleRule):
     """Who is in a group that fits is granted ``role``: in ``cluster``, in those with ``label``, or in all clusters; and
     there in ``namespaces``, or in all of them.
     """
@@ -44,37 +44,37 @@ class GrantRule(Rule):
         """Whether it is for all of all clusters."""
         return not (self.cluster or self.label or self.namespaces)
 
-    def covers(self, ground: Ground) -> bool:
+    def covers(self, cluster: ClusterRef) -> bool:
         """Whether it is about the cluster ``ground``, in whole or in part."""
         if self.cluster:
-            return ground.name == self.cluster
-        return not self.label or has_label(ground.labels, self.label)
+            return cluster.name == self.cluster
+        return not self.label or has_label(cluster.labels, self.label)
 
     def __str__(self) -> str:
-        return f"{self.role} in {told(self.cluster or self.label or 'all clusters', self.namespaces)}"
+        return f"{self.role} in {describe_target(self.cluster or self.label or 'all clusters', self.namespaces)}"
 
 
 @dataclass(frozen=True)
-class Rules:
+class RoleRules:
     """``rules`` for roles, of which the first that fits decides; ``grants``, of which all count that fit."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RoleRule, ...] = ()
     otherwise: str = REFUSED  # the role of whom no rule fits
     grants: tuple[GrantRule, ...] = ()
 
     def role_of(self, groups: Iterable[str]) -> str | None:
         """The role of somebody in ``groups``; ``None``: they are refused. Whom only a grant fits is let in."""
         groups = list(groups)
-        known = next((rule.role for rule in self.rules if rule.fits(groups)), None)
-        if known is None and self.otherwise == REFUSED and self.granted(groups):
+        rule_role = next((rule.role for rule in self.rules if rule.matches_any(groups)), None)
+        if rule_role is None and self.otherwise == REFUSED and self.grants_for(groups):
             return NONE
-        role = known or self.otherwise
+        role = rule_role or self.otherwise
         return None if role == REFUSED else role
 
-    def granted(self, groups: Iterable[str]) -> list[GrantRule]:
+    def grants_for(self, groups: Iterable[str]) -> list[GrantRule]:
         """The grants of somebody in ``groups``."""
         groups = list(groups)
-        return [rule for rule in self.grants if rule.fits(groups)]
+        return [rule for rule in self.grants if rule.matches_any(groups)]
 
 
 def role_read(text: str) -> str:
@@ -91,29 +91,29 @@ def granted_read(text: str) -> str:
     return text
 
 
-def rules_read(words: Iterable[str], otherwise: str, grants: Iterable[str] = ()) -> Rules:
+def rules_read(words: Iterable[str], otherwise: str, grants: Iterable[str] = ()) -> RoleRules:
     """Rules written as ``group=role``, grants as ``grant_read`` says; raises ValueError with a sentence."""
     rules = []
     for word in words:
         group, equals, role = word.rpartition("=")
         if not equals or not group.strip():
             raise ValueError(f"{word!r} is not like group=role")
-        rules.append(Rule(group.strip(), role_read(role.strip())))
-    return Rules(tuple(rules), role_read(otherwise), tuple(map(grant_read, grants)))
+        rules.append(RoleRule(group.strip(), role_read(role.strip())))
+    return RoleRules(tuple(rules), role_read(otherwise), tuple(map(grant_read, grants)))
 
 
 def grant_read(word: str) -> GrantRule:
     """A grant written as group=role@cluster, group=role@key=value or group=role@*, each with :namespace+namespace."""
-    found = GRANT.fullmatch(word.strip())
-    if found is None:
+    match = GRANT.fullmatch(word.strip())
+    if match is None:
         raise ValueError(f"{word!r} is not like group=role@cluster:namespace")
-    where = found["where"]
+    target = match["where"]
     return GrantRule(
-        found["group"],
-        granted_read(found["role"]),
-        cluster="" if where == "*" or "=" in where else where,
-        label=where if "=" in where else "",
-        namespaces=namespaces_read((found["namespaces"] or "").split("+")),
+        match["group"],
+        granted_read(match["role"]),
+        cluster="" if target == "*" or "=" in target else target,
+        label=target if "=" in target else "",
+        namespaces=namespaces_read((match["namespaces"] or "").split("+")),
     )
 
 

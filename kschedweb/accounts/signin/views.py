@@ -18,13 +18,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.lockout import turn
-from kschedweb.accounts.signin.following import farewell, sessions_end
+from kschedweb.accounts.lockout import password_turn
+from kschedweb.accounts.signin.external_identity import SignInRefused
 from kschedweb.accounts.signin.identity_tokens import ProviderAway, TokenError, logout_verified
 from kschedweb.accounts.signin.openid import CallbackView, IdentityAdapter
-from kschedweb.accounts.signin.people import Refused
+from kschedweb.accounts.signin.provider_sessions import provider_logout_url, sessions_end
 from kschedweb.accounts.signin.refusals import SENTENCES
-from kschedweb.web.pages import part
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -38,30 +38,30 @@ STATUSES = {"away": 503, "token": 401, "exchange": 401, "state": 400, "cancelled
 logger = structlog.get_logger(__name__)
 
 
-def refused(request: HttpRequest, reason: str) -> HttpResponse:
+def refusal_page(request: HttpRequest, reason: str) -> HttpResponse:
     """A plain page that says why nobody is signed in."""
     status = STATUSES.get(reason, 403)
     return render(request, "accounts/refused.html", {"reason": reason, "sentence": SENTENCES[reason]}, status=status)
 
 
-def _provider(provider_id: str) -> Provider:
+def _get_provider(provider_id: str) -> Provider:
     provider: Provider | None = settings.IDENTITY_PROVIDERS.get(provider_id)
     if provider is None:
         raise Http404("There is no such identity provider.")
     return provider
 
 
-def _write(provider: Provider, reason: str, user: User | None = None, **details: object) -> None:
+def _record_refusal(provider: Provider, reason: str, user: User | None = None, **details: object) -> None:
     audit.record_refusal("login.refused", user, provider=provider.id, reason=reason, **details)
 
 
 # By a link, not a form: a form may not lead to another site, and providers lead on to others again.
-@part
+@page_part
 @require_GET
 @never_cache
-def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
+def begin_signin(request: HttpRequest, provider_id: str) -> HttpResponse:
     """To the provider; ``next`` is the page of this site to come back to."""
-    provider = _provider(provider_id)
+    provider = _get_provider(provider_id)
     onwards = request.GET.get("next", "")
     if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
         onwards = reverse(settings.LOGIN_REDIRECT_URL)
@@ -69,44 +69,44 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
         return get_adapter().get_provider(request, provider.id).begin(request, onwards)  # type: ignore[no-any-return]
     except ProviderAway as away:
         logger.warning("identity_provider_away", provider=provider.id, reason=str(away))
-        return refused(request, "away")
+        return refusal_page(request, "away")
 
 
-@part
+@page_part
 @require_GET
 @never_cache
-def callback(request: HttpRequest, provider_id: str) -> HttpResponseBase:
+def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     """Back from the provider, with a code that is exchanged for tokens."""
-    provider = _provider(provider_id)
+    provider = _get_provider(provider_id)
     try:
-        with turn(request):
+        with password_turn(request):
             view: Any = CallbackView.adapter_view(IdentityAdapter(request, provider))
             return view(request)  # type: ignore[no-any-return]
-    except Refused as refusal:
+    except SignInRefused as refusal:
         if refusal.reason != "cancelled":
-            _write(provider, refusal.reason, refusal.user)
-        return refused(request, refusal.reason)
+            _record_refusal(provider, refusal.reason, refusal.user)
+        return refusal_page(request, refusal.reason)
     except TokenError as error:
-        _write(provider, "token", what=str(error))
-        return refused(request, "token")
+        _record_refusal(provider, "token", what=str(error))
+        return refusal_page(request, "token")
     except ProviderAway as away:
         logger.warning("identity_provider_away", provider=provider.id, reason=str(away))
-        return refused(request, "away")
+        return refusal_page(request, "away")
 
 
 @csrf_exempt
 @require_POST
 @never_cache
-def backchannel(request: HttpRequest, provider_id: str) -> HttpResponse:
+def backchannel_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
     """The provider itself says that a session, or all of a person's, is over (OpenID Connect Back-Channel Logout)."""
-    provider = _provider(provider_id)
+    provider = _get_provider(provider_id)
     try:
-        with turn(request):
+        with password_turn(request):
             claims = logout_verified(provider, request.POST.get("logout_token"))
             if not cache.add(f"logout_token_{provider.id}_{claims['jti']}", True, timeout=900):
                 raise TokenError("used before")
     except TokenError as error:
-        _write(provider, "logout", what=str(error))
+        _record_refusal(provider, "logout", what=str(error))
         return HttpResponse(status=400)
     except ProviderAway:
         return HttpResponse(status=503)
@@ -120,7 +120,7 @@ class SiteLogoutView(LogoutView):
     """
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        address = farewell(request, request.build_absolute_uri(reverse("login")))
+        address = provider_logout_url(request, request.build_absolute_uri(reverse("login")))
         response = super().post(request, *args, **kwargs)
         if address is None:
             return response  # type: ignore[return-value]

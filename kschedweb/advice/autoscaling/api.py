@@ -12,18 +12,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.autoscaling import days, selectors, services, words
+from kschedweb.advice.autoscaling import day_comparisons, selectors, services, words
 from kschedweb.advice.autoscaling.groups_serializers import GroupsRequestSerializer, GroupsSerializer
 from kschedweb.advice.autoscaling.models import Question
-from kschedweb.advice.autoscaling.questions import Asked, GroupsAsked
+from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest
 from kschedweb.decisions.selectors import snapshot_asked
-from kschedweb.engine.patience import NotNow
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.playground.runs.selectors import comparison_get
 from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -96,8 +96,8 @@ class AloneSerializer(serializers.Serializer[Any]):
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_replacement(self, alone: Json) -> list[str]:
         """The instance types of the node that would come in its place, the cheapest first."""
-        found: list[str] = alone.get("replacement", {}).get("instanceTypes", [])
-        return found
+        instance_types: list[str] = alone.get("replacement", {}).get("instanceTypes", [])
+        return instance_types
 
 
 class AutoscalingNodeSerializer(serializers.Serializer[Any]):
@@ -156,14 +156,14 @@ class AutoscalingSerializer(serializers.Serializer[Any]):
     invented = serializers.BooleanField(help_text="Whether the prices are those of the ready instance types.")
     notes = serializers.ListField(child=serializers.CharField())
 
-    def get_answer(self, found: Json) -> str:
+    def get_answer(self, answer: Json) -> str:
         """One sentence."""
-        return words.sentence(found)
+        return words.render_sentence(answer)
 
     @extend_schema_field(UnplacedSerializer(many=True))
-    def get_helpless(self, found: Json) -> list[Json]:
+    def get_helpless(self, answer: Json) -> list[Json]:
         """Pods that Karpenter has no node for."""
-        return [{"pod": pod, "why": why} for pod, why in found["podErrors"].items()]
+        return [{"pod": pod, "why": why} for pod, why in answer["podErrors"].items()]
 
 
 class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
@@ -182,21 +182,21 @@ class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
 
     @extend_schema_field(AutoscalingSerializer(allow_null=True))
     def get_found(self, question: Question) -> Json | None:
-        found = None if question.groups else selectors.answer_of(question)
-        return None if found is None else dict(AutoscalingSerializer(found).data)
+        answer = None if question.groups else selectors.answer_of(question)
+        return None if answer is None else dict(AutoscalingSerializer(answer).data)
 
     @extend_schema_field(GroupsSerializer(allow_null=True))
     def get_groups(self, question: Question) -> Json | None:
-        found = selectors.answer_of(question) if question.groups else None
-        return None if found is None else dict(GroupsSerializer(found).data)
+        answer = selectors.answer_of(question) if question.groups else None
+        return None if answer is None else dict(GroupsSerializer(answer).data)
 
 
-def _policy_asked(named: str) -> Revision | None:
+def _resolve_policy(reference: str) -> Revision | None:
     """The NodePools that are asked, ``None`` for the ready ones."""
     try:
-        return karpenters.revision_named(named) if named else None
+        return karpenters.revision_named(reference) if reference else None
     except Http404:
-        raise ApplicationError.at("policy", f"There is no policy {named}.") from None
+        raise ApplicationError.at("policy", f"There is no policy {reference}.") from None
 
 
 class AutoscalingView(IdempotencyMixin, APIView):
@@ -214,9 +214,11 @@ class AutoscalingView(IdempotencyMixin, APIView):
 
         200 with the answer where it is quick to find; else 202, and a job works it out. Nothing happens in the cluster.
         """
-        data = validated(AutoscalingRequestSerializer, request.data)
+        data = validate_input(AutoscalingRequestSerializer, request.data)
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-        return _answered(request, Asked(snapshot, _policy_asked(data["policy"]), data["pool"]), AutoscalingSerializer)
+        return _respond_with_answer(
+            request, KarpenterRequest(snapshot, _resolve_policy(data["policy"]), data["pool"]), AutoscalingSerializer
+        )
 
 
 class GroupsView(IdempotencyMixin, APIView):
@@ -235,19 +237,23 @@ class GroupsView(IdempotencyMixin, APIView):
         200 with the answer where it is quick to find; else 202, and a job works it out. After its documentation; not
         compared with its code. Nothing happens in the cluster.
         """
-        data = validated(GroupsRequestSerializer, request.data)
+        data = validate_input(GroupsRequestSerializer, request.data)
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-        return _answered(request, GroupsAsked(snapshot, data["document"]), GroupsSerializer)
+        return _respond_with_answer(request, NodeGroupsRequest(snapshot, data["document"]), GroupsSerializer)
 
 
-def _answered(request: ApiRequest, asked: Asked | GroupsAsked, shown: type[serializers.Serializer[Any]]) -> Response:
+def _respond_with_answer(
+    request: ApiRequest,
+    autoscaling_request: KarpenterRequest | NodeGroupsRequest,
+    serializer_class: type[serializers.Serializer[Any]],
+) -> Response:
     """The answer, or where it will be."""
     try:
-        return Response(shown(services.answer_at_once(asked=asked)).data)
-    except NotNow:
-        question = services.question_ask(user=request.user, asked=asked)
+        return Response(serializer_class(services.answer_at_once(autoscaling_request=autoscaling_request)).data)
+    except DeadlineExceeded:
+        question = services.question_ask(user=request.user, autoscaling_request=autoscaling_request)
     body = AutoscalingQuestionSerializer(question).data
-    answer = accepted(request, body, "api:autoscaling-answer", question.pk)
+    answer = accepted_response(request, body, "api:autoscaling-answer", question.pk)
     answer["Retry-After"] = "2"
     return answer
 
@@ -297,21 +303,21 @@ class ChangeView(IdempotencyMixin, APIView):
 
         The changed NodePools are kept with the comparison alone.
         """
-        data = validated(ChangeRequestSerializer, request.data)
-        kind = days.SCENARIO if "scenario" in data else days.RECORDING
-        made = days.change_compare(
+        data = validate_input(ChangeRequestSerializer, request.data)
+        kind = day_comparisons.SCENARIO if "scenario" in data else day_comparisons.RECORDING
+        comparison = day_comparisons.change_compare(
             user=request.user,
-            base=_policy_asked(data["policy"]),
+            base=_resolve_policy(data["policy"]),
             document=data["document"],
-            day=days.Day(kind, str(data[kind]), data["pool"]),
+            day=day_comparisons.Day(kind, str(data[kind]), data["pool"]),
             policy=data["scheduler"],
             path=kind,
         )
-        body = ComparisonDetailSerializer(comparison_get(request.user, made.pk)).data
-        return accepted(request, body, "api:comparison", made.pk)
+        body = ComparisonDetailSerializer(comparison_get(request.user, comparison.pk)).data
+        return accepted_response(request, body, "api:comparison", comparison.pk)
 
 
-class AnswerView(APIView):
+class AutoscalingAnswerView(APIView):
     """A question that a job answers."""
 
     action_required = Action.VIEW
@@ -326,5 +332,5 @@ urlpatterns = [
     path("autoscaling/", AutoscalingView.as_view(), name="autoscaling"),
     path("autoscaling/groups/", GroupsView.as_view(), name="autoscaling-groups"),
     path("autoscaling/change/", ChangeView.as_view(), name="autoscaling-change"),
-    path("autoscaling/<uuid:id>/", AnswerView.as_view(), name="autoscaling-answer"),
+    path("autoscaling/<uuid:id>/", AutoscalingAnswerView.as_view(), name="autoscaling-answer"),
 ]

@@ -4,8 +4,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -16,16 +16,16 @@ class AutoscalingConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         family = frozenset({"autoscaling-answer", "autoscaling-change", "autoscaling-groups"})
-        navigation.register(
-            Group.CLUSTER,
+        navigation.register_entries(
+            RailGroup.CLUSTER,
             Entry(_("Autoscaling"), "server", "autoscaling", 60, family),
         )
-        navigation.choosing(
-            (Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
+        navigation.declare_choices(
+            (BarChoice.CLUSTER, BarChoice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
         )
-        actions.register(
+        actions.register_actions(
             PaletteAction(
                 _("What would Karpenter do now?"), "server", "autoscaling", "nodepool consolidate node scale", place=36
             )
         )
-        register(RetentionRule("autoscaling.Question", "created_at", "answers", ANSWERED))
+        register_rules(RetentionRule("autoscaling.Question", "created_at", "answers", ANSWERED))

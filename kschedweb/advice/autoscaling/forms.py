@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from kschedweb.advice.autoscaling import days, words
+from kschedweb.advice.autoscaling import day_comparisons, words
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
@@ -42,10 +42,10 @@ class AskForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["nodepools"]
         assert isinstance(field, forms.ChoiceField)
-        known = karpenters.choices()
-        asked = self.data.get("nodepools") or ""
-        older = [] if not asked or asked in dict(known) else [(asked, asked)]
-        field.choices = [("", _("Ready NodePool and instance types")), *known, *older]
+        policies = karpenters.list_choices()
+        selected = self.data.get("nodepools") or ""
+        older = [] if not selected or selected in dict(policies) else [(selected, selected)]
+        field.choices = [("", _("Ready NodePool and instance types")), *policies, *older]
 
 
 class DayForm(forms.Form):
@@ -69,14 +69,14 @@ class DayForm(forms.Form):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         policies = policy_choices()
-        self.fields["day"].choices = days.choices(user)  # type: ignore[attr-defined]
+        self.fields["day"].choices = day_comparisons.list_day_choices(user)  # type: ignore[attr-defined]
         self.fields["scheduler"].choices = policies  # type: ignore[attr-defined]
         usual = (name for name, label in policies if name.startswith(f"{DEFAULT_POLICY}@"))
         self.fields["scheduler"].initial = next(usual, None)
 
     @property
-    def chosen(self) -> days.Day:
-        return days.Day.named(self.cleaned_data["day"], self.cleaned_data["pool"])
+    def chosen_day(self) -> day_comparisons.Day:
+        return day_comparisons.Day.from_value(self.cleaned_data["day"], self.cleaned_data["pool"])
 
 
 class NodesForm(forms.Form):
@@ -88,29 +88,29 @@ class NodesForm(forms.Form):
     search = forms.CharField(max_length=253, required=False, label=_("Node"))
     order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label=_("Order"))
 
-    def chosen(self, nodes: list[words.Json]) -> list[words.Json]:
+    def filter_nodes(self, nodes: list[words.Json]) -> list[words.Json]:
         """The nodes that match, in order."""
         data = self.cleaned_data if self.is_valid() else {}
-        found = [one for one in nodes if _matches(one, data)]
+        matching = [node for node in nodes if _matches_filters(node, data)]
         match data.get("order"):
             case "savings":
-                found.sort(key=lambda one: -(words.savings(one) or 0.0))
+                matching.sort(key=lambda node: -(words.get_node_savings(node) or 0.0))
             case "price":
-                found.sort(key=lambda one: -(one["price"] or 0.0))
+                matching.sort(key=lambda node: -(node["price"] or 0.0))
             case "pods":
-                found.sort(key=lambda one: len(one["pods"]))
+                matching.sort(key=lambda node: len(node["pods"]))
             case "node":
-                found.sort(key=lambda one: str(one["node"]))
+                matching.sort(key=lambda node: str(node["node"]))
             case _:
-                found.sort(key=lambda one: (words.VERDICTS.index(one["verdict"]), -one.get("savingsRatio", 0.0)))
-        return found
+                matching.sort(key=lambda node: (words.VERDICTS.index(node["verdict"]), -node.get("savingsRatio", 0.0)))
+        return matching
 
 
-def _matches(node: words.Json, data: dict[str, Any]) -> bool:
+def _matches_filters(node: words.Json, data: dict[str, Any]) -> bool:
     verdict, why, pool, part = (data.get(name) or "" for name in ("verdict", "why", "of", "search"))
     return (
         (not verdict or node["verdict"] == verdict)
-        and (not why or why in (words.reason(node), node["why"]))
+        and (not why or why in (words.shorten_reason(node), node["why"]))
         and (not pool or node["nodePool"] == pool)
         and part.lower() in str(node["node"]).lower()
     )

@@ -9,17 +9,17 @@ from django.utils.translation import gettext
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import engine_snapshot, has_read
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.documents.marked import DocumentError, as_yaml, parse, placed
-from kschedweb.engine.simulation.autoscaling import advising
+from kschedweb.engine.documents.marked_documents import MarkedDocumentError, as_yaml, parse_document, place_problem
+from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER, MOST_GROUPS
-from kschedweb.policies.revisions.services import InvalidDocument
-from kschedweb.policies.selectors import DEFAULT_POLICY, configuration, policy_get, revision_get
-from kschedweb.web.units import counted
+from kschedweb.policies.revisions.services import InvalidRevision
+from kschedweb.policies.selectors import DEFAULT_POLICY, load_configuration, policy_get, revision_get
+from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
+    from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
     from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
@@ -30,21 +30,21 @@ READY = """\
 EXAMPLE = {"name": "general", "allocatable": {"cpu": "4", "memory": "16Gi"}, "max": 10, "price": 0.2}
 
 
-class NotGroups(InvalidDocument):
-    said = "These are not node groups that can be asked about."
+class NotGroups(InvalidRevision):
+    default_detail = "These are not node groups that can be asked about."
 
 
 def groups_read(document: str) -> NodeGroups:
     """The node groups of ``document``, as a scenario has them below ``clusterAutoscaler``; raises NotGroups."""
     try:
-        written = parse(document)
-    except DocumentError as error:
+        parsed = parse_document(document)
+    except MarkedDocumentError as error:
         raise NotGroups([error.problem]) from None
     problems: list[DocumentProblem] = []
-    found: NodeGroups = CLUSTER_AUTOSCALER.read(written.data, "", problems)
+    node_groups: NodeGroups = CLUSTER_AUTOSCALER.read(parsed.data, "", problems)
     if problems:
-        raise NotGroups([placed(written, one.path, one.text) for one in problems])
-    return found
+        raise NotGroups([place_problem(parsed, problem.path, problem.text) for problem in problems])
+    return node_groups
 
 
 def ready_document(snapshot: Snapshot) -> str:
@@ -52,32 +52,38 @@ def ready_document(snapshot: Snapshot) -> str:
     if has_read(snapshot):
         engine = engine_snapshot(snapshot)
     else:
-        engine = rules_of(snapshot).release.seen(one for one in snapshot_objects(snapshot) if one.get("kind") == "Node")
-    groups = advising.ready_groups(engine.nodes)[:MOST_GROUPS]
+        engine = rules_of(snapshot).release.build_snapshot(
+            raw for raw in snapshot_objects(snapshot) if raw.get("kind") == "Node"
+        )
+    groups = advice.derive_node_groups(engine.nodes)[:MOST_GROUPS]
     return READY + as_yaml({"expander": "least-waste", "nodeGroups": groups or [EXAMPLE]})
 
 
-def sentence(found: Json) -> str:
+def render_sentence(answer: Json) -> str:
     """What cluster-autoscaler would do."""
-    new = sum(one["count"] for one in found["looks"])
-    gone = sum(one["verdict"] == advising.GOES for one in found["nodes"])
-    pods = sum(len(node) for one in found["looks"] for node in one["pods"])
-    said = {"new": counted(new, "nodes"), "pods": counted(pods, "pods"), "gone": counted(gone, "nodes")}
-    if new and gone:
+    new = sum(look["count"] for look in answer["looks"])
+    removed = sum(node["verdict"] == advice.GOES for node in answer["nodes"])
+    pods = sum(len(node) for look in answer["looks"] for node in look["pods"])
+    parameters = {
+        "new": format_count(new, "nodes"),
+        "pods": format_count(pods, "pods"),
+        "gone": format_count(removed, "nodes"),
+    }
+    if new and removed:
         both = gettext(
             "cluster-autoscaler would add %(new)s for %(pods)s and remove %(gone)s once unneeded for long enough"
         )
-        return both % said
+        return both % parameters
     if new:
-        return gettext("cluster-autoscaler would add %(new)s for %(pods)s") % said
-    if gone:
-        return gettext("cluster-autoscaler would remove %(gone)s once unneeded for long enough") % said
+        return gettext("cluster-autoscaler would add %(new)s for %(pods)s") % parameters
+    if removed:
+        return gettext("cluster-autoscaler would remove %(gone)s once unneeded for long enough") % parameters
     return gettext("cluster-autoscaler would leave the cluster as it is")
 
 
 def rules_of(snapshot: Snapshot) -> Configuration:
     """kube-scheduler's own filters, as cluster-autoscaler asks them."""
-    return configuration(revision_of_rules(), snapshot.cluster.server_version)
+    return load_configuration(revision_of_rules(), snapshot.cluster.server_version)
 
 
 def revision_of_rules() -> Revision:

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from kschedweb.advice.autoscaling import groups, words
-from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS
+from kschedweb.engine.simulation.autoscaling.cluster_look import EXPANDERS
 
 Json = dict[str, Any]
 TEXTS = serializers.ListField(child=serializers.CharField())
@@ -87,6 +87,6 @@ class GroupsSerializer(serializers.Serializer[Any]):
     helpless_count = serializers.IntegerField(source="helplessCount")
     nodes = GroupsNodeSerializer(many=True)
 
-    def get_answer(self, found: Json) -> str:
+    def get_answer(self, answer: Json) -> str:
         """One sentence."""
-        return groups.sentence(found)
+        return groups.render_sentence(answer)

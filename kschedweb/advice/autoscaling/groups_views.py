@@ -11,8 +11,8 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups as service
 from kschedweb.advice.autoscaling import services, words
-from kschedweb.advice.autoscaling.questions import GroupsAsked
-from kschedweb.engine.patience import NotNow
+from kschedweb.advice.autoscaling.requests import NodeGroupsRequest
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
@@ -28,7 +28,7 @@ MOST_LISTED = 200
 @heavy
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def groups(request: PageRequest) -> HttpResponse:
+def ask_node_groups(request: PageRequest) -> HttpResponse:
     """Node groups to begin with, from the nodes of the snapshot; a POST asks about those that were typed.
 
     What takes long is worked out by a job, whose page has the answer.
@@ -37,32 +37,34 @@ def groups(request: PageRequest) -> HttpResponse:
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     if request.method != "POST":
-        return _page(request, service.ready_document(snapshot))
+        return _render_page(request, service.ready_document(snapshot))
     document = request.POST.get("document", "")
-    asked = GroupsAsked(snapshot, document)
+    groups_request = NodeGroupsRequest(snapshot, document)
     try:
         try:
-            found = services.answer_at_once(asked=asked)
-        except NotNow:
-            return redirect("autoscaling-answer", services.question_ask(user=request.user, asked=asked).pk)
+            answer = services.answer_at_once(autoscaling_request=groups_request)
+        except DeadlineExceeded:
+            return redirect(
+                "autoscaling-answer", services.question_ask(user=request.user, autoscaling_request=groups_request).pk
+            )
     except service.NotGroups as refused:
-        return _page(request, document, refused.status, problems=refused.problems)
+        return _render_page(request, document, refused.status, problems=refused.problems)
     except ApplicationError as error:
-        return _page(request, document, error.status, refused=error)
-    return shown(request, document, found)
+        return _render_page(request, document, error.status, refused=error)
+    return render_answer(request, document, answer)
 
 
-def shown(request: PageRequest, document: str, found: words.Json, **context: Any) -> HttpResponse:
+def render_answer(request: PageRequest, document: str, answer: words.Json, **context: Any) -> HttpResponse:
     """The page with an answer."""
-    order = sorted(found["nodes"], key=lambda one: (words.VERDICTS.index(one["verdict"]), one["utilisation"]))
+    order = sorted(answer["nodes"], key=lambda node: (words.VERDICTS.index(node["verdict"]), node["utilisation"]))
     context |= {
-        "found": found,
-        "answer": service.sentence(found),
-        "reasons": words.reasons(found["nodes"])[:MOST_LISTED],
+        "found": answer,
+        "answer": service.render_sentence(answer),
+        "reasons": words.count_reasons(answer["nodes"])[:MOST_LISTED],
         "nodes": order[:MOST_LISTED],
     }
-    return _page(request, document, **context)
+    return _render_page(request, document, **context)
 
 
-def _page(request: PageRequest, document: str, status: int = 200, **context: Any) -> HttpResponse:
+def _render_page(request: PageRequest, document: str, status: int = 200, **context: Any) -> HttpResponse:
     return render(request, "advice/autoscaling/groups.html", {"document": document, **context}, status=status)

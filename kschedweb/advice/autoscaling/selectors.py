@@ -20,4 +20,4 @@ def question_get(question_id: UUID | str) -> Question:
 
 def answer_of(question: Question) -> Json | None:
     """The answer; ``None`` if there is none yet."""
-    return None if question.content is None else inquiries.unpacked(question.content)
+    return None if question.content is None else inquiries.unpack_answer(question.content)

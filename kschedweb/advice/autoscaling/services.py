@@ -9,9 +9,9 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.advice.autoscaling.models import Question
-from kschedweb.advice.autoscaling.questions import Asked, GroupsAsked, asked_of
-from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.patience import NotNow
+from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest, request_of_question
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
@@ -19,10 +19,10 @@ from kschedweb.jobs.inquiries import (
     answer_store,
     ask_job,
     at_once,
-    packed,
+    pack_answer,
     refuse_more,
 )
-from kschedweb.playground.gate.words import about_snapshot
+from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -34,52 +34,57 @@ _turn = Lock()
 _answers: LRU[Json] = LRU(32)
 
 
-def answer_at_once(*, asked: Asked | GroupsAsked) -> Json:
+def answer_at_once(*, autoscaling_request: KarpenterRequest | NodeGroupsRequest) -> Json:
     """The answer, if it can be found quickly; raises NotNow if a job is needed, ApplicationError for a bad question."""
-    asked.check()
-    known = _answers.peek(asked.key)
-    if known is not None:
-        return known
-    if asked.snapshot.size > AT_ONCE_SIZE:
-        raise NotNow
+    autoscaling_request.validate()
+    cached = _answers.peek(autoscaling_request.cache_key)
+    if cached is not None:
+        return cached
+    if autoscaling_request.snapshot.size > AT_ONCE_SIZE:
+        raise DeadlineExceeded
     with at_once(_turn, AT_ONCE_SECONDS) as step:
-        found = _worked_out(asked, step)
-    _answers.put(asked.key, found)
-    return found
+        answer = _compute_answer(autoscaling_request, step)
+    _answers.put(autoscaling_request.cache_key, answer)
+    return answer
 
 
 @transaction.atomic
-def question_ask(*, user: User, asked: Asked | GroupsAsked) -> Question:
+def question_ask(*, user: User, autoscaling_request: KarpenterRequest | NodeGroupsRequest) -> Question:
     """Start a job that answers; raises Conflict while many questions of ``user`` are being answered."""
-    asked.check()
-    made = Question(snapshot=asked.snapshot, about=about_snapshot(asked.snapshot), created_by=user, **asked.fields)
-    title = f"Autoscaling of {made.about}"
+    autoscaling_request.validate()
+    question = Question(
+        snapshot=autoscaling_request.snapshot,
+        about=about_snapshot(autoscaling_request.snapshot),
+        created_by=user,
+        **autoscaling_request.row_fields,
+    )
+    title = f"Autoscaling of {question.about}"
     ask_job(
-        made,
+        question,
         kind="autoscaling.answer",
         title=title,
         refuse=lambda: refuse_more(Question, user, "questions about autoscaling"),
     )
-    audit.record(user, "autoscaling.asked", made, f"{made.about}, {made.policy}")
-    return made
+    audit.record(user, "autoscaling.asked", question, f"{question.about}, {question.policy}")
+    return question
 
 
 def question_answer(*, question: Question, step: Step) -> Json:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.content is None:
-        asked = asked_of(question)
-        found = _worked_out(asked, step)
-        answer_store(question, content=packed(found), sentence=asked.sentence(found))
+        autoscaling_request = request_of_question(question)
+        answer = _compute_answer(autoscaling_request, step)
+        answer_store(question, content=pack_answer(answer), sentence=autoscaling_request.render_sentence(answer))
     return {"autoscaling": str(question.pk), "answer": question.sentence}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear the cache; for tests, which use primary keys again."""
     _answers.clear()
 
 
-def _worked_out(asked: Asked | GroupsAsked, step: Step) -> Json:
+def _compute_answer(autoscaling_request: KarpenterRequest | NodeGroupsRequest, step: Step) -> Json:
     try:
-        return asked.work_out(step)
+        return autoscaling_request.work_out(step)
     except ObjectError as error:
         raise Unprocessable(str(error)) from None

@@ -1,11 +1,11 @@
 from django.urls import path
 
-from kschedweb.advice.autoscaling import changing, groups_views, views
+from kschedweb.advice.autoscaling import change_views, groups_views, views
 
 urlpatterns = [
-    path("autoscaling/", views.autoscaling, name="autoscaling"),
-    path("autoscaling/groups/", groups_views.groups, name="autoscaling-groups"),
-    path("autoscaling/change/", changing.change, name="autoscaling-change"),
-    path("autoscaling/change/preview/", changing.preview, name="autoscaling-change-preview"),
-    path("autoscaling/<uuid:question_id>/", views.answer, name="autoscaling-answer"),
+    path("autoscaling/", views.show_autoscaling, name="autoscaling"),
+    path("autoscaling/groups/", groups_views.ask_node_groups, name="autoscaling-groups"),
+    path("autoscaling/change/", change_views.change_nodepools, name="autoscaling-change"),
+    path("autoscaling/change/preview/", change_views.preview_nodepools, name="autoscaling-change-preview"),
+    path("autoscaling/<uuid:question_id>/", views.show_answer, name="autoscaling-answer"),
 ]

@@ -15,13 +15,13 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.advice.autoscaling import groups_views, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
-from kschedweb.advice.autoscaling.questions import Asked
-from kschedweb.engine.patience import NotNow
+from kschedweb.advice.autoscaling.requests import KarpenterRequest
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
 from kschedweb.web.pages import add_errors
 
@@ -35,112 +35,116 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
 
 PAGE_SIZE, MOST_LISTED = 50, 100
-KEPT = ("snapshot", "nodepools", "pool")
+PRESERVED_PARAMETERS = ("snapshot", "nodepools", "pool")
 
 
 @heavy
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def autoscaling(request: PageRequest) -> HttpResponseBase:
+def show_autoscaling(request: PageRequest) -> HttpResponseBase:
     """What Karpenter would do with a cluster: a GET answers quick questions, a POST starts a job for the others."""
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     form = AskForm(request.POST if request.method == "POST" else request.GET)
-    context: dict[str, Any] = {"form": form, "asks_at": request.path, "kept": _kept(request, snapshot)}
+    context: dict[str, Any] = {"form": form, "asks_at": request.path, "kept": _preserved_query(request, snapshot)}
     if not form.is_valid():
         return render(request, "advice/autoscaling/page.html", context, status=400)
     try:
-        asked = _asked(snapshot, form.cleaned_data)
-        context["pools"] = [one.name for one in karpenters.karpenter_of(asked.revision).pools]
+        karpenter_request = _build_request(snapshot, form.cleaned_data)
+        context["pools"] = [pool.name for pool in karpenters.karpenter_of(karpenter_request.revision).pools]
         if request.method == "POST":
-            return redirect("autoscaling-answer", services.question_ask(user=request.user, asked=asked).pk)
-        found = services.answer_at_once(asked=asked)
-    except NotNow:
+            return redirect(
+                "autoscaling-answer", services.question_ask(user=request.user, autoscaling_request=karpenter_request).pk
+            )
+        answer = services.answer_at_once(autoscaling_request=karpenter_request)
+    except DeadlineExceeded:
         return render(request, "advice/autoscaling/page.html", context | {"later": True})
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "advice/autoscaling/page.html", context, status=error.status)
-    return _shown(request, snapshot.cluster.name, found, context | {"policy": words.label(asked.revision)})
+    return _render_answer(
+        request, snapshot.cluster.name, answer, context | {"policy": words.label_policy(karpenter_request.revision)}
+    )
 
 
 @require_safe
 @requires(Action.VIEW)
-def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """The answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     scope = scope_of(request)
     scope.snapshot = snapshot = question.snapshot
     scope.cluster = snapshot.cluster if snapshot else None
-    found = selectors.answer_of(question)
-    if found is None:
-        return _waits(request, question)
-    response = _answered(request, question, found)
+    answer = selectors.answer_of(question)
+    if answer is None:
+        return _render_progress(request, question)
+    response = _render_question(request, question, answer)
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
 
 
-def _answered(request: PageRequest, question: Question, found: words.Json) -> HttpResponseBase:
+def _render_question(request: PageRequest, question: Question, answer: words.Json) -> HttpResponseBase:
     snapshot = question.snapshot
     if question.groups:
-        asks_at = f"{reverse('autoscaling-groups')}?{urlencode(_about(snapshot))}"
-        return groups_views.shown(request, question.groups, found, question=question, asks_at=asks_at)
-    named = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
+        asks_at = f"{reverse('autoscaling-groups')}?{urlencode(_snapshot_query(snapshot))}"
+        return groups_views.render_answer(request, question.groups, answer, question=question, asks_at=asks_at)
+    reference = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
     context: dict[str, Any] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
-    context["form"] = AskForm({"nodepools": named, "pool": question.pool})
-    context["kept"] = _about(snapshot)
-    return _shown(request, snapshot.cluster.name if snapshot else "autoscaling", found, context)
+    context["form"] = AskForm({"nodepools": reference, "pool": question.pool})
+    context["kept"] = _snapshot_query(snapshot)
+    return _render_answer(request, snapshot.cluster.name if snapshot else "autoscaling", answer, context)
 
 
-def _asked(snapshot: Snapshot, data: dict[str, Any]) -> Asked:
-    named = data["nodepools"]
+def _build_request(snapshot: Snapshot, data: dict[str, Any]) -> KarpenterRequest:
+    reference = data["nodepools"]
     try:
-        revision = karpenters.revision_named(named, "nodepools") if named else None
+        revision = karpenters.revision_named(reference, "nodepools") if reference else None
     except Http404:
-        raise ApplicationError.at("nodepools", f"There is no policy {named[:80]}.") from None
-    return Asked(snapshot, revision, data["pool"])
+        raise ApplicationError.at("nodepools", f"There is no policy {reference[:80]}.") from None
+    return KarpenterRequest(snapshot, revision, data["pool"])
 
 
-def _about(snapshot: Snapshot | None) -> list[tuple[str, str]]:
+def _snapshot_query(snapshot: Snapshot | None) -> list[tuple[str, str]]:
     return [("cluster", snapshot.cluster.name), ("snapshot", str(snapshot.pk))] if snapshot else []
 
 
-def _kept(request: PageRequest, snapshot: Snapshot) -> list[tuple[str, str]]:
+def _preserved_query(request: PageRequest, snapshot: Snapshot) -> list[tuple[str, str]]:
     pinned = [("snapshot", request.GET["snapshot"])] if request.GET.get("snapshot") else []
     return [("cluster", snapshot.cluster.name), *pinned]
 
 
-def _shown(request: PageRequest, name: str, found: words.Json, context: dict[str, Any]) -> HttpResponseBase:
+def _render_answer(request: PageRequest, name: str, answer: words.Json, context: dict[str, Any]) -> HttpResponseBase:
     """The page with its answer, or its nodes as a file (?format=)."""
     filters = NodesForm(request.GET)
-    nodes = filters.chosen(found["nodes"])
+    nodes = filters.filter_nodes(answer["nodes"])
     if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.row, nodes))
-    asked = [*context["kept"], *((key, context["form"].data.get(key) or "") for key in ("nodepools", "pool"))]
+        return export_rows(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.node_row, nodes))
+    parameters = [*context["kept"], *((key, context["form"].data.get(key) or "") for key in ("nodepools", "pool"))]
     context |= {
-        "found": found,
-        "answer": words.sentence(found),
+        "found": answer,
+        "answer": words.render_sentence(answer),
         "filters": filters,
-        "query": urlencode([(key, value) for key, value in asked if value]),
-        "asked": [(key, value) for key, value in asked if value],
-        "reasons": words.reasons(found["nodes"])[:MOST_LISTED],
-        "unowned": sum(one["why"] == words.UNOWNED for one in found["nodes"]),
-        "helpless": list(found["podErrors"].items())[:MOST_LISTED],
-        "placed": sum(map(len, found["existing"].values())),
-        "new_nodes": Paginator(found["newNodes"], PAGE_SIZE).get_page(request.GET.get("new")),
+        "query": urlencode([(key, value) for key, value in parameters if value]),
+        "asked": [(key, value) for key, value in parameters if value],
+        "reasons": words.count_reasons(answer["nodes"])[:MOST_LISTED],
+        "unowned": sum(node["why"] == words.UNOWNED for node in answer["nodes"]),
+        "helpless": list(answer["podErrors"].items())[:MOST_LISTED],
+        "placed": sum(map(len, answer["existing"].values())),
+        "new_nodes": Paginator(answer["newNodes"], PAGE_SIZE).get_page(request.GET.get("new")),
         "page": Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, "advice/autoscaling/page.html", context)
 
 
-def _waits(request: PageRequest, question: Question) -> HttpResponseBase:
+def _render_progress(request: PageRequest, question: Question) -> HttpResponseBase:
     """The progress of the job; for htmx only the part that changes."""
     job = question.job
     context: dict[str, Any] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["address"] = reverse("autoscaling-answer", args=[question.pk])
-    again = "autoscaling-groups" if question.groups else "autoscaling"
-    context["again"] = f"{reverse(again)}?{urlencode(_about(question.snapshot))}"
+    route = "autoscaling-groups" if question.groups else "autoscaling"
+    context["again"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
     return render(request, "parts/waits.html" if part else "advice/autoscaling/waiting.html", context)

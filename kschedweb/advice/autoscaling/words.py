@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 
 from kschedweb.web.translating import gettext_lazy as _
-from kschedweb.web.units import counted
+from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,28 +36,30 @@ UNOWNED = "Node isn't managed by karpenter"
 MOST_TOLD = 160  # characters of a reason by which nodes are grouped
 
 
-def label(revision: Revision | None) -> str:
+def label_policy(revision: Revision | None) -> str:
     """Such as "nodepools, revision 3"."""
     return READY_LABEL if revision is None else f"{revision.policy.name}, revision {revision.number}"
 
 
-def sentence(found: Json) -> str:
+def render_sentence(answer: Json) -> str:
     """What Karpenter would do."""
-    new, command, helpless = found["newNodes"], found["command"], found["podErrors"]
-    said = {
-        "new": counted(len(new), "nodes"), "pods": counted(sum(len(one["pods"]) for one in new), "pods"),
-        "gone": counted(len(command["candidates"]), "nodes") if command else "", "money": money(found),
-    }  # fmt: skip
+    new, command, helpless = answer["newNodes"], answer["command"], answer["podErrors"]
+    parameters = {
+        "new": format_count(len(new), "nodes"),
+        "pods": format_count(sum(len(launch["pods"]) for launch in new), "pods"),
+        "gone": format_count(len(command["candidates"]), "nodes") if command else "",
+        "money": describe_cost_change(answer),
+    }
     if new or command:
-        return _happens(bool(new), command) % said
+        return _sentence_template(bool(new), command) % parameters
     if helpless:
         return gettext("Karpenter has no node for %(pods)s, and takes none away") % {
-            "pods": counted(len(helpless), "pods")
+            "pods": format_count(len(helpless), "pods")
         }  # fmt: skip
     return gettext("Karpenter would leave the cluster as it is")
 
 
-def _happens(new: bool, command: Json | None) -> str:
+def _sentence_template(new: bool, command: Json | None) -> str:
     cheaper = bool(command and command.get("replacements"))
     match new, bool(command), cheaper:
         case True, True, True:
@@ -74,34 +76,34 @@ def _happens(new: bool, command: Json | None) -> str:
     return gettext("Karpenter would take %(gone)s away: %(money)s")
 
 
-def money(found: Json) -> str:
+def describe_cost_change(answer: Json) -> str:
     """The change of the money an hour of nodes whose price is known; else that of the number of nodes."""
-    before, after = found["before"], found["after"]
+    before, after = answer["before"], answer["after"]
     if before["unpriced"] == before["nodes"]:
         return gettext("%(after)s nodes instead of %(before)s") % {
             "after": f"{after['nodes']:,}", "before": f"{before['nodes']:,}",
         }  # fmt: skip
     return gettext("%(after)s an hour instead of %(before)s") % {
-        "after": amount(after["price"]), "before": amount(before["price"]),
+        "after": format_amount(after["price"]), "before": format_amount(before["price"]),
     }  # fmt: skip
 
 
-def amount(price: float) -> str:
+def format_amount(price: float) -> str:
     """An amount in the currency of the instance types, which is never named."""
     return f"{price:,.2f}" if price >= 1 else f"{price:,.4f}".rstrip("0").rstrip(".")
 
 
-def reasons(nodes: Sequence[Json]) -> list[tuple[str, str, int]]:
+def count_reasons(nodes: Sequence[Json]) -> list[tuple[str, str, int]]:
     """The verdicts with their reasons and the number of nodes, those that go first, then the most frequent."""
     counts: dict[tuple[str, str], int] = {}
-    for one in nodes:
-        key = one["verdict"], reason(one)
+    for node in nodes:
+        key = node["verdict"], shorten_reason(node)
         counts[key] = counts.get(key, 0) + 1
     order = sorted(counts.items(), key=lambda item: (VERDICTS.index(item[0][0]), -item[1], item[0][1]))
     return [(verdict, why, count) for (verdict, why), count in order]
 
 
-def reason(node: Json) -> str:
+def shorten_reason(node: Json) -> str:
     """Why, without what is particular to one node: the pods that it names."""
     why = str(node["why"])
     head, arrow, _ = why.partition(" => ")
@@ -111,16 +113,16 @@ def reason(node: Json) -> str:
     return why.partition(" (Pod=")[0][:MOST_TOLD]
 
 
-def savings(node: Json) -> float | None:
+def get_node_savings(node: Json) -> float | None:
     """What it saves an hour to do without just this node; ``None`` where it cannot go."""
     if node["verdict"] == STAYS:
         return None
     alone = node.get("alone")
-    found = node["price"] if alone is None else alone.get("savings")
-    return None if found is None else float(found)
+    saved = node["price"] if alone is None else alone.get("savings")
+    return None if saved is None else float(saved)
 
 
-def row(node: Json) -> tuple[object, ...]:
+def node_row(node: Json) -> tuple[object, ...]:
     """The cells of a node under NODES_HEAD."""
     return (
         node["node"],
@@ -132,5 +134,5 @@ def row(node: Json) -> tuple[object, ...]:
         node["capacityType"],
         node["price"],
         len(node["pods"]),
-        savings(node),
+        get_node_savings(node),
     )

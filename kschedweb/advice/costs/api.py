@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs import billing, selectors, words
 from kschedweb.advice.costs.billing import MONTH
-from kschedweb.clusters.asked import AT, SNAPSHOT
+from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import cluster_get, snapshot_named, snapshot_of
 from kschedweb.web.errors import ApplicationError, NotFound
@@ -93,10 +93,10 @@ class CostView(APIView):
 
         Without a price table the unit is node-hours.
         """
-        by = _choice(request, "by", tuple(words.GROUPS), "type")
-        unit = _choice(request, "unit", UNITS, "money")
-        ordering = _choice(request, "ordering", ORDERINGS, "-hour")
-        cluster, snapshot = _asked(request, name)
+        by = _parse_choice(request, "by", tuple(words.GROUPS), "type")
+        unit = _parse_choice(request, "unit", UNITS, "money")
+        ordering = _parse_choice(request, "ordering", ORDERINGS, "-hour")
+        cluster, snapshot = _get_snapshot(request, name)
         at = snapshot.taken_at.timestamp() if snapshot_named(request.query_params) else None
         bill = selectors.bill_of(snapshot, table_of(cluster) if unit == "money" else None, at)
         return Response(
@@ -105,9 +105,9 @@ class CostView(APIView):
                 "snapshot": snapshot.pk,
                 "unit": bill.unit,
                 "note": bill.note,
-                "total": _line(bill.total),
+                "total": _line_to_json(bill.total),
                 "by": by,
-                "groups": [_line(line) for line in billing.arranged(bill.by(by), ordering)],
+                "groups": [_line_to_json(line) for line in billing.sort_lines(bill.lines_by(by), ordering)],
             }
         )
 
@@ -119,13 +119,13 @@ class UnpricedView(APIView):
     @extend_schema(operation_id="cost_unpriced", parameters=[SNAPSHOT, AT], responses=UnpricedListSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The nodes that no entry of the price table matches, by instance type; the largest group first."""
-        cluster, snapshot = _asked(request, name)
-        groups = selectors.unpriced(snapshot, table_of(cluster))
+        cluster, snapshot = _get_snapshot(request, name)
+        groups = selectors.list_unpriced(snapshot, table_of(cluster))
         answer = {"cluster": cluster.name, "snapshot": snapshot.pk, "groups": groups}
         return Response(UnpricedListSerializer(answer).data)
 
 
-def _asked(request: ApiRequest, name: str) -> tuple[Cluster, Snapshot]:
+def _get_snapshot(request: ApiRequest, name: str) -> tuple[Cluster, Snapshot]:
     cluster = cluster_get(name)
     snapshot = snapshot_of(cluster, request.query_params)
     if snapshot is None:
@@ -133,14 +133,14 @@ def _asked(request: ApiRequest, name: str) -> tuple[Cluster, Snapshot]:
     return cluster, snapshot
 
 
-def _choice(request: ApiRequest, name: str, known: tuple[str, ...] | list[str], default: str) -> str:
-    found = request.query_params.get(name, default)
-    if found not in known:
-        raise ApplicationError.at(name, f"Must be one of {', '.join(known)}.")
-    return found
+def _parse_choice(request: ApiRequest, name: str, choices: tuple[str, ...] | list[str], default: str) -> str:
+    choice = request.query_params.get(name, default)
+    if choice not in choices:
+        raise ApplicationError.at(name, f"Must be one of {', '.join(choices)}.")
+    return choice
 
 
-def _line(line: billing.Line) -> dict[str, Any]:
+def _line_to_json(line: billing.CostLine) -> dict[str, Any]:
     names = ("name", "count", "hour", "month", "requested", "used", "idle", "idle_share", "unpriced")
     values = {name: getattr(line, name) for name in names}
     return {name: None if value != value else value for name, value in values.items()}

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.pricing.cost_division import divide_costs
 from kschedweb.engine.pricing.costs import Rates
-from kschedweb.engine.pricing.dividing import divide
-from kschedweb.engine.pricing.table import PriceTable, Weights
+from kschedweb.engine.pricing.price_table import PriceTable, Weights
 from kschedweb.engine.state.columns import Codes, Floats
 
 if TYPE_CHECKING:
-    from kschedweb.advice.costs.ground import Nodes, Pods
+    from kschedweb.advice.costs.columns import NodeColumns, PodColumns
 
 MONTH = 730  # hours: a twelfth of a year
 NODE_HOURS = "node-hours"
-OTHERS = "other namespaces"  # of which who looks sees no more than the sum
+OTHER_NAMESPACES = "other namespaces"  # of which who looks sees no more than the sum
 
 
 @dataclass(frozen=True)
-class Line:
+class CostLine:
     """What some nodes or pods cost an hour, in the unit of the bill.
 
     Of nodes ``hour`` is their price, ``requested`` and ``used`` are parts of it. Of pods ``hour`` is what they request.
-    ``used`` and ``idle`` are nan where no use is known; ``of`` is the part of ``hour`` whose use is known. ``unpriced``
-    nodes, or pods on such nodes, count nowhere but in ``count``.
+    ``used`` and ``idle`` are nan where no use is known; ``hour_with_use`` is the part of ``hour`` whose use is known.
+    ``unpriced`` nodes, or pods on such nodes, count nowhere but in ``count``.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Line:
     requested: float
     used: float
     idle: float
-    of: float
+    hour_with_use: float
     unpriced: int = 0
 
     @property
@@ -45,18 +45,18 @@ class Line:
         return self.hour * MONTH
 
     @property
-    def known(self) -> bool:
+    def has_use(self) -> bool:
         """Whether any use is known."""
         return self.idle == self.idle
 
     @property
-    def priced(self) -> bool:
+    def has_price(self) -> bool:
         return self.unpriced < self.count
 
     @property
     def idle_share(self) -> float:
         """Idle in percent of that whose use is known; nan where none is."""
-        return 100 * self.idle / self.of if self.known and self.of else float("nan")
+        return 100 * self.idle / self.hour_with_use if self.has_use and self.hour_with_use else float("nan")
 
     @property
     def free(self) -> float:
@@ -69,7 +69,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Uses:
+class UsageShares:
     """What is really used: of nodes in shares of allocatable, of workloads a pod in millicores and bytes; or nan."""
 
     nodes: Mapping[str, Floats]
@@ -82,58 +82,60 @@ class Bill:
 
     unit: str
     note: str
-    total: Line
-    types: list[Line]
-    pools: list[Line]
-    namespaces: list[Line]
-    workloads: list[Line]
+    total: CostLine
+    types: list[CostLine]
+    pools: list[CostLine]
+    namespaces: list[CostLine]
+    workloads: list[CostLine]
 
-    def by(self, what: str) -> list[Line]:
+    def lines_by(self, grouping: str) -> list[CostLine]:
         return {
             "type": self.types, "pool": self.pools, "namespace": self.namespaces, "workload": self.workloads,
-        }[what]  # fmt: skip
+        }[grouping]  # fmt: skip
 
     @property
     def money(self) -> bool:
         return self.unit != NODE_HOURS
 
 
-def hourly_of(table: PriceTable | None, nodes: Nodes) -> Floats:
+def hourly_of(table: PriceTable | None, nodes: NodeColumns) -> Floats:
     """What each node costs an hour; without a table one node-hour."""
-    return np.ones(len(nodes.names)) if table is None else Rates.of(table, nodes.labels).hourly()
+    return np.ones(len(nodes.names)) if table is None else Rates.from_table(table, nodes.labels).price_per_node()
 
 
-def bill(table: PriceTable | None, hourly: Floats, nodes: Nodes, pods: Pods, uses: Uses) -> Bill:
+def compute_bill(
+    table: PriceTable | None, hourly: Floats, nodes: NodeColumns, pods: PodColumns, uses: UsageShares
+) -> Bill:
     """The bill of an hour in which each node costs what ``hourly_of`` says."""
     weights = table.weights if table else Weights()
     used = {name: uses.workloads[name][pods.workload] for name in (CPU, MEMORY)}
-    parts = divide(hourly, pods.node, nodes.allocatable, pods.requests, used, weights)
+    parts = divide_costs(hourly, pods.node, nodes.allocatable, pods.requests, used, weights)
     of_nodes = _Amounts(hourly, hourly - parts.free, hourly - _used_of_nodes(hourly, uses.nodes, weights))
-    of_pods = _Amounts(parts.asked, parts.asked, parts.idle)
+    of_pods = _Amounts(parts.requested_cost, parts.requested_cost, parts.idle)
     return Bill(
         table.currency if table else NODE_HOURS,
         table.note if table else "",
-        of_nodes.total(),
-        of_nodes.named(nodes.kinds),
-        of_nodes.named(nodes.pools),
-        of_pods.lines(pods.namespaces, pods.namespace),
-        of_pods.lines(pods.workloads, pods.workload),
+        of_nodes.sum_all(),
+        of_nodes.sum_by_name(nodes.kinds),
+        of_nodes.sum_by_name(nodes.pools),
+        of_pods.sum_by_code(pods.namespaces, pods.namespace),
+        of_pods.sum_by_code(pods.workloads, pods.workload),
     )
 
 
-def summary(table: PriceTable, hourly: Floats, nodes: Nodes, used: Mapping[str, Floats]) -> Line:
-    """The total of ``bill``, from nodes alone: what is requested is as their lists have it."""
+def compute_total(table: PriceTable, hourly: Floats, nodes: NodeColumns, used: Mapping[str, Floats]) -> CostLine:
+    """The total of ``compute_bill``, from nodes alone: what is requested is as their lists have it."""
     requested = np.zeros(len(hourly))
-    for name, share in table.weights.shares().items():
+    for name, share in table.weights.compute_shares().items():
         whole = np.maximum(nodes.allocatable[name], nodes.requested[name])
         requested += share * np.divide(nodes.requested[name], whole, out=np.zeros(len(whole)), where=whole > 0)
-    return _Amounts(hourly, hourly * requested, hourly - _used_of_nodes(hourly, used, table.weights)).total()
+    return _Amounts(hourly, hourly * requested, hourly - _used_of_nodes(hourly, used, table.weights)).sum_all()
 
 
 def _used_of_nodes(hourly: Floats, shares: Mapping[str, Floats], weights: Weights) -> Floats:
     """The part of each node's price that is really used, nan where that is not known."""
     used = np.zeros(len(hourly))
-    for name, weight in weights.shares().items():
+    for name, weight in weights.compute_shares().items():
         if weight:
             used += weight * np.clip(shares[name], 0.0, 1.0)
     return used * hourly
@@ -147,69 +149,81 @@ class _Amounts:
     requested: Floats
     idle: Floats
 
-    def lines(self, names: Sequence[str], codes: Codes) -> list[Line]:
+    def sum_by_code(self, names: Sequence[str], codes: Codes) -> list[CostLine]:
         """A line for each of ``names``, whose members have its position as their code."""
-        known = ~np.isnan(self.idle)
+        is_known = ~np.isnan(self.idle)
         columns = (
             np.ones(len(codes)),
             np.nan_to_num(self.hour),
             np.nan_to_num(self.requested),
-            np.where(known, self.hour, 0.0),
-            np.where(known, self.idle, 0.0),
-            known,
+            np.where(is_known, self.hour, 0.0),
+            np.where(is_known, self.idle, 0.0),
+            is_known,
             np.isnan(self.hour),
         )
         sums = [np.bincount(codes, weights=column, minlength=len(names)).tolist() for column in columns]
-        return [_line(name, *row) for name, *row in zip(names, *sums, strict=True)]
+        return [_build_line(name, *row) for name, *row in zip(names, *sums, strict=True)]
 
-    def named(self, names: Sequence[str]) -> list[Line]:
+    def sum_by_name(self, names: Sequence[str]) -> list[CostLine]:
         """A line for each distinct name; ``names`` are those of the nodes."""
-        known: dict[str, int] = {}
-        codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int32)
-        return self.lines(list(known), codes)
+        code_by_name: dict[str, int] = {}
+        codes = np.array([code_by_name.setdefault(name, len(code_by_name)) for name in names], dtype=np.int32)
+        return self.sum_by_code(list(code_by_name), codes)
 
-    def total(self) -> Line:
-        return self.lines([""], np.zeros(len(self.hour), dtype=np.int32))[0]
-
-
-def _line(
-    name: str, count: float, hour: float, requested: float, of: float, idle: float, known: float, unpriced: float
-) -> Line:
-    nothing = not known
-    used = float("nan") if nothing else of - idle
-    return Line(name, int(count), hour, requested, used, float("nan") if nothing else idle, of, int(unpriced))
+    def sum_all(self) -> CostLine:
+        return self.sum_by_code([""], np.zeros(len(self.hour), dtype=np.int32))[0]
 
 
-def others_together(lines: list[Line], seen: Callable[[Line], bool]) -> list[Line]:
-    """``lines`` that are ``seen``, and one for all others, where there are any."""
-    kept, others = [one for one in lines if seen(one)], [one for one in lines if not seen(one)]
-    if not others:
-        return kept
-    amounts = ("count", "hour", "requested", "used", "idle", "of", "unpriced")
-    sums = {name: np.nansum([getattr(one, name) for one in others]).item() for name in amounts}
-    if not any(one.known for one in others):
+def _build_line(
+    name: str,
+    count: float,
+    hour: float,
+    requested: float,
+    hour_with_use: float,
+    idle: float,
+    known_count: float,
+    unpriced: float,
+) -> CostLine:
+    nothing = not known_count
+    used = float("nan") if nothing else hour_with_use - idle
+    return CostLine(
+        name, int(count), hour, requested, used, float("nan") if nothing else idle, hour_with_use, int(unpriced)
+    )
+
+
+def merge_hidden_lines(lines: list[CostLine], is_visible: Callable[[CostLine], bool]) -> list[CostLine]:
+    """``lines`` that are ``is_visible``, and one for all others, where there are any."""
+    visible_lines, hidden_lines = (
+        [line for line in lines if is_visible(line)],
+        [line for line in lines if not is_visible(line)],
+    )
+    if not hidden_lines:
+        return visible_lines
+    amounts = ("count", "hour", "requested", "used", "idle", "hour_with_use", "unpriced")
+    sums = {name: np.nansum([getattr(line, name) for line in hidden_lines]).item() for name in amounts}
+    if not any(line.has_use for line in hidden_lines):
         sums |= {"used": float("nan"), "idle": float("nan")}
     sums |= {name: int(sums[name]) for name in ("count", "unpriced")}
-    return [*kept, Line(OTHERS, **sums)]
+    return [*visible_lines, CostLine(OTHER_NAMESPACES, **sums)]
 
 
-ORDERS: Mapping[str, Callable[[Line], float | str]] = {
-    "name": lambda one: one.name,
-    "count": lambda one: one.count,
-    "hour": lambda one: one.hour,
-    "requested": lambda one: one.requested,
-    "used": lambda one: one.used,
-    "idle": lambda one: one.idle,
-    "idle_share": lambda one: one.idle_share,
-    "unpriced": lambda one: one.unpriced,
+ORDERS: Mapping[str, Callable[[CostLine], float | str]] = {
+    "name": lambda line: line.name,
+    "count": lambda line: line.count,
+    "hour": lambda line: line.hour,
+    "requested": lambda line: line.requested,
+    "used": lambda line: line.used,
+    "idle": lambda line: line.idle,
+    "idle_share": lambda line: line.idle_share,
+    "unpriced": lambda line: line.unpriced,
 }
 
 
-def arranged(lines: list[Line], ordering: str) -> list[Line]:
+def sort_lines(lines: list[CostLine], ordering: str) -> list[CostLine]:
     """``lines`` sorted by one of ORDERS, descending after a "-"; other texts: the dearest first. Unknown ones last."""
     key = ORDERS.get(ordering.lstrip("-"))
     if key is None:
         key, ordering = ORDERS["hour"], "-hour"
-    known = sorted((one for one in lines if key(one) == key(one)), key=lambda one: one.name)
-    known.sort(key=key, reverse=ordering.startswith("-"))  # type: ignore[arg-type]  # all of one kind
-    return known + [one for one in lines if key(one) != key(one)]
+    sorted_lines = sorted((line for line in lines if key(line) == key(line)), key=lambda line: line.name)
+    sorted_lines.sort(key=key, reverse=ordering.startswith("-"))  # type: ignore[arg-type]  # all of one kind
+    return sorted_lines + [line for line in lines if key(line) != key(line)]

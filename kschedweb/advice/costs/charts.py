@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.web.figures import ABOVE, Chart, make_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kschedweb.advice.costs.billing import Line
+    from kschedweb.advice.costs.billing import CostLine
 
 MOST_BARS = 15
 
 
-def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
+def build_cost_chart(lines: Sequence[CostLine], unit: str, *, of_nodes: bool) -> Chart | None:
     """The first lines of the table's order: what is used, what is idle, and the rest, whose use is not known."""
-    shown = [line for line in lines if line.priced][:MOST_BARS]
-    if not shown:
+    priced_lines = [line for line in lines if line.has_price][:MOST_BARS]
+    if not priced_lines:
         return None
-    places = list(range(len(shown)))
-    labels = [line.name or gettext("(none)") for line in shown]
+    places = list(range(len(priced_lines)))
+    labels = [line.name or gettext("(none)") for line in priced_lines]
     parts = (
-        (gettext("used"), [line.used if line.known else 0.0 for line in shown]),
+        (gettext("used"), [line.used if line.has_use else 0.0 for line in priced_lines]),
         (
             gettext("not used") if of_nodes else gettext("requested, not used"),
-            [line.idle if line.known else 0.0 for line in shown],
+            [line.idle if line.has_use else 0.0 for line in priced_lines],
         ),
-        (gettext("use not known"), [line.hour - line.of for line in shown]),
+        (gettext("use not known"), [line.hour - line.hour_with_use for line in priced_lines]),
     )
-    made = figure(
+    cost_figure = make_figure(
         [
             go.Bar(
                 orientation="h",
@@ -46,7 +46,7 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             if any(amounts)
         ],
         go.Layout(
-            height=110 + 26 * len(shown),
+            height=110 + 26 * len(priced_lines),
             barmode="stack",
             legend=ABOVE,
             xaxis={"title": {"text": gettext("%(unit)s an hour") % {"unit": unit}}, "rangemode": "tozero"},
@@ -59,4 +59,4 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    return Chart.of_table(made, len(shown))
+    return Chart.of_table(cost_figure, len(priced_lines))

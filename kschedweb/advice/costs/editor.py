@@ -6,17 +6,17 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kschedweb.clusters.prices.validation import Checked, check
+from kschedweb.clusters.prices.validation import CheckedPrices, check_prices
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, parse
-from kschedweb.engine.pricing.table import DOCUMENT, KIND, VERSION
+from kschedweb.engine.documents.marked_documents import MarkedDocumentError, MarkedProblem, parse_document
+from kschedweb.engine.pricing.price_table import DOCUMENT, KIND, VERSION
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
 from kschedweb.policies.editing.documents import DocumentForm
-from kschedweb.policies.editing.editor import state
-from kschedweb.policies.editing.edits import rewrite
-from kschedweb.policies.editing.plain import place
+from kschedweb.policies.editing.editor import build_state
+from kschedweb.policies.editing.field_problems import place_problems
 from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.web.translating import gettext_lazy as _
 
 NEW = f"apiVersion: {VERSION}\nkind: {KIND}\ncurrency: EUR\nprices: []\n"
@@ -41,17 +41,17 @@ LABELS = {
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a price table, for completion in the editor."""
-    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
 def _form_schema() -> dict[str, Any]:
     """The schema of the form, in which the labels of a row are one text."""
-    found = json_schema()
+    schema = json_schema()
     for name in LISTS:
-        properties = found["properties"][name]["items"]["properties"]
+        properties = schema["properties"][name]["items"]["properties"]
         properties["labels"] = {"type": "string", "description": properties["labels"]["description"]}
         properties["capacityType"]["type"] = "string"
-    return {"type": "object", "properties": found["properties"]}
+    return {"type": "object", "properties": schema["properties"]}
 
 
 SCHEMA = _form_schema()
@@ -63,8 +63,8 @@ class PricesEditor:
 
     document: str
     base: str
-    checked: Checked
-    fields: list[Field]
+    checked: CheckedPrices
+    fields: list[FormField]
 
     @property
     def problems(self) -> list[MarkedProblem]:
@@ -74,53 +74,53 @@ class PricesEditor:
     @property
     def state(self) -> dict[str, Any]:
         """The state for the page's script."""
-        return state(self.document, self.problems, [])
+        return build_state(self.document, self.problems, [])
 
 
 def with_row(document: str, instance_type: str, capacity_type: str) -> PricesEditor:
     """The editor with another row, whose price is still to be said."""
     try:
-        data = as_dict(parse(document or NEW).data)
-    except DocumentError:
-        return FORM.opened(document)
+        data = as_dict(parse_document(document or NEW).data)
+    except MarkedDocumentError:
+        return FORM.open_editor(document)
     row = {"instanceType": instance_type, "capacityType": capacity_type, "price": None}
     prices = [*as_list(data.get("prices")), {name: value for name, value in row.items() if value != ""}]
-    return FORM.opened(rewrite(document or NEW, {**data, "prices": prices}))
+    return FORM.open_editor(rewrite_yaml(document or NEW, {**data, "prices": prices}))
 
 
-def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> None:
-    old, new = arguments.shown_value(SCHEMA, _as_form(shown)), arguments.read(SCHEMA, "prices", posted)
-    found = arguments.overlay(old, new, _as_form(target))
+def _write_form(target: dict[str, Any], shown_data: dict[str, Any], posted: Posted) -> None:
+    old, new = arguments.shown_value(SCHEMA, _as_form(shown_data)), arguments.read_value(SCHEMA, "prices", posted)
+    merged = arguments.overlay_changes(old, new, _as_form(target))
     target.clear()
-    target.update(_from_form({} if found is ABSENT else found))
+    target.update(_from_form({} if merged is ABSENT else merged))
 
 
-def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
+def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
     """The fields of the form, with ``problems`` at their cells."""
     group = arguments.form_field(SCHEMA, "prices", "", _as_form(data), ABSENT, ())
-    place(problems, group.walk())
-    for one in group.walk():
-        one.label = LABELS.get(one.label, one.label)
-        one.problems = [replace(problem, plain="") for problem in one.problems]  # they are plain words as they are
+    place_problems(problems, group.walk())
+    for field in group.walk():
+        field.label = LABELS.get(field.label, field.label)
+        field.problems = [replace(problem, plain="") for problem in field.problems]  # they are plain words as they are
     return group.fields
 
 
 def _as_form(data: dict[str, Any]) -> dict[str, Any]:
     """``data`` with the labels of rows as text, where text can say them."""
-    return _rows(data, _labels_text)
+    return _map_labels(data, _labels_text)
 
 
 def _from_form(data: dict[str, Any]) -> dict[str, Any]:
-    return _rows(data, _labels_read)
+    return _map_labels(data, _labels_read)
 
 
-def _rows(data: dict[str, Any], change: Any) -> dict[str, Any]:
-    found = deepcopy(data)
+def _map_labels(data: dict[str, Any], change: Any) -> dict[str, Any]:
+    converted = deepcopy(data)
     for name in LISTS:
-        for row in as_list(found.get(name)):
+        for row in as_list(converted.get(name)):
             if isinstance(row, dict) and "labels" in row:
                 row["labels"] = change(row["labels"])
-    return found
+    return converted
 
 
 def _labels_text(labels: Any) -> Any:
@@ -140,4 +140,4 @@ def _labels_read(text: Any) -> Any:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-FORM = DocumentForm(PricesEditor, check, _fields, _write)
+FORM = DocumentForm(PricesEditor, check_prices, _build_fields, _write_form)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from kschedweb.advice.costs.ground import Nodes
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.advice.costs.columns import NodeColumns
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.pricing.table import CAPACITY_TYPE, KIND, VERSION
+from kschedweb.engine.pricing.price_table import CAPACITY_TYPE, KIND, VERSION
 
 NOTE = "Invented example prices"
 CURRENCY = "EUR"
 CORE, GIB = 0.04, 0.005  # an hour
 SPOT = 0.4  # of the price on demand
-MOST = 200  # kinds of nodes
+MAX_KINDS = 200  # kinds of nodes
 _GIB = float(1 << 30)
 
 
-def examples(nodes: Nodes) -> str:
+def build_example_table(nodes: NodeColumns) -> str:
     """A PriceTable for the kinds of ``nodes``, the dearest first: by cores and memory, with one digit that counts."""
     kinds: dict[tuple[str, str], float] = {}
     for place, labels in enumerate(nodes.labels):
@@ -26,21 +26,21 @@ def examples(nodes: Nodes) -> str:
         if kind[0]:
             kinds.setdefault(kind, price * (SPOT if kind[1] == "spot" else 1.0))
     # Rows that name a capacity type come first: the others match these nodes as well.
-    order = sorted(kinds.items(), key=lambda one: (not one[0][1], -one[1], one[0]))
-    rows = [_row(*kind, price) for kind, price in order[:MOST]]
+    order = sorted(kinds.items(), key=lambda item: (not item[0][1], -item[1], item[0]))
+    rows = [_price_row(*kind, price) for kind, price in order[:MAX_KINDS]]
     data = {"apiVersion": VERSION, "kind": KIND, "currency": CURRENCY, "note": NOTE, "prices": rows}
     return "# Invented, round example prices: put your own in their place.\n" + as_yaml(data)
 
 
-def _row(instance_type: str, capacity_type: str, price: float) -> dict[str, object]:
+def _price_row(instance_type: str, capacity_type: str, price: float) -> dict[str, object]:
     return {
         "instanceType": instance_type,
         **({"capacityType": capacity_type} if capacity_type in ("on-demand", "spot", "reserved") else {}),
-        "price": _round(price),
+        "price": _round_price(price),
     }
 
 
-def _round(price: float) -> float:
+def _round_price(price: float) -> float:
     """``price`` with one digit that counts, at least 0.01."""
     price = max(float(price), 0.01)
     rounded = round(price, -floor(log10(price)))

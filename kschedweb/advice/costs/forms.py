@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django import forms
 
-from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.web.errors import ApplicationError, TooLarge
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ class ExpectedForm(forms.Form):
 
     version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
-    def expected(self, newest: int) -> int:
+    def expected_version(self, newest: int) -> int:
         return int(self.cleaned_data["version"]) if self.is_valid() else newest
 
 
-def uploaded(file: UploadedFile | None) -> str:
+def read_upload(file: UploadedFile | None) -> str:
     """The text of an uploaded table. Raises ``ApplicationError``."""
     if file is None:
         raise ApplicationError("Choose a file first.")

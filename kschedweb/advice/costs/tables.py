@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 _MONEY = (
@@ -15,7 +15,7 @@ _USE = (
     Column("idle-share", _("Not used (%)"), css="number", sort="idle_share"),
 )
 
-register(
+register_tables(
     Table(
         "cost-nodes",
         _("Costs of nodes"),

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs import billing, charts, editor, selectors, words
-from kschedweb.advice.costs.examples import examples
-from kschedweb.advice.costs.forms import ExpectedForm, uploaded
-from kschedweb.advice.costs.ground import nodes_of
+from kschedweb.advice.costs.columns import nodes_of
+from kschedweb.advice.costs.examples import build_example_table
+from kschedweb.advice.costs.forms import ExpectedForm, read_upload
 from kschedweb.clusters.prices import services
 from kschedweb.clusters.prices.selectors import sheet_get, table_in, table_of
 from kschedweb.clusters.scope import cluster_scope_of
@@ -26,9 +26,9 @@ from kschedweb.clusters.selectors import cluster_get, snapshot_current
 from kschedweb.policies.download import yaml_response
 from kschedweb.policies.revisions.views import line_diff, schema_response
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import part
-from kschedweb.web.told import unit
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.messages import translate_unit
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -46,7 +46,7 @@ OTHER_UNIT = "node-hours"
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def costs(request: HttpRequest) -> HttpResponseBase:
+def show_costs(request: HttpRequest) -> HttpResponseBase:
     """What the snapshot costs, by nodes, namespaces or workloads."""
     scope = cluster_scope_of(request)
     snapshot = scope.snapshot_asked()
@@ -57,21 +57,21 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     bill = selectors.bill_of(snapshot, counted, snapshot.taken_at.timestamp() if scope.pinned else None)
     by = request.GET.get("by", "type")
     by = by if by in words.GROUPS else "type"
-    lines = billing.arranged(bill.by(by), request.GET.get("ordering", ""))
+    lines = billing.sort_lines(bill.lines_by(by), request.GET.get("ordering", ""))
     if (form := request.GET.get("format")) in FORMATS:
-        rows = (_row(line, bill.unit) for line in lines)
-        return export(form, f"{scope.cluster.name}-cost-by-{by}", HEAD, rows)
-    of_nodes, shown_unit = by in words.OF_NODES, unit(bill.unit)
+        rows = (_export_row(line, bill.unit) for line in lines)
+        return export_rows(form, f"{scope.cluster.name}-cost-by-{by}", HEAD, rows)
+    of_nodes, shown_unit = by in words.OF_NODES, translate_unit(bill.unit)
     context = {
         "bill": bill,
         "unit": shown_unit,
         "has_table": table is not None,
-        "title": words.heading(bill, scope.cluster.name),
+        "title": words.render_heading(bill, scope.cluster.name),
         "by": by,
         "groups": words.GROUPS,
         "of_nodes": of_nodes,
         "listing": "cost-nodes" if of_nodes else "cost-pods",
-        "chart": charts.bars(lines, shown_unit, of_nodes=of_nodes),
+        "chart": charts.build_cost_chart(lines, shown_unit, of_nodes=of_nodes),
         "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
         "shared": urlencode({"cluster": scope.cluster.name}),
         "other_unit": OTHER_UNIT,
@@ -79,73 +79,73 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     return render(request, "advice/costs/costs.html", context)
 
 
-def _row(line: billing.Line, unit: str) -> list[object]:
+def _export_row(line: billing.CostLine, unit: str) -> list[object]:
     amounts = (line.hour, line.month, line.requested, line.used, line.idle)
-    numbers = [round(one, 6) if one == one else None for one in amounts]
+    numbers = [round(amount, 6) if amount == amount else None for amount in amounts]
     return [line.name, line.count, *numbers, line.unpriced, unit]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def prices(request: PageRequest) -> HttpResponseBase:
+def edit_prices(request: PageRequest) -> HttpResponseBase:
     """The price table as form and YAML. Each of its buttons is a POST, so it works without JavaScript."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "prices"})
     if request.method == "POST":
-        return _posted(request, cluster)
+        return _handle_post(request, cluster)
     sheet = sheet_get(cluster)
-    shown = editor.FORM.opened(sheet.text or editor.NEW)
-    return render(request, "advice/costs/prices.html", _context(request, cluster, sheet, shown))
+    prices_editor = editor.FORM.open_editor(sheet.text or editor.NEW)
+    return render(request, "advice/costs/prices.html", _editor_context(request, cluster, sheet, prices_editor))
 
 
 @requires(Action.EDIT)
-def _posted(request: PageRequest, cluster: Cluster) -> HttpResponse:
-    expected = ExpectedForm(request.POST).expected(sheet_get(cluster).version)
+def _handle_post(request: PageRequest, cluster: Cluster) -> HttpResponse:
+    expected = ExpectedForm(request.POST).expected_version(sheet_get(cluster).version)
     if "delete" in request.POST:
-        return _deleted(request, cluster, expected)
-    shown = editor.FORM.posted(request.POST.dict())
+        return _delete_prices(request, cluster, expected)
+    prices_editor = editor.FORM.read_posted(request.POST.dict())
     if "save" in request.POST:
-        return _saved(request, cluster, shown, expected)
+        return _save_prices(request, cluster, prices_editor, expected)
     context: dict[str, Any] = {"expected": expected}
     status = 200
     if "example" in request.POST and (snapshot := snapshot_current(cluster)):
-        shown = editor.FORM.opened(examples(nodes_of(snapshot)))
+        prices_editor = editor.FORM.open_editor(build_example_table(nodes_of(snapshot)))
     elif "add" in request.POST:
         kind, _, capacity = request.POST["add"].partition(" ")
-        shown = editor.with_row(shown.document, kind, capacity)
+        prices_editor = editor.with_row(prices_editor.document, kind, capacity)
     elif "upload" in request.POST:
         try:
-            shown = editor.FORM.opened(uploaded(request.FILES.get("file")))
+            prices_editor = editor.FORM.open_editor(read_upload(request.FILES.get("file")))
         except ApplicationError as error:
             context["file_error"], status = error.detail, error.status
-    return _editor_page(request, cluster, shown, context, status)
+    return _editor_page(request, cluster, prices_editor, context, status)
 
 
-def _saved(request: PageRequest, cluster: Cluster, shown: PricesEditor, expected: int) -> HttpResponse:
+def _save_prices(request: PageRequest, cluster: Cluster, prices_editor: PricesEditor, expected: int) -> HttpResponse:
     """Save what is shown; what is refused is shown with the reason, and nothing is lost."""
     try:
-        saved = services.prices_save(user=request.user, cluster=cluster, text=shown.document, expected=expected)
+        saved = services.prices_save(user=request.user, cluster=cluster, text=prices_editor.document, expected=expected)
     except PreconditionFailed as error:
         sheet = sheet_get(cluster)
         context: dict[str, Any] = {"conflict": error, "expected": sheet.version}
-        context |= line_diff(sheet.text, shown.document, f"version {sheet.version}", "yours")
-        return _editor_page(request, cluster, shown, context, error.status)
+        context |= line_diff(sheet.text, prices_editor.document, f"version {sheet.version}", "yours")
+        return _editor_page(request, cluster, prices_editor, context, error.status)
     except ApplicationError as error:
-        return _editor_page(request, cluster, shown, {"refused": error, "expected": expected}, error.status)
-    said = gettext("Saved as version %(number)s.") % {"number": saved.version}
-    messages.success(request, said if saved.version > expected else gettext("Nothing changed."))
-    return redirect(_address(cluster))
+        return _editor_page(request, cluster, prices_editor, {"refused": error, "expected": expected}, error.status)
+    message = gettext("Saved as version %(number)s.") % {"number": saved.version}
+    messages.success(request, message if saved.version > expected else gettext("Nothing changed."))
+    return redirect(_prices_url(cluster))
 
 
 def _editor_page(
-    request: PageRequest, cluster: Cluster, shown: PricesEditor, context: dict[str, Any], status: int
+    request: PageRequest, cluster: Cluster, prices_editor: PricesEditor, context: dict[str, Any], status: int
 ) -> HttpResponse:
-    page = _context(request, cluster, sheet_get(cluster), shown) | context
+    page = _editor_context(request, cluster, sheet_get(cluster), prices_editor) | context
     return render(request, "advice/costs/prices.html", page, status=status)
 
 
-def _deleted(request: PageRequest, cluster: Cluster, expected: int) -> HttpResponse:
+def _delete_prices(request: PageRequest, cluster: Cluster, expected: int) -> HttpResponse:
     try:
         services.prices_delete(user=request.user, cluster=cluster, expected=expected)
     except ApplicationError as error:
@@ -155,29 +155,33 @@ def _deleted(request: PageRequest, cluster: Cluster, expected: int) -> HttpRespo
             request,
             gettext("The prices of %(cluster)s are deleted. Costs are in node-hours now.") % {"cluster": cluster.name},
         )
-    return redirect(_address(cluster))
+    return redirect(_prices_url(cluster))
 
 
 @require_POST
 @requires(Action.EDIT)
-@part
+@page_part
 def prices_preview(request: PageRequest, cluster: str) -> HttpResponse:
     """Parts of the editor after a change of form or YAML, for htmx."""
-    found = cluster_get(cluster)
-    shown = editor.FORM.posted(request.POST.dict())
-    return render(request, "advice/costs/_preview.html", _context(request, found, sheet_get(found), shown))
+    selected_cluster = cluster_get(cluster)
+    prices_editor = editor.FORM.read_posted(request.POST.dict())
+    return render(
+        request,
+        "advice/costs/_preview.html",
+        _editor_context(request, selected_cluster, sheet_get(selected_cluster), prices_editor),
+    )
 
 
 @require_GET
 @requires(Action.VIEW)
-@part
+@page_part
 def prices_schema(request: HttpRequest) -> HttpResponse:
     return schema_response(editor.json_schema())
 
 
 @require_safe
 @requires(Action.VIEW)
-@part
+@page_part
 def prices_download(request: HttpRequest, cluster: str) -> HttpResponse:
     """The table as it was saved."""
     sheet = sheet_get(cluster_get(cluster))
@@ -186,22 +190,24 @@ def prices_download(request: HttpRequest, cluster: str) -> HttpResponse:
     return yaml_response(sheet.text, f"{cluster}-prices")
 
 
-def _context(request: PageRequest, cluster: Cluster, sheet: PriceSheet, shown: PricesEditor) -> dict[str, Any]:
+def _editor_context(
+    request: PageRequest, cluster: Cluster, sheet: PriceSheet, prices_editor: PricesEditor
+) -> dict[str, Any]:
     snapshot = snapshot_current(cluster)
-    table = shown.checked.table or table_in(sheet)
-    lacking = selectors.unpriced(snapshot, table) if snapshot else []
+    table = prices_editor.checked.table or table_in(sheet)
+    lacking = selectors.list_unpriced(snapshot, table) if snapshot else []
     return {
         "cluster": cluster,
         "sheet": sheet,
-        "editor": shown,
+        "editor": prices_editor,
         "expected": sheet.version,
         "may_change": request.user.may(Action.EDIT),
         "lacking": lacking,
-        "without": sum(one.count for one in lacking),
+        "without": sum(group.count for group in lacking),
         "nodes": len(nodes_of(snapshot).names) if snapshot else 0,
         "shared": urlencode({"cluster": cluster.name}),
     }
 
 
-def _address(cluster: Cluster) -> str:
+def _prices_url(cluster: Cluster) -> str:
     return reverse("costs-prices", query={"cluster": cluster.name})

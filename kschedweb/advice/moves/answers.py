@@ -7,77 +7,78 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.advice.moves import words
 from kschedweb.engine.objects.evictions import kubectl_line
-from kschedweb.engine.studies.moves.landing import GONE, LANDS, RETURNS, UNFIT
+from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kschedweb.engine.studies.moves.fight import Rounds
-    from kschedweb.engine.studies.moves.standing import Standing
+    from kschedweb.engine.studies.moves.balance import ClusterBalance
+    from kschedweb.engine.studies.moves.repeated_cycles import Rounds
 
 Json = dict[str, Any]
-FATES = (LANDS, RETURNS, UNFIT, GONE)
+FATES = (LANDS, RETURNS, UNFIT, NOT_REPLACED)
 HEAD = ("pod", "workload", "node", "plugin", "profile", "fate", "target", "message")
 FORMATS = ("json", "csv", "kubectl")
 
 
-def plain(found: Rounds, currency: str) -> Json:
+def to_json(rounds: Rounds, currency: str) -> Json:
     """Everything that was found, in JSON."""
-    first = found.first
+    first = rounds.first
     outcome = first.cycle.outcome
-    said: Json = {
+    answer: Json = {
         "skipped": first.cycle.skipped,
         "evicted": len(first.landings),
         "counts": {fate: first.count(fate) for fate in FATES},
         "landings": [
-            dict(zip(HEAD, (one.pod, one.workload, one.source, one.plugin, one.profile, *rest), strict=True))
-            for one in first.landings
-            for rest in ((one.fate, one.target, one.message),)
+            dict(zip(HEAD, (landing.pod, landing.workload, landing.source, landing.plugin, landing.profile, *ending),
+                     strict=True))
+            for landing in first.landings
+            for ending in ((landing.fate, landing.target, landing.message),)
         ],
-        "before": _standing(first.before),
-        "after": _standing(first.after),
+        "before": _standing_to_json(first.before),
+        "after": _standing_to_json(first.after),
         "currency": currency,
         "emptied": list(first.emptied),
         "filled": list(first.filled),
-        "budgets": [asdict(one) for one in first.budgets],
-        "disturbed": [asdict(one) for one in first.disturbed],
-        "refused": [{"pod": one.get("pod", ""), "message": one["error"]} for one in first.cycle.failures],
+        "budgets": [asdict(budget) for budget in first.budgets],
+        "disturbed": [asdict(workload) for workload in first.disturbed],
+        "refused": [{"pod": failure.get("pod", ""), "message": failure["error"]} for failure in first.cycle.failures],
         "classes": [
-            {"plugin": one["plugin"], "node": one["node"], "category": one["category"]} for one in outcome.classes
+            {"plugin": node["plugin"], "node": node["node"], "category": node["category"]} for node in outcome.classes
         ],
         "notes": [*first.notes, *outcome.notes],
         "plugin_errors": outcome.plugin_errors,
         "rounds": [
-            {"evicted": one.evicted, "returned": one.returned, "unfit": one.unfit, "again": one.again,
-             "after": _standing(one.after)}
-            for one in found.rounds
+            {"evicted": cycle.evicted, "returned": cycle.returned, "unfit": cycle.unfit, "again": cycle.repeated,
+             "after": _standing_to_json(cycle.after)}
+            for cycle in rounds.rounds
         ],
-        "every": found.every,
-        "settled": found.settled,
+        "every": rounds.interval,
+        "settled": rounds.settled,
         "fights": [
-            {"plugin": one.plugin, "scorer": one.scorer, "pods": list(one.pods), "workloads": list(one.workloads),
-             "times": one.times, "sentence": one.sentence}
-            for one in found.fights
+            {"plugin": fight.plugin, "scorer": fight.scorer, "pods": list(fight.pods),
+             "workloads": list(fight.workloads), "times": fight.times, "sentence": fight.sentence}
+            for fight in rounds.fights
         ],
     }  # fmt: skip
-    return {"answer": words.stored(said), **said}
+    return {"answer": words.render_english(answer), **answer}
 
 
-def _standing(found: Standing) -> Json:
-    told = {
+def _standing_to_json(standing: ClusterBalance) -> Json:
+    balance = {
         name: {resource: asdict(spread) for resource, spread in spreads.items()}
-        for name, spreads in (("requests", found.requests), ("use", found.use))
+        for name, spreads in (("requests", standing.requests), ("use", standing.use))
     }
-    return {**told, "nodes": found.nodes, "cost": found.cost.amount, "unpriced": found.cost.unpriced}
+    return {**balance, "nodes": standing.nodes, "cost": standing.cost.amount, "unpriced": standing.cost.unpriced}
 
 
-def rows(found: Json) -> list[list[object]]:
+def landing_rows(answer: Json) -> list[list[object]]:
     """A row for each evicted pod, with the columns of HEAD."""
-    return [[one[name] for name in HEAD] for one in found["landings"]]
+    return [[landing[name] for name in HEAD] for landing in answer["landings"]]
 
 
-def kubectl(found: Json) -> Iterator[str]:
+def kubectl_lines(answer: Json) -> Iterator[str]:
     """The evictions as lines of a shell, through the eviction API, which asks budgets again."""
     yield "#!/bin/sh\n# Evicts what a dry run of the descheduler named. Read it before you run it.\n"
-    for one in found["landings"]:
-        yield kubectl_line(one["pod"]) + "\n"
+    for landing in answer["landings"]:
+        yield kubectl_line(landing["pod"]) + "\n"

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.moves import selectors, services, trying
-from kschedweb.advice.moves.questions import Asked, of_document, of_revision, starting
+from kschedweb.advice.moves import scenario_trials, selectors, services
+from kschedweb.advice.moves.requests import DryRunRequest, request_for_document, request_for_revision, starting_request
 from kschedweb.advice.moves.serializers import (
     DeschedulingQuestionSerializer,
     DeschedulingRequestSerializer,
@@ -19,10 +19,10 @@ from kschedweb.advice.moves.serializers import (
     MovesTrialSerializer,
 )
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
-from kschedweb.engine.patience import NotNow
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -46,20 +46,27 @@ class MovesView(IdempotencyMixin, APIView):
         200 with the answer where it is quick to find; else 202, and a job works it out. 409 while another question of
         the same person is worked on.
         """
-        data = validated(DeschedulingRequestSerializer, request.data)
+        data = validate_input(DeschedulingRequestSerializer, request.data)
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
         revision = profiles_asked(data["policy"], str(data.get("revision") or ""))
-        asked = _asked(data)
-        about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": asked}
+        dry_run_request = _build_request(data)
+        arguments: dict[str, Any] = {
+            "user": request.user,
+            "snapshot": snapshot,
+            "revision": revision,
+            "dry_run_request": dry_run_request,
+        }
         try:
-            found = services.answer_at_once(**about)
-        except NotNow:
-            made = services.question_ask(**about)
-            answer = accepted(request, DeschedulingQuestionSerializer(made).data, "api:descheduling-answer", made.pk)
+            dry_run = services.answer_at_once(**arguments)
+        except DeadlineExceeded:
+            question = services.question_ask(**arguments)
+            answer = accepted_response(
+                request, DeschedulingQuestionSerializer(question).data, "api:descheduling-answer", question.pk
+            )
             answer["Retry-After"] = "2"
             return answer
-        told = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
-        return Response({**told, "descheduler": asked.label, **found})
+        labels = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
+        return Response({**labels, "descheduler": dry_run_request.label, **dry_run})
 
 
 class MovesAnswerView(APIView):
@@ -81,27 +88,27 @@ class MovesTryView(IdempotencyMixin, APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario of the snapshot with this descheduler every so many minutes, and run it under the policy."""
-        data = validated(DeschedulingRequestSerializer, request.data)
-        run = trying.moves_try(
+        data = validate_input(DeschedulingRequestSerializer, request.data)
+        run = scenario_trials.moves_try(
             user=request.user,
             snapshot=snapshot_asked(data["cluster"], str(data.get("snapshot") or "")),
             revision=profiles_asked(data["policy"], str(data.get("revision") or "")),
-            asked=_asked(data),
+            dry_run_request=_build_request(data),
         )
-        told = MovesTrialSerializer({"scenario": run.revision.scenario_id, "run": run.pk}).data
-        return accepted(request, told, "api:run", run.pk)
+        body = MovesTrialSerializer({"scenario": run.revision.scenario_id, "run": run.pk}).data
+        return accepted_response(request, body, "api:run", run.pk)
 
 
-def _asked(data: dict[str, Any]) -> Asked:
-    rounds, every = data["rounds"], 60.0 * data["minutes"]
+def _build_request(data: dict[str, Any]) -> DryRunRequest:
+    rounds, interval = data["rounds"], 60.0 * data["minutes"]
     if data["document"] and data["descheduler"]:
         raise ApplicationError.at("document", "Name a policy or send a document, not both.")
     if data["document"]:
-        return of_document(data["document"], rounds, every)
+        return request_for_document(data["document"], rounds, interval)
     if not data["descheduler"]:
-        return starting(rounds, every)
+        return starting_request(rounds, interval)
     policy = policy_get(data["descheduler"])
-    return of_revision(revision_get(policy, data.get("descheduler_revision")), rounds, every)
+    return request_for_revision(revision_get(policy, data.get("descheduler_revision")), rounds, interval)
 
 
 urlpatterns = [

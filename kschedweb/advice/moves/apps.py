@@ -4,8 +4,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -17,8 +17,10 @@ class MovesConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         page = Entry(_("Moves"), "refresh-cw", "descheduling", 60, family=frozenset({"descheduling-answer"}))
-        navigation.register(Group.WHAT_IF, page)
-        navigation.choosing((Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "descheduling")
+        navigation.register_entries(RailGroup.WHAT_IF, page)
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "descheduling")
         words = "descheduler evict rebalance drain move"
-        actions.register(PaletteAction(_("What would the descheduler evict?"), "refresh-cw", "descheduling", words))
-        register(RetentionRule("descheduling.Question", "created_at", "answers", ANSWERED))
+        actions.register_actions(
+            PaletteAction(_("What would the descheduler evict?"), "refresh-cw", "descheduling", words)
+        )
+        register_rules(RetentionRule("descheduling.Question", "created_at", "answers", ANSWERED))

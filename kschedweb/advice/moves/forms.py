@@ -7,10 +7,16 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext
 
-from kschedweb.advice.moves.questions import LONGEST_EVERY, MOST_ROUNDS, Asked, of_revision, starting
+from kschedweb.advice.moves.requests import (
+    LONGEST_EVERY,
+    MOST_ROUNDS,
+    DryRunRequest,
+    request_for_revision,
+    starting_request,
+)
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.studies.moves.fight import EVERY, ROUNDS
-from kschedweb.policies.dialect import Kind
+from kschedweb.engine.studies.moves.repeated_cycles import ROUND_INTERVAL, ROUNDS
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -36,7 +42,7 @@ class MovesForm(forms.Form):
         required=False,
         min_value=1,
         max_value=LONGEST_EVERY,
-        initial=int(EVERY // 60),
+        initial=int(ROUND_INTERVAL // 60),
     )
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
@@ -44,16 +50,16 @@ class MovesForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["descheduler"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", gettext("The starting policy (not saved)")), *policy_choices([Kind.DESCHEDULER])]
+        field.choices = [("", gettext("The starting policy (not saved)")), *policy_choices([PolicyKind.DESCHEDULER])]
 
     @property
-    def asks(self) -> bool:
+    def is_submitted(self) -> bool:
         return any(self.data.get(name) for name in self.fields)
 
-    def asked(self) -> Asked:
+    def build_request(self) -> DryRunRequest:
         data = self.cleaned_data
-        rounds, every = data["rounds"] or ROUNDS, 60.0 * (data["minutes"] or EVERY // 60)
+        rounds, interval = data["rounds"] or ROUNDS, 60.0 * (data["minutes"] or ROUND_INTERVAL // 60)
         if not data["descheduler"]:
-            return starting(rounds, every)
+            return starting_request(rounds, interval)
         name, _, number = data["descheduler"].partition("@")
-        return of_revision(revision_get(policy_get(name), int(number)), rounds, every)
+        return request_for_revision(revision_get(policy_get(name), int(number)), rounds, interval)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -25,4 +25,4 @@ class Question(Inquiry):
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # JSON, compressed
 
-    objects = Covered("snapshot", own=True)
+    objects = Covered("snapshot", visible_to_creator=True)

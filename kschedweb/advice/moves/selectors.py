@@ -20,9 +20,9 @@ def question_get(question_id: UUID | str) -> Question:
 
 def answer_of(question: Question) -> dict[str, Any] | None:
     """The answer; ``None`` if there is none yet."""
-    return None if question.content is None else inquiries.unpacked(question.content)
+    return None if question.content is None else inquiries.unpack_answer(question.content)
 
 
-def unanswered(user: User) -> Question | None:
+def find_unanswered(user: User) -> Question | None:
     """The question of ``user`` whose job is running or queued."""
-    return inquiries.unanswered(Question, user).first()
+    return inquiries.list_unanswered(Question, user).first()

@@ -9,16 +9,16 @@ from rest_framework import serializers
 
 from kschedweb.advice.moves import answers, selectors
 from kschedweb.advice.moves.models import Question
-from kschedweb.advice.moves.questions import LONGEST_EVERY, MOST_ROUNDS
+from kschedweb.advice.moves.requests import LONGEST_EVERY, MOST_ROUNDS
 from kschedweb.engine.studies.measure.spec import Population
-from kschedweb.engine.studies.moves.fight import EVERY, ROUNDS
-from kschedweb.playground.capacity.bases import AboutSerializer
+from kschedweb.engine.studies.moves.repeated_cycles import ROUND_INTERVAL, ROUNDS
+from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
 Json = dict[str, Any]
 
 
-class DeschedulingRequestSerializer(AboutSerializer):
+class DeschedulingRequestSerializer(CapacityTargetSerializer):
     descheduler = serializers.CharField(
         max_length=63, default="", allow_blank=True, help_text="Name of a policy that holds a DeschedulerPolicy."
     )
@@ -32,7 +32,7 @@ class DeschedulingRequestSerializer(AboutSerializer):
         min_value=1, max_value=MOST_ROUNDS, default=ROUNDS, help_text="Cycles, until one evicts nothing."
     )
     minutes = serializers.IntegerField(
-        min_value=1, max_value=LONGEST_EVERY, default=int(EVERY // 60), help_text="From one cycle to the next."
+        min_value=1, max_value=LONGEST_EVERY, default=int(ROUND_INTERVAL // 60), help_text="From one cycle to the next."
     )
 
 

@@ -11,16 +11,16 @@ from django.db import transaction
 from kschedweb.accounts import audit
 from kschedweb.advice.moves import answers
 from kschedweb.advice.moves.models import Question
-from kschedweb.advice.moves.questions import Asked
+from kschedweb.advice.moves.requests import DryRunRequest
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions import utilisation
+from kschedweb.decisions import figures_in_force
 from kschedweb.engine.objects.labels import SelectorError
-from kschedweb.engine.patience import NotNow
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.rebalancing.loading import PolicyRefused
-from kschedweb.engine.rebalancing.scenario import Described
-from kschedweb.engine.studies.moves.fight import repeat
-from kschedweb.engine.studies.moves.landing import Ground, bound
+from kschedweb.engine.rebalancing.scenario import DescribedCluster
+from kschedweb.engine.studies.moves.dry_run import DescheduledCluster, bound_pods
+from kschedweb.engine.studies.moves.repeated_cycles import repeat_cycles
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
@@ -29,11 +29,11 @@ from kschedweb.jobs.inquiries import (
     ask_job,
     at_once,
     connection_released,
-    packed,
+    pack_answer,
     refuse_second,
 )
-from kschedweb.playground.gate.words import about_snapshot
-from kschedweb.policies.selectors import configuration
+from kschedweb.playground.gate.invocation import about_snapshot
+from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -47,41 +47,41 @@ _turn = Lock()
 _answers: LRU[Json] = LRU(16)
 
 
-def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Json:
+def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Json:
     """The answer, if it can be found quickly; raises NotNow if a job is needed.
 
     Raises Conflict while another question of ``user`` is being answered, and ApplicationError for an invalid one.
     """
     prices = sheet_get(snapshot.cluster).version
-    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot), prices)
-    known = _answers.peek(key)
-    if known is not None:
-        return known
+    key = (revision.pk, dry_run_request, snapshot.pk, figures_in_force.figures_version(snapshot), prices)
+    cached = _answers.peek(key)
+    if cached is not None:
+        return cached
     refuse_second(Question, user, "moves")
     if snapshot.size > AT_ONCE_SIZE:
-        raise NotNow
-    rules = configuration(revision, snapshot.cluster.server_version)
+        raise DeadlineExceeded
+    rules = load_configuration(revision, snapshot.cluster.server_version)
     with at_once(_turn, AT_ONCE_SECONDS) as step:
-        found = _worked_out(snapshot, rules, asked, step)
-    _answers.put(key, found)
-    return found
+        answer = _compute_dry_run(snapshot, rules, dry_run_request, step)
+    _answers.put(key, answer)
+    return answer
 
 
 @transaction.atomic
-def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
+def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
-    made = Question(
-        asked=asdict(asked),
+    question = Question(
+        asked=asdict(dry_run_request),
         snapshot=snapshot,
         about=about_snapshot(snapshot),
         revision=revision,
         policy=f"{revision.policy.name}, revision {revision.number}",
         created_by=user,
     )
-    title = f"Moves: {made.about}"
-    ask_job(made, kind="descheduling.answer", title=title, refuse=lambda: refuse_second(Question, user, "moves"))
-    audit.record(user, "descheduling.asked", made, made.about)
-    return made
+    title = f"Moves: {question.about}"
+    ask_job(question, kind="descheduling.answer", title=title, refuse=lambda: refuse_second(Question, user, "moves"))
+    audit.record(user, "descheduling.asked", question, question.about)
+    return question
 
 
 def question_answer(*, question: Question, step: Step) -> Json:
@@ -91,27 +91,34 @@ def question_answer(*, question: Question, step: Step) -> Json:
         if snapshot is None or revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
-        rules = configuration(revision, snapshot.cluster.server_version)
-        found = _worked_out(snapshot, rules, Asked(**question.asked), step)
-        told = {"sentence": found["answer"], "engine": rules.release.engine}
-        answer_store(question, content=packed(found), **told)
+        rules = load_configuration(revision, snapshot.cluster.server_version)
+        answer = _compute_dry_run(snapshot, rules, DryRunRequest(**question.asked), step)
+        fields = {"sentence": answer["answer"], "engine": rules.release.engine}
+        answer_store(question, content=pack_answer(answer), **fields)
     return {"moves": str(question.pk), "answer": question.sentence}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear the cache; for tests, which use primary keys again."""
     _answers.clear()
 
 
-def _worked_out(snapshot: Snapshot, rules: Any, asked: Asked, step: Step) -> Json:
+def _compute_dry_run(snapshot: Snapshot, rules: Any, dry_run_request: DryRunRequest, step: Step) -> Json:
     objects = snapshot_objects(snapshot)
-    engine = utilisation.applied(rules.release.seen(objects), snapshot)
+    engine = figures_in_force.apply_figures(rules.release.build_snapshot(objects), snapshot)
     table = table_of(snapshot.cluster)
     connection_released()
-    described, _ = Described.of(objects, bound(engine))
-    ground = Ground(described, engine, rules, table, step)
+    described, _ = DescribedCluster.from_objects(objects, bound_pods(engine))
+    landing_cluster = DescheduledCluster(described, engine, rules, table, step)
     try:
-        found = repeat(ground, asked.document, engine.now, most=asked.rounds, every=asked.every, check=step)
+        rounds = repeat_cycles(
+            landing_cluster,
+            dry_run_request.document,
+            engine.now,
+            max_rounds=dry_run_request.rounds,
+            interval=dry_run_request.every,
+            check=step,
+        )
     except (PolicyRefused, SelectorError) as refused:
-        raise Unprocessable(f"The descheduler would not start with {asked.label}: {refused}") from None
-    return answers.plain(found, table.currency if table is not None else "")
+        raise Unprocessable(f"The descheduler would not start with {dry_run_request.label}: {refused}") from None
+    return answers.to_json(rounds, table.currency if table is not None else "")

@@ -10,19 +10,19 @@ import numpy as np
 
 from kschedweb.advice.plans import objectives, words
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.planning.plan import plan
-from kschedweb.engine.planning.results import Plan, PlanError, evictions, kubectl
-from kschedweb.engine.planning.scenario import until
+from kschedweb.engine.planning.plan import plan_moves
+from kschedweb.engine.planning.results import MovePlan, PlanError, list_evictions, render_kubectl
+from kschedweb.engine.planning.scenario import create_deadline
 from kschedweb.engine.pricing.costs import Rates
-from kschedweb.engine.rebalancing.use import Use
-from kschedweb.engine.studies.moves.standing import Standing, standing
+from kschedweb.engine.rebalancing.cluster_usage import ClusterUsage
+from kschedweb.engine.studies.moves.balance import ClusterBalance, compute_balance
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.pricing.table import PriceTable
+    from kschedweb.engine.pricing.price_table import PriceTable
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.jobs.inquiries import Step
 
@@ -32,86 +32,96 @@ LOOKING = "Looking for moves"
 
 
 def work_out(
-    snapshot: Snapshot, rules: Configuration, asked: Json, table: PriceTable | None, step: Step, seconds: float
+    snapshot: Snapshot, rules: Configuration, document: Json, table: PriceTable | None, step: Step, seconds: float
 ) -> Json:
     """The plan, with how the cluster stands before and after it; the search ends after ``seconds``.
 
     Raises ApplicationError at the objective where this cannot be planned.
     """
-    wanted = objectives.read(asked, table)
-    tried = 0
+    objective = objectives.read_objective(document, table)
+    attempts = 0
 
-    def pulse() -> None:
-        nonlocal tried
-        tried += 1
-        step(LOOKING, tried, 0)
+    def report_progress() -> None:
+        nonlocal attempts
+        attempts += 1
+        step(LOOKING, attempts, 0)
 
-    limits: Json = {"price": wanted.price, "most": wanted.most_moves}
-    late = until(min(seconds, wanted.seconds or seconds), monotonic)
+    limits: Json = {"price": objective.price, "max_moves": objective.most_moves}
+    late = create_deadline(min(seconds, objective.seconds or seconds), monotonic)
     try:
-        found = plan(snapshot, rules, wanted.objective(table), **limits, pulse=pulse, late=late)
+        plan_result = plan_moves(
+            snapshot, rules, objective.build_objective(table), **limits, pulse=report_progress, late=late
+        )
     except (PlanError, CycleError) as error:
-        said = str(error)
-        kind = next(name for name in ("skew", "nodes", "money", "fragmentation") if asked.get(name) is not None)
-        raise ApplicationError.at(f"objective.{kind}", f"{said[:1].upper()}{said[1:]}.") from None
-    return told(snapshot, found, table)
+        message = str(error)
+        kind = next(name for name in ("skew", "nodes", "money", "fragmentation") if document.get(name) is not None)
+        raise ApplicationError.at(f"objective.{kind}", f"{message[:1].upper()}{message[1:]}.") from None
+    return plan_to_json(snapshot, plan_result, table)
 
 
-def told(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> Json:
+def plan_to_json(snapshot: Snapshot, plan_result: MovePlan, table: PriceTable | None) -> Json:
     """Everything that is shown of a plan."""
-    before, after = _standings(snapshot, found, table)
-    freed = frozenset(found.cordons) - frozenset(found.uncordons)
-    rates = Rates.of(table, [node.labels for node in snapshot.nodes])
-    said: Json = {
-        **found.to_dict(),
+    before, after = _measure_standings(snapshot, plan_result, table)
+    freed = frozenset(plan_result.cordons) - frozenset(plan_result.uncordons)
+    rates = Rates.from_table(table, [node.labels for node in snapshot.nodes])
+    answer: Json = {
+        **plan_result.to_dict(),
         "freed": len(freed),
         "standing": {"before": before, "after": after},
-        "staying": {"before": _staying(snapshot, rates, frozenset()), "after": _staying(snapshot, rates, freed)},
+        "staying": {
+            "before": _count_staying(snapshot, rates, frozenset()),
+            "after": _count_staying(snapshot, rates, freed),
+        },
         "currency": table.currency if table is not None else "",
-        "evictions": list(evictions(found)),
-        "kubectl": kubectl(found),
+        "evictions": list(list_evictions(plan_result)),
+        "kubectl": render_kubectl(plan_result),
     }
-    return {**words.stored(said), **said}
+    return {**words.render_english(answer), **answer}
 
 
-def _standings(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> tuple[Json, Json]:
+def _measure_standings(snapshot: Snapshot, plan_result: MovePlan, table: PriceTable | None) -> tuple[Json, Json]:
     copy = snapshot.copy()
-    use, rates = Use(copy), Rates.of(table, [node.labels for node in copy.nodes])
-    before = standing(copy, use, rates)
-    for move in found.moves:
+    use, rates = ClusterUsage(copy), Rates.from_table(table, [node.labels for node in copy.nodes])
+    before = compute_balance(copy, use, rates)
+    for move in plan_result.moves:
         pod = copy.remove_pod(move.pod)
         copy.add_pod(pod, copy.index[move.target])
-        use.move(pod, move.source, move.target)
-    return _plain(before), _plain(standing(copy, use, rates))
+        use.move_pod(pod, move.source, move.target)
+    return _standing_to_json(before), _standing_to_json(compute_balance(copy, use, rates))
 
 
-def _staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
+def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
     """How many nodes are there without those that are ``freed``, and what these cost an hour."""
     stays = np.array([name not in freed for name in snapshot.names], dtype=np.bool_)
-    cost = rates.now(stays)
+    cost = rates.cost_per_hour(stays)
     return {"nodes": int(stays.sum()), "cost": cost.amount, "unpriced": cost.unpriced}
 
 
-def _plain(found: Standing) -> Json:
+def _standing_to_json(cluster_standing: ClusterBalance) -> Json:
     spreads = {
-        name: {resource: asdict(spread) for resource, spread in of.items()}
-        for name, of in (("requests", found.requests), ("use", found.use))
+        name: {resource: asdict(spread) for resource, spread in spread_by_resource.items()}
+        for name, spread_by_resource in (("requests", cluster_standing.requests), ("use", cluster_standing.use))
     }
-    return {**spreads, "nodes": found.nodes, "cost": found.cost.amount, "unpriced": found.cost.unpriced}
+    return {
+        **spreads,
+        "nodes": cluster_standing.nodes,
+        "cost": cluster_standing.cost.amount,
+        "unpriced": cluster_standing.cost.unpriced,
+    }
 
 
-def rows(found: Json) -> Iterator[Json]:
+def move_rows(answer: Json) -> Iterator[Json]:
     """A row for each move, with its wave."""
-    for number, wave in enumerate(found["waves"], start=1):
+    for number, wave in enumerate(answer["waves"], start=1):
         for move in wave:
             yield {"wave": number, "budget": "", **move}
 
 
-def cells(found: Json) -> list[list[object]]:
-    return [[row[name] for name in HEAD] for row in rows(found)]
+def move_cells(answer: Json) -> list[list[object]]:
+    return [[row[name] for name in HEAD] for row in move_rows(answer)]
 
 
-def script(found: Json) -> str:
+def render_script(answer: Json) -> str:
     """The plan as lines of a shell."""
     head = "#!/bin/sh\n# Evicts what a plan of moves named, wave by wave. Read it before you run it.\n"
-    return head + "".join(f"{line}\n" for line in found["kubectl"])
+    return head + "".join(f"{line}\n" for line in answer["kubectl"])

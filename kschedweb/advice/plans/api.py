@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.plans import selectors, services, trying
+from kschedweb.advice.plans import scenario_trials, selectors, services
 from kschedweb.advice.plans.serializers import PlanQuestionSerializer, PlanRequestSerializer, PlanTrialSerializer
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -37,17 +37,17 @@ class PlansView(IdempotencyMixin, APIView):
         200 with the plan where it is quick to find; else 202, and a job works it out. 409 while another question of the
         same person is worked on.
         """
-        data = validated(PlanRequestSerializer, request.data)
-        made = services.question_ask(
+        data = validate_input(PlanRequestSerializer, request.data)
+        question = services.question_ask(
             user=request.user,
             snapshot=snapshot_asked(data["cluster"], str(data.get("snapshot") or "")),
             revision=profiles_asked(data["policy"], str(data.get("revision") or "")),
-            asked=data["objective"],
+            objective=data["objective"],
         )
-        told = PlanQuestionSerializer(made).data
-        if made.ended_at is not None:
-            return Response(told)
-        answer = accepted(request, told, "api:plans-answer", made.pk)
+        body = PlanQuestionSerializer(question).data
+        if question.ended_at is not None:
+            return Response(body)
+        answer = accepted_response(request, body, "api:plans-answer", question.pk)
         answer["Retry-After"] = "2"
         return answer
 
@@ -69,9 +69,9 @@ class PlanTryView(IdempotencyMixin, APIView):
     @extend_schema(operation_id="plans_try", request=None, responses={202: PlanTrialSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Make a scenario of the plan's snapshot with its evictions in their waves, and run it under its policy."""
-        run = trying.plan_try(question=selectors.question_get(id), user=request.user)
-        told = PlanTrialSerializer({"scenario": run.revision.scenario_id, "run": run.pk}).data
-        return accepted(request, told, "api:run", run.pk)
+        run = scenario_trials.plan_try(question=selectors.question_get(id), user=request.user)
+        body = PlanTrialSerializer({"scenario": run.revision.scenario_id, "run": run.pk}).data
+        return accepted_response(request, body, "api:run", run.pk)
 
 
 urlpatterns = [

@@ -4,8 +4,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -17,8 +17,8 @@ class PlansConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         page = Entry(_("Plan moves"), "arrow-right-left", "plans", 61, family=frozenset({"plans-answer"}))
-        navigation.register(Group.WHAT_IF, page)
-        navigation.choosing((Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "plans")
+        navigation.register_entries(RailGroup.WHAT_IF, page)
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "plans")
         words = "evict rebalance free nodes skew money fragments planner"
-        actions.register(PaletteAction(_("Which pods should move?"), "arrow-right-left", "plans", words))
-        register(RetentionRule("plans.Question", "created_at", "answers", ANSWERED))
+        actions.register_actions(PaletteAction(_("Which pods should move?"), "arrow-right-left", "plans", words))
+        register_rules(RetentionRule("plans.Question", "created_at", "answers", ANSWERED))

@@ -82,18 +82,18 @@ class PlanForm(forms.Form):
     )
 
     @property
-    def asked(self) -> Json:
+    def objective_document(self) -> Json:
         """The objective as a document."""
         data = self.cleaned_data
         kind = data["objective"]
-        found = {key: data[name] for key, name in KEYS[kind].items() if data[name] not in (None, "")}
-        return {kind: found, **{key: data[name] for key, name in LIMITS.items() if data[name] is not None}}
+        criteria = {key: data[name] for key, name in KEYS[kind].items() if data[name] not in (None, "")}
+        return {kind: criteria, **{key: data[name] for key, name in LIMITS.items() if data[name] is not None}}
 
-    def refuse(self, error: ApplicationError) -> None:
+    def add_objective_errors(self, error: ApplicationError) -> None:
         """Show what is wrong of the objective's document at the fields that it is made of."""
         for item in error.errors:
-            said = item["message"]
-            item |= {"path": field_of(item["path"]), "message": f"{said[:1].upper()}{said[1:].rstrip('.')}."}
+            message = item["message"]
+            item |= {"path": field_of(item["path"]), "message": f"{message[:1].upper()}{message[1:].rstrip('.')}."}
         add_errors(self, error)
 
 
@@ -105,9 +105,9 @@ def field_of(path: str) -> str:
     return KEYS[kind].get(key, "objective") if kind in KEYS else path
 
 
-def initial_of(asked: Json) -> Json:
-    """The fields with which ``asked`` is asked again."""
-    kind = next((name for name in KEYS if name in asked), NODES)
-    values = asked.get(kind) or {}
-    found = {name: values[key] for key, name in KEYS[kind].items() if key in values}
-    return {"objective": kind, **found, **{name: asked[key] for key, name in LIMITS.items() if key in asked}}
+def initial_of(document: Json) -> Json:
+    """The fields with which ``document`` is asked again."""
+    kind = next((name for name in KEYS if name in document), NODES)
+    values = document.get(kind) or {}
+    criteria = {name: values[key] for key, name in KEYS[kind].items() if key in values}
+    return {"objective": kind, **criteria, **{name: document[key] for key, name in LIMITS.items() if key in document}}

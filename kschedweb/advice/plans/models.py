@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import Scenario
@@ -29,7 +29,7 @@ class Question(Inquiry):
     # Of those: {"nodes", "saves", "unit"}, what the overview says; null where there is nothing to say.
     offer = models.JSONField(null=True)
 
-    objects = Covered("snapshot", own=True)
+    objects = Covered("snapshot", visible_to_creator=True)
 
 
 class Trial(models.Model):

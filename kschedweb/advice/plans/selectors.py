@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F
 
 from kschedweb.advice.plans.models import Question, Trial
-from kschedweb.engine.studies.play.successors import last_node, latest
+from kschedweb.engine.studies.play.successors import last_node, latest_rows
 from kschedweb.jobs import inquiries
-from kschedweb.playground.runs.selectors import outcome, run_list
+from kschedweb.playground.runs.selectors import load_outcome, run_list
 from kschedweb.playground.scenarios.selectors import scenario_list
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def question_get(question_id: UUID | str) -> Question:
 
 def answer_of(question: Question) -> Json | None:
     """The plan; ``None`` if there is none yet."""
-    return None if question.content is None else inquiries.unpacked(question.content)
+    return None if question.content is None else inquiries.unpack_answer(question.content)
 
 
-def unanswered(user: User) -> Question | None:
+def find_unanswered(user: User) -> Question | None:
     """The question of ``user`` whose job is running or queued."""
-    return inquiries.unanswered(Question, user).first()
+    return inquiries.list_unanswered(Question, user).first()
 
 
 def offer_of(snapshot: Snapshot) -> Question | None:
@@ -44,41 +44,41 @@ def offer_of(snapshot: Snapshot) -> Question | None:
 
     Its ``offer`` is ``None`` until, or where, no node could go.
     """
-    asked = Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at")
-    return asked.exclude(snapshot__cluster__prices__changed_at__gt=F("created_at")).first()
+    questions = Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at")
+    return questions.exclude(snapshot__cluster__prices__changed_at__gt=F("created_at")).first()
 
 
 @dataclass(frozen=True)
-class Landed:
-    """How the end of a run compares with the plan. ``others``: (pod, planned node, node, "" for none)."""
+class PlanTrialResult:
+    """How the end of a run compares with the plan. ``misplaced``: (pod, planned node, node, "" for none)."""
 
     run: Run
     moves: int = 0
-    others: tuple[tuple[str, str, str], ...] = ()
-    done: bool = False
+    misplaced: tuple[tuple[str, str, str], ...] = ()
+    has_ended: bool = False
 
     @property
-    def equal(self) -> int:
-        return self.moves - len(self.others)
+    def as_planned(self) -> int:
+        return self.moves - len(self.misplaced)
 
 
-def trials(user: User, question: Question, found: Json) -> list[tuple[Scenario, list[Landed]]]:
+def list_trials(user: User, question: Question, answer: Json) -> list[tuple[Scenario, list[PlanTrialResult]]]:
     """The scenarios in which the plan is tried, as far as ``user`` may see them, with what their runs came to."""
-    kept = Trial.objects.filter(question=question).values_list("scenario", flat=True)
-    runs = run_list(user).filter(revision__scenario__in=kept)
+    scenario_ids = Trial.objects.filter(question=question).values_list("scenario", flat=True)
+    runs = run_list(user).filter(revision__scenario__in=scenario_ids)
     return [
-        (scenario, [landed(run, found) for run in runs if run.revision.scenario_id == scenario.pk])
-        for scenario in scenario_list(user).filter(pk__in=kept)
+        (scenario, [compare_with_plan(run, answer) for run in runs if run.revision.scenario_id == scenario.pk])
+        for scenario in scenario_list(user).filter(pk__in=scenario_ids)
     ]
 
 
-def landed(run: Run, found: Json) -> Landed:
+def compare_with_plan(run: Run, answer: Json) -> PlanTrialResult:
     """Where the pods of a plan are at the end of a run: those that the scheduler put in their places."""
     if run.ended_at is None:
-        return Landed(run)
-    came = outcome(run)
-    last = latest(came)
-    moves = [move for wave in found["waves"] for move in wave]
-    ends = [(move, last_node(came, last[move["pod"]]) if move["pod"] in last else "") for move in moves]
-    others = tuple((move["pod"], move["to"], node) for move, node in ends if node != move["to"])
-    return Landed(run, len(moves), others, done=True)
+        return PlanTrialResult(run)
+    run_outcome = load_outcome(run)
+    last = latest_rows(run_outcome)
+    moves = [move for wave in answer["waves"] for move in wave]
+    ends = [(move, last_node(run_outcome, last[move["pod"]]) if move["pod"] in last else "") for move in moves]
+    misplaced = tuple((move["pod"], move["to"], node) for move, node in ends if node != move["to"])
+    return PlanTrialResult(run, len(moves), misplaced, has_ended=True)

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from kschedweb.advice.moves.serializers import StandingSerializer
 from kschedweb.advice.plans import selectors
 from kschedweb.advice.plans.models import Question
-from kschedweb.playground.capacity.bases import AboutSerializer
+from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ class ObjectiveField(serializers.JSONField):
     pass
 
 
-class PlanRequestSerializer(AboutSerializer):
+class PlanRequestSerializer(CapacityTargetSerializer):
     objective = ObjectiveField(
         help_text="Exactly one of skew, nodes, money and fragmentation, with price and mostMoves: docs/planner.md."
     )

@@ -14,22 +14,22 @@ from kschedweb.advice.plans.answers import work_out
 from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions import utilisation
-from kschedweb.engine.patience import NotNow
+from kschedweb.decisions import figures_in_force
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
     Step,
     answer_store,
-    answered,
     ask_job,
     at_once,
     connection_released,
-    packed,
+    pack_answer,
     refuse_second,
+    save_answered,
 )
-from kschedweb.playground.gate.words import about_snapshot
-from kschedweb.policies.selectors import configuration
+from kschedweb.playground.gate.invocation import about_snapshot
+from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -43,42 +43,42 @@ KIND = "plans.answer"
 _turn = Lock()
 
 
-def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
+def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
     """The question with its plan, if that is found quickly; else a job works it out.
 
     Raises Conflict while another question of ``user`` is worked on, and ApplicationError at each field that is wrong.
     """
-    objectives.read(asked, table_of(snapshot.cluster))
+    objectives.read_objective(objective, table_of(snapshot.cluster))
     refuse_second(Question, user, "plans")
     try:
-        found = _at_once(snapshot, revision, asked)
-    except NotNow:
-        return _by_job(user, snapshot, revision, asked)
-    made = answered(question_new(user, snapshot, revision, asked), **_told(*found, offers=False))
-    audit.record(user, "plan.asked", made, made.about)
-    return made
+        result = _at_once(snapshot, revision, objective)
+    except DeadlineExceeded:
+        return _by_job(user, snapshot, revision, objective)
+    question = save_answered(question_new(user, snapshot, revision, objective), **_answer_fields(*result, offers=False))
+    audit.record(user, "plan.asked", question, question.about)
+    return question
 
 
-def _at_once(snapshot: Snapshot, revision: Revision, asked: Json) -> tuple[Json, str]:
+def _at_once(snapshot: Snapshot, revision: Revision, objective: Json) -> tuple[Json, str]:
     if snapshot.size > AT_ONCE_SIZE:
-        raise NotNow
+        raise DeadlineExceeded
     with at_once(_turn, AT_ONCE_SECONDS) as step:
-        return _worked_out(snapshot, revision, asked, step, SECONDS)
+        return _compute_plan(snapshot, revision, objective, step, SECONDS)
 
 
 @transaction.atomic
-def _by_job(user: User, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
-    made = question_new(user, snapshot, revision, asked)
-    title = f"Plan of moves: {made.about}"
-    ask_job(made, kind=KIND, title=title, refuse=lambda: refuse_second(Question, user, "plans"))
-    audit.record(user, "plan.asked", made, made.about)
-    return made
+def _by_job(user: User, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
+    question = question_new(user, snapshot, revision, objective)
+    title = f"Plan of moves: {question.about}"
+    ask_job(question, kind=KIND, title=title, refuse=lambda: refuse_second(Question, user, "plans"))
+    audit.record(user, "plan.asked", question, question.about)
+    return question
 
 
-def question_new(user: User | None, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
+def question_new(user: User | None, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
     """A question that is not saved yet."""
     return Question(
-        asked=asked,
+        asked=objective,
         snapshot=snapshot,
         about=about_snapshot(snapshot),
         revision=revision,
@@ -94,29 +94,31 @@ def question_answer(*, question: Question, step: Step, seconds: float = SECONDS)
         if snapshot is None or revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was a plan.")
         step("Reading the cluster", 0, 0)
-        found, engine = _worked_out(snapshot, revision, question.asked, step, seconds)
-        answer_store(question, **_told(found, engine, offers=question.offers))
+        answer, engine = _compute_plan(snapshot, revision, question.asked, step, seconds)
+        answer_store(question, **_answer_fields(answer, engine, offers=question.offers))
     return {"plan": str(question.pk), "answer": question.sentence}
 
 
-def _told(found: Json, engine: str, *, offers: bool) -> Json:
+def _answer_fields(answer: Json, engine: str, *, offers: bool) -> Json:
     """The fields of a question that an answer fills."""
-    offer = offer_in(found) if offers else None
-    return {"sentence": found["answer"], "engine": engine, "content": packed(found), "offer": offer}
+    offer = offer_in(answer) if offers else None
+    return {"sentence": answer["answer"], "engine": engine, "content": pack_answer(answer), "offer": offer}
 
 
-def offer_in(found: Json) -> Json | None:
+def offer_in(answer: Json) -> Json | None:
     """What the overview says: how many nodes could go, and what that saves a day, as the plan's page has it."""
-    if not found["freed"]:
+    if not answer["freed"]:
         return None
-    priced = found["objective"] == "money"
-    saved = words.saved(found, priced=priced)
+    priced = answer["objective"] == "money"
+    saved = words.compute_savings(answer, priced=priced)
     saves = (DAY if priced else 1.0) * (saved.before - saved.after)
-    return {"nodes": found["freed"], "saves": saves, "unit": found["currency"] if priced else ""}
+    return {"nodes": answer["freed"], "saves": saves, "unit": answer["currency"] if priced else ""}
 
 
-def _worked_out(snapshot: Snapshot, revision: Revision, asked: Json, step: Step, seconds: float) -> tuple[Json, str]:
-    rules, table = configuration(revision, snapshot.cluster.server_version), table_of(snapshot.cluster)
-    engine = utilisation.applied(rules.release.seen(snapshot_objects(snapshot)), snapshot)
+def _compute_plan(
+    snapshot: Snapshot, revision: Revision, objective: Json, step: Step, seconds: float
+) -> tuple[Json, str]:
+    rules, table = load_configuration(revision, snapshot.cluster.server_version), table_of(snapshot.cluster)
+    engine = figures_in_force.apply_figures(rules.release.build_snapshot(snapshot_objects(snapshot)), snapshot)
     connection_released()
-    return work_out(engine, rules, asked, table, step, seconds), rules.release.engine
+    return work_out(engine, rules, objective, table, step, seconds), rules.release.engine

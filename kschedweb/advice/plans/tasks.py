@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.advice.plans import offering, services
+from kschedweb.advice.plans import offers, services
 from kschedweb.advice.plans.models import Question
 from kschedweb.jobs.inquiries import question_of_job
 from kschedweb.jobs.tasks import Progress, job_task
@@ -16,9 +16,9 @@ def answer(progress: Progress, *, question: str) -> dict[str, Any]:
     return services.question_answer(question=question_of_job(Question, question), step=progress.step)
 
 
-@job_task(name=offering.KIND, restartable=True)
+@job_task(name=offers.KIND, restartable=True)
 def offer(progress: Progress, *, question: str) -> dict[str, Any]:
     """Work out which nodes could go, for the overview."""
     return services.question_answer(
-        question=question_of_job(Question, question), step=progress.step, seconds=offering.SECONDS
+        question=question_of_job(Question, question), step=progress.step, seconds=offers.SECONDS
     )

@@ -3,7 +3,7 @@ from django.urls import path
 from kschedweb.advice.plans import views
 
 urlpatterns = [
-    path("plans/", views.plans, name="plans"),
-    path("plans/<uuid:question_id>/", views.answer, name="plans-answer"),
-    path("plans/<uuid:question_id>/try/", views.tried, name="plans-try"),
+    path("plans/", views.plan_moves, name="plans"),
+    path("plans/<uuid:question_id>/", views.show_plan, name="plans-answer"),
+    path("plans/<uuid:question_id>/try/", views.try_plan, name="plans-try"),
 ]

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.advice.plans import answers, objectives, selectors, services, trying, words
+from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, words
 from kschedweb.advice.plans.forms import PlanForm, initial_of
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
-from kschedweb.web import told
+from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.exports import export
-from kschedweb.web.pages import done
+from kschedweb.web.exports import export_rows
+from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def plans(request: PageRequest) -> HttpResponseBase:
+def plan_moves(request: PageRequest) -> HttpResponseBase:
     """The form; a POST leads to the plan, or to how far it is."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
@@ -48,46 +48,48 @@ def plans(request: PageRequest) -> HttpResponseBase:
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision)
-    kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: Json = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
-    context["policy"] = told.words(f"{revision.policy.name}, revision {revision.number}")
+    preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
+    context: Json = {"kept": urlencode({"cluster": snapshot.cluster.name, **preserved})}
+    context["policy"] = messages.translate_words(f"{revision.policy.name}, revision {revision.number}")
     if request.method != "POST":
-        said = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
-        return render(request, PAGE, {**context, "form": PlanForm(initial=said)})
+        initial = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
+        return render(request, PAGE, {**context, "form": PlanForm(initial=initial)})
     form = context["form"] = PlanForm(request.POST)
     if not form.is_valid():
         return render(request, PAGE, context, status=400)
     try:
-        made = services.question_ask(user=request.user, snapshot=snapshot, revision=revision, asked=form.asked)
+        question = services.question_ask(
+            user=request.user, snapshot=snapshot, revision=revision, objective=form.objective_document
+        )
     except ApplicationError as error:
-        form.refuse(error)
-        context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
+        form.add_objective_errors(error)
+        context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
         return render(request, PAGE, context, status=error.status)
-    return redirect("plans-answer", made.pk)
+    return redirect("plans-answer", question.pk)
 
 
 @require_safe
 @requires(Action.VIEW)
-def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """A plan, its files (?format=), or how far it is."""
     question = selectors.question_get(question_id)
-    found = selectors.answer_of(question)
-    if found is None:
-        return _waiting(request, question)
+    answer = selectors.answer_of(question)
+    if answer is None:
+        return _render_progress(request, question)
     name = question.snapshot.cluster.name if question.snapshot else "cluster"
     if file := request.GET.get("format", ""):
-        return _file(file, name, found)
+        return _render_file(file, name, answer)
     context = {
         "question": question,
-        "found": found,
-        "answer": words.sentence(found),
-        "least": words.bound(found),
-        "gains": words.gains(found),
-        "wanted": objectives.words(question.asked),
-        "page": Paginator(list(answers.rows(found)), PAGE_SIZE).get_page(request.GET.get("page")),
-        "trials": selectors.trials(request.user, question, found),
-        "again": _again(question),
-        "may_try": bool(found["moves"]) and question.snapshot is not None and question.revision is not None,
+        "found": answer,
+        "answer": words.render_sentence(answer),
+        "least": words.describe_bound(answer),
+        "gains": words.list_gains(answer),
+        "wanted": objectives.describe_objective(question.asked),
+        "page": Paginator(list(answers.move_rows(answer)), PAGE_SIZE).get_page(request.GET.get("page")),
+        "trials": selectors.list_trials(request.user, question, answer),
+        "again": _form_url(question),
+        "may_try": bool(answer["moves"]) and question.snapshot is not None and question.revision is not None,
     }
     response = render(request, "advice/plans/plan.html", context)
     if request.htmx:
@@ -97,29 +99,34 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
 
 @require_POST
 @requires(Action.EDIT)
-def tried(request: PageRequest, question_id: UUID) -> HttpResponse:
+def try_plan(request: PageRequest, question_id: UUID) -> HttpResponse:
     """Make a scenario of the plan, and run it."""
     question = selectors.question_get(question_id)
-    done(
+    run_and_notify(
         request,
-        lambda: trying.plan_try(question=question, user=request.user),
+        lambda: scenario_trials.plan_try(question=question, user=request.user),
         gettext("A scenario of the plan was made, and it runs under the plan's policy."),
     )
     return redirect(f"{reverse('plans-answer', args=[question.pk])}#tried")
 
 
-def _again(question: Question) -> str:
+def _form_url(question: Question) -> str:
     """The form with what was asked."""
     name = {"cluster": question.snapshot.cluster.name} if question.snapshot else {}
     return f"{reverse('plans')}?{urlencode({**name, **initial_of(question.asked)})}"
 
 
-def _waiting(request: PageRequest, question: Question) -> HttpResponse:
+def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     job = question.job
     ended = job is None or job.state in ENDED
-    context: Json = {"question": question, "wanted": objectives.words(question.asked), "job": job, "ended": ended}
+    context: Json = {
+        "question": question,
+        "wanted": objectives.describe_objective(question.asked),
+        "job": job,
+        "ended": ended,
+    }
     context |= {
-        "again": _again(question),
+        "again": _form_url(question),
         "address": reverse("plans-answer", args=[question.pk]),
         "unit": gettext("tries"),
     }
@@ -128,16 +135,16 @@ def _waiting(request: PageRequest, question: Question) -> HttpResponse:
     return render(request, "parts/waits.html" if part else "advice/plans/waiting.html", context)
 
 
-def _file(form: str, name: str, found: Json) -> HttpResponseBase:
+def _render_file(form: str, name: str, answer: Json) -> HttpResponseBase:
     if form == "csv":
-        return export(form, f"{name}-plan", answers.HEAD, answers.cells(found))
+        return export_rows(form, f"{name}-plan", answers.HEAD, answers.move_cells(answer))
     if form == "kubectl":
-        response = HttpResponse(answers.script(found), content_type="text/x-shellscript; charset=utf-8")
+        response = HttpResponse(answers.render_script(answer), content_type="text/x-shellscript; charset=utf-8")
         file = f"{name}-plan.sh"
     elif form == "evictions":
-        response, file = JsonResponse(found["evictions"], safe=False), f"{name}-evictions.json"
+        response, file = JsonResponse(answer["evictions"], safe=False), f"{name}-evictions.json"
     elif form == "json":
-        response, file = JsonResponse(found), f"{name}-plan.json"
+        response, file = JsonResponse(answer), f"{name}-plan.json"
     else:
         raise Http404("There is no file of this kind: json, evictions, csv or kubectl.")
     response["Content-Disposition"] = f'attachment; filename="{file}"'

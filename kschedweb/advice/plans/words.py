@@ -7,89 +7,100 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.advice.moves.words import DAY, Gain
-from kschedweb.advice.moves.words import gains as gains_of
-from kschedweb.web import told
-from kschedweb.web.counting import counted
+from kschedweb.advice.moves.words import DAY, MeasureGain
+from kschedweb.advice.moves.words import list_gains as gains_of
+from kschedweb.web import messages
+from kschedweb.web.counting import format_count
 
 Json = dict[str, Any]
 
 
-def sentence(found: Json) -> str:
+def render_sentence(answer: Json) -> str:
     """What the plan does, and how far it gets."""
-    moves = found["moves"]
-    if not moves and not found["freed"]:
+    moves = answer["moves"]
+    if not moves and not answer["freed"]:
         return (
             gettext("There is nothing to move: the objective is reached")
-            if found["reached"]
+            if answer["reached"]
             else gettext("No plan helps")
         )
-    said = {"moves": counted(moves, "moves"), "waves": counted(len(found["waves"]), "waves"), "change": _change(found)}
+    parameters = {
+        "moves": format_count(moves, "moves"),
+        "waves": format_count(len(answer["waves"]), "waves"),
+        "change": _describe_change(answer),
+    }
     if not moves:
-        return gettext("%(moves)s bring %(change)s") % said
-    return ngettext("%(moves)s in %(waves)s brings %(change)s", "%(moves)s in %(waves)s bring %(change)s", moves) % said
+        return gettext("%(moves)s bring %(change)s") % parameters
+    return (
+        ngettext("%(moves)s in %(waves)s brings %(change)s", "%(moves)s in %(waves)s bring %(change)s", moves)
+        % parameters
+    )
 
 
-def _change(found: Json) -> str:
-    said = {"before": _number(found["before"]), "after": _number(found["after"]), "unit": told.words(found["unit"])}
-    what = {
+def _describe_change(answer: Json) -> str:
+    parameters = {
+        "before": _format_number(answer["before"]),
+        "after": _format_number(answer["after"]),
+        "unit": messages.translate_words(answer["unit"]),
+    }
+    texts = {
         "nodes": gettext("the empty nodes from %(before)s to %(after)s"),
         "skew": gettext("the skew from %(before)s to %(after)s %(unit)s"),
         "money": gettext("the cost from %(before)s to %(after)s %(unit)s"),
         "fragmentation": gettext("the fragments from %(before)s to %(after)s %(unit)s"),
     }
-    return what[found["objective"]] % said
+    return texts[answer["objective"]] % parameters
 
 
-def bound(found: Json) -> str:
+def describe_bound(answer: Json) -> str:
     """What no plan can do better, beside what this one does; "" where nothing has to move."""
-    least, moves, value = found["bound"]["moves"], found["moves"], found["bound"]["value"]
-    if not moves and not least:
+    min_moves, moves, value = answer["bound"]["moves"], answer["moves"], answer["bound"]["value"]
+    if not moves and not min_moves:
         return ""
     many = ngettext(
         "At least %(least)s is needed for that; this plan has %(moves)s.",
         "At least %(least)s are needed for that; this plan has %(moves)s.",
-        least,
-    ) % {"least": counted(least, "moves"), "moves": f"{moves:,}"}
+        min_moves,
+    ) % {"least": format_count(min_moves, "moves"), "moves": f"{moves:,}"}
     if value is None:
         return many
-    said = {"many": many, "value": _number(value), "unit": told.words(found["unit"])}
-    if found["objective"] == "nodes":
-        return gettext("%(many)s At most %(value)s nodes could be empty.") % said
-    return gettext("%(many)s No plan gets below %(value)s %(unit)s.") % said
+    parameters = {"many": many, "value": _format_number(value), "unit": messages.translate_words(answer["unit"])}
+    if answer["objective"] == "nodes":
+        return gettext("%(many)s At most %(value)s nodes could be empty.") % parameters
+    return gettext("%(many)s No plan gets below %(value)s %(unit)s.") % parameters
 
 
-def stored(found: Json) -> Json:
+def render_english(answer: Json) -> Json:
     """Both for every reader, and for REST."""
     with translation.override("en"):
-        return {"answer": sentence(found), "least": bound(found)}
+        return {"answer": render_sentence(answer), "least": describe_bound(answer)}
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def gains(found: Json) -> list[Gain]:
+def list_gains(answer: Json) -> list[MeasureGain]:
     """Of skew, nodes and money. Where nodes go, what is saved is of all that are there, also of empty ones."""
-    goes = bool(found["freed"]) and "staying" in found  # it is not in plans of before it was kept
-    listed = gains_of({**found["standing"], "currency": found["currency"]}, cost=not goes)
+    goes = bool(answer["freed"]) and "staying" in answer  # it is not in plans of before it was kept
+    listed = gains_of({**answer["standing"], "currency": answer["currency"]}, cost=not goes)
     if not goes:
         return listed
-    before, after = found["staying"]["before"], found["staying"]["after"]
-    listed.append(Gain(gettext("Nodes that stay"), gettext("nodes"), before["nodes"], after["nodes"]))
+    before, after = answer["staying"]["before"], answer["staying"]["after"]
+    listed.append(MeasureGain(gettext("Nodes that stay"), gettext("nodes"), before["nodes"], after["nodes"]))
     priced = before["cost"] is not None and after["cost"] is not None
-    listed.append(saved(found, priced=priced))
+    listed.append(compute_savings(answer, priced=priced))
     if priced and (before["unpriced"] or after["unpriced"]):
-        left = round(before["unpriced"]), round(after["unpriced"])
-        listed.append(Gain(gettext("Nodes that stay without a price"), gettext("nodes"), *left))
+        unpriced = round(before["unpriced"]), round(after["unpriced"])
+        listed.append(MeasureGain(gettext("Nodes that stay without a price"), gettext("nodes"), *unpriced))
     return listed
 
 
-def saved(found: Json, *, priced: bool) -> Gain:
+def compute_savings(answer: Json, *, priced: bool) -> MeasureGain:
     """What the nodes that stay cost an hour, or where they have no price the node-hours a day that they come to."""
-    before, after = found["staying"]["before"], found["staying"]["after"]
+    before, after = answer["staying"]["before"], answer["staying"]["after"]
     if priced:
-        unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
-        return Gain(gettext("Cost of the nodes that stay"), unit, before["cost"], after["cost"])
+        unit = gettext("%(currency)s an hour") % {"currency": answer["currency"]}
+        return MeasureGain(gettext("Cost of the nodes that stay"), unit, before["cost"], after["cost"])
     hours = DAY * before["nodes"], DAY * after["nodes"]
-    return Gain(gettext("Node-hours of the nodes that stay"), gettext("node-hours a day"), *hours)
+    return MeasureGain(gettext("Node-hours of the nodes that stay"), gettext("node-hours a day"), *hours)

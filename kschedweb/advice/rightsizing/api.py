@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.rightsizing import exporting, scenarios, selectors, sizing
-from kschedweb.advice.rightsizing.forms import ORDERINGS, ExportForm, SizesForm, read
+from kschedweb.advice.rightsizing import exports, scenarios, selectors, sizing
+from kschedweb.advice.rightsizing.forms import ORDERINGS, ExportForm, SizesForm, read_form
 from kschedweb.advice.rightsizing.sizing import METHODS, VPA
 from kschedweb.clusters.selectors import cluster_get, snapshot_current
 from kschedweb.web.errors import ApplicationError, NotFound
@@ -98,7 +98,7 @@ class FileOfSizesSerializer(serializers.Serializer[Any]):
 AMOUNT = ("requested", "target", "lower", "upper", "limit", "new_limit", "saved")
 
 
-def _cluster(request: ApiRequest) -> Cluster:
+def _get_cluster(request: ApiRequest) -> Cluster:
     name = request.query_params.get("cluster", "")
     if not name:
         raise ApplicationError.at("cluster", "Name a cluster: ?cluster=…")
@@ -132,20 +132,20 @@ class SizesView(APIView):
     )
     def get(self, request: ApiRequest) -> Response:
         """What each container of a cluster's workloads requests and should request; what saves most comes first."""
-        cluster = _cluster(request)
-        form = read(SizesForm, request.query_params)
+        cluster = _get_cluster(request)
+        form = read_form(SizesForm, request.query_params)
         ordering = request.query_params.get("ordering", "-hour")
         if ordering not in ORDERINGS:
             raise ApplicationError.at("ordering", f"Must be one of {', '.join(ORDERINGS)}.")
-        known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-        found = form.narrowed(listed, ordering)
+        usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+        sizes = form.narrowed(listed, ordering)
         answer = {
             "cluster": cluster.name,
-            "updated": datetime.fromtimestamp(known.updated, UTC),
+            "updated": datetime.fromtimestamp(usage.updated, UTC),
             "method": form.method_asked,
             "unit": rates.unit,
-            "hour": _number(sizing.totals(found).hour),
-            "containers": [_container(one) for one in found],
+            "hour": _nan_to_none(sizing.sum_sizes(sizes).hour),
+            "containers": [_size_to_json(size) for size in sizes],
         }
         return Response(answer)
 
@@ -160,25 +160,25 @@ class ScenarioOfSizesView(APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario in which workloads request what is recommended."""
-        asked = ScenarioOfSizesSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        cluster = cluster_get(asked.validated_data["cluster"])
+        serializer = ScenarioOfSizesSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        cluster = cluster_get(serializer.validated_data["cluster"])
         snapshot = snapshot_current(cluster)
         if snapshot is None:
             raise NotFound(f"Cluster {cluster.name} has not been read yet: refresh it first.")
-        form = read(SizesForm, {"method": asked.validated_data["method"]})
-        known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-        chosen = form.narrowed(listed, workloads=asked.validated_data.get("workloads", ()))
-        found = [one for one in chosen if one.changes]
-        revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=found)
-        pasts = selectors.past_of(cluster, found, known.updated)
+        form = read_form(SizesForm, {"method": serializer.validated_data["method"]})
+        usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+        chosen = form.narrowed(listed, workloads=serializer.validated_data.get("workloads", ()))
+        sizes = [size for size in chosen if size.changes]
+        revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=sizes)
+        pasts = selectors.past_of(cluster, sizes, usage.updated)
         answer = {
             "scenario": revision.scenario_id,
             "revision": revision.number,
             "name": revision.scenario.name,
             "unit": rates.unit,
-            "hour": _number(sizing.totals(found).hour),
-            "past": [one for one in pasts if one.above_request or one.memory_above_request or one.harmed],
+            "hour": _nan_to_none(sizing.sum_sizes(sizes).hour),
+            "past": [past for past in pasts if past.above_request or past.memory_above_request or past.is_harmed],
         }
         return Response(MadeOfSizesSerializer(answer).data, status=status.HTTP_201_CREATED)
 
@@ -193,32 +193,32 @@ class FileOfSizesView(APIView):
             CLUSTER,
             METHOD,
             *NARROWING,
-            OpenApiParameter("form", str, enum=exporting.FORMS, default=exporting.KUBECTL, description="Which file."),
+            OpenApiParameter("form", str, enum=exports.FORMS, default=exports.KUBECTL, description="Which file."),
             OpenApiParameter(
-                "mode", str, enum=exporting.MODES, default=exporting.MODES[0], description="Of `vpa`: the updateMode."
+                "mode", str, enum=exports.MODES, default=exports.MODES[0], description="Of `vpa`: the updateMode."
             ),
         ],
         responses=FileOfSizesSerializer,
     )
     def get(self, request: ApiRequest) -> Response:
         """The recommendations as lines for kubectl, as patches, or as VerticalPodAutoscalers. Nothing is applied."""
-        cluster = _cluster(request)
-        form = read(ExportForm, request.query_params)
+        cluster = _get_cluster(request)
+        form = read_form(ExportForm, request.query_params)
         _, _, listed = selectors.sizes_of(cluster, form.method_asked)
         kind, mode = form.file
-        return Response({"form": kind, "text": exporting.text_of(form.narrowed(listed), kind, mode)})
+        return Response({"form": kind, "text": exports.text_of(form.narrowed(listed), kind, mode)})
 
 
-def _container(one: sizing.Size) -> dict[str, Any]:
+def _size_to_json(size: sizing.ContainerSize) -> dict[str, Any]:
     names = ("namespace", "workload", "container", "pods", "sidecar", "known", "days", "samples", "killed")
     amounts = {
         resource: {name: getattr(amount, name) for name in AMOUNT}
-        for resource, amount in (("cpu", one.cpu), ("memory", one.memory))
+        for resource, amount in (("cpu", size.cpu), ("memory", size.memory))
     }
-    return {name: getattr(one, name) for name in names} | amounts | {"hour": _number(one.hour)}
+    return {name: getattr(size, name) for name in names} | amounts | {"hour": _nan_to_none(size.hour)}
 
 
-def _number(value: float) -> float | None:
+def _nan_to_none(value: float) -> float | None:
     return value if value == value else None
 
 

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -13,8 +13,12 @@ class RightSizingConfig(AppConfig):
 
     def ready(self) -> None:
         family = frozenset({"right-sizing-workload", "right-sizing-apply"})
-        navigation.register(Group.CLUSTER, Entry(_("Right-size"), "target", "right-sizing", 65, family=family))
-        navigation.choosing((Choice.CLUSTER, Choice.NAMESPACE), "right-sizing")
-        navigation.choosing((Choice.CLUSTER,), "right-sizing-workload", "right-sizing-apply")
+        navigation.register_entries(
+            RailGroup.CLUSTER, Entry(_("Right-size"), "target", "right-sizing", 65, family=family)
+        )
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.NAMESPACE), "right-sizing")
+        navigation.declare_choices((BarChoice.CLUSTER,), "right-sizing-workload", "right-sizing-apply")
         words = "requests vertical pod autoscaler vpa limits waste oversized"
-        actions.register(PaletteAction(_("What should containers request?"), "target", "right-sizing", words, place=38))
+        actions.register_actions(
+            PaletteAction(_("What should containers request?"), "target", "right-sizing", words, place=38)
+        )

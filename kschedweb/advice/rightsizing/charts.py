@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 
 if TYPE_CHECKING:
-    from kschedweb.advice.rightsizing.sizing import Amount
+    from kschedweb.advice.rightsizing.sizing import SizeAmount
     from kschedweb.engine.rightsizing.histogram import Histograms
     from kschedweb.engine.state.columns import Floats
 
@@ -19,31 +19,34 @@ GIB = float(1 << 30)
 NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
 
 
-def over_time(resource: str, times: Floats, values: Floats, amount: Amount) -> Chart | None:
+def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) -> Chart | None:
     """What the busiest pod used, with what is requested and recommended."""
-    shown = np.flatnonzero(~np.isnan(values))
-    if len(shown) < 2:
+    places = np.flatnonzero(~np.isnan(values))
+    if len(places) < 2:
         return None
     name, unit = NAMES[resource]
     scale = 1.0 if resource == "cpu" else GIB
-    moments = [f"{datetime.fromtimestamp(times[place], UTC):%Y-%m-%d %H:%M:%S}" for place in shown]
-    used = [round(float(values[place]) / scale, 4) for place in shown]
-    one = 1000.0 if resource == "cpu" else GIB
+    moments = [f"{datetime.fromtimestamp(times[place], UTC):%Y-%m-%d %H:%M:%S}" for place in places]
+    used = [round(float(values[place]) / scale, 4) for place in places]
+    divisor = 1000.0 if resource == "cpu" else GIB
     lines = [("used by the busiest pod", moments, used)]
     for label, level in (("requested", amount.requested), ("target", amount.target), ("limit", amount.limit)):
         if level:
-            lines.append((label, [moments[0], moments[-1]], [round(level / one, 4)] * 2))
+            lines.append((label, [moments[0], moments[-1]], [round(level / divisor, 4)] * 2))
     traces = [
         go.Scatter(name=label, x=x, y=y, **line_style(place, len(x))) for place, (label, x, y) in enumerate(lines)
     ]
     layout = go.Layout(height=300, legend=ABOVE, yaxis={"title": {"text": unit}, "rangemode": "tozero"})
     summary = f"Use of {name} by the busiest pod from {moments[0][:16]} to {moments[-1][:16]} UTC, in {unit}."
     return Chart(
-        figure(traces, layout), summary, ["Time (UTC)", unit], [list(row) for row in zip(moments, used, strict=True)]
+        make_figure(traces, layout),
+        summary,
+        ["Time (UTC)", unit],
+        [list(row) for row in zip(moments, used, strict=True)],
     )
 
 
-def shares(resource: str, used: Histograms, row: int) -> Chart | None:
+def build_histogram(resource: str, used: Histograms, row: int) -> Chart | None:
     """Which share of the weight of samples lies in which bucket."""
     weights = used.weights[row]
     places = np.flatnonzero(weights > weights.sum() * 1e-4)
@@ -63,7 +66,7 @@ def shares(resource: str, used: Histograms, row: int) -> Chart | None:
         yaxis={"title": {"text": "% of weight"}},
     )
     return Chart(
-        figure([bars], layout),
+        make_figure([bars], layout),
         f"How often how much {name} was used, in percent of the samples' weight.",
         [f"{name} ({unit})", "%"],
         rows,

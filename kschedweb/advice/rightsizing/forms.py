@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from kschedweb.advice.rightsizing import words
-from kschedweb.advice.rightsizing.exporting import FORMS, KUBECTL, MODES
-from kschedweb.advice.rightsizing.sizing import METHODS, ORDERS, VPA, arranged
+from kschedweb.advice.rightsizing.exports import FORMS, KUBECTL, MODES
+from kschedweb.advice.rightsizing.sizing import METHODS, ORDERS, VPA, sort_sizes
 from kschedweb.web.errors import ApplicationError, FieldProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kschedweb.advice.rightsizing.sizing import Size
+    from kschedweb.advice.rightsizing.sizing import ContainerSize
 
 ORDERINGS = sorted([*ORDERS, *(f"-{name}" for name in ORDERS)])
-SHOWN = {
-    "less": lambda one: one.known and (one.cpu.saved > 0 or one.memory.saved > 0),
-    "more": lambda one: one.known and (one.cpu.saved < 0 or one.memory.saved < 0),
-    "unknown": lambda one: not one.known,
+SHOW_FILTERS = {
+    "less": lambda size: size.known and (size.cpu.saved > 0 or size.memory.saved > 0),
+    "more": lambda size: size.known and (size.cpu.saved < 0 or size.memory.saved < 0),
+    "unknown": lambda size: not size.known,
 }
 
 
@@ -29,39 +29,43 @@ class SizesForm(forms.Form):
 
     namespace = forms.CharField(required=False, max_length=63)
     search = forms.CharField(label="Workload or container contains", required=False, max_length=253)
-    show = forms.ChoiceField(label="Show", choices=list(words.SHOWN.items()), required=False)
-    method = forms.ChoiceField(label="Recommend", choices=[(one, words.NAMES[one]) for one in METHODS], required=False)
+    show = forms.ChoiceField(label="Show", choices=list(words.SHOW_LABELS.items()), required=False)
+    method = forms.ChoiceField(
+        label="Recommend", choices=[(method_name, words.NAMES[method_name]) for method_name in METHODS], required=False
+    )
 
     @property
     def method_asked(self) -> str:
         return str(self.cleaned_data.get("method") or VPA)
 
-    def narrowed(self, listed: Iterable[Size], ordering: str = "", workloads: Sequence[str] = ()) -> list[Size]:
+    def narrowed(
+        self, listed: Iterable[ContainerSize], ordering: str = "", workloads: Sequence[str] = ()
+    ) -> list[ContainerSize]:
         """The lines that are asked for; ``workloads`` are "namespace/Kind/name", all where there are none.
 
         Raises ``ApplicationError`` where one is not there.
         """
-        found, given = list(listed), self.cleaned_data
+        sizes, data = list(listed), self.cleaned_data
         if workloads:
-            there = {one.workload for one in found}
-            if gone := [name for name in workloads if name not in there]:
-                raise ApplicationError.at("workloads", f"There is no workload {gone[0][:300]} with containers.")
+            workload_names = {size.workload for size in sizes}
+            if missing := [name for name in workloads if name not in workload_names]:
+                raise ApplicationError.at("workloads", f"There is no workload {missing[0][:300]} with containers.")
             chosen = set(workloads)
-            found = [one for one in found if one.workload in chosen]
-        if space := given.get("namespace"):
-            found = [one for one in found if one.namespace == space]
-        if text := str(given.get("search") or "").strip().lower():
-            found = [one for one in found if text in one.name.lower()]
-        if show := given.get("show"):
-            found = [one for one in found if SHOWN[show](one)]
-        return arranged(found, ordering)
+            sizes = [size for size in sizes if size.workload in chosen]
+        if space := data.get("namespace"):
+            sizes = [size for size in sizes if size.namespace == space]
+        if text := str(data.get("search") or "").strip().lower():
+            sizes = [size for size in sizes if text in size.name.lower()]
+        if show := data.get("show"):
+            sizes = [size for size in sizes if SHOW_FILTERS[show](size)]
+        return sort_sizes(sizes, ordering)
 
 
 class ExportForm(SizesForm):
     """The file that is asked for."""
 
-    form = forms.ChoiceField(choices=[(one, one) for one in FORMS], required=False)
-    mode = forms.ChoiceField(choices=[(one, one) for one in MODES], required=False)
+    form = forms.ChoiceField(choices=[(name, name) for name in FORMS], required=False)
+    mode = forms.ChoiceField(choices=[(name, name) for name in MODES], required=False)
 
     @property
     def file(self) -> tuple[str, str]:
@@ -69,12 +73,13 @@ class ExportForm(SizesForm):
         return str(self.cleaned_data["form"] or KUBECTL), str(self.cleaned_data["mode"] or MODES[0])
 
 
-def read(form: type[Any], given: Mapping[str, Any]) -> Any:
-    """The form of ``given``, which is valid. Raises ``ApplicationError`` with the fields."""
-    made = form(given)
-    if made.is_valid():
-        return made
+def read_form(form: type[Any], data: Mapping[str, Any]) -> Any:
+    """The form of ``data``, which is valid. Raises ``ApplicationError`` with the fields."""
+    bound_form = form(data)
+    if bound_form.is_valid():
+        return bound_form
     problems: list[FieldProblem] = [
-        {"path": name, "message": " ".join(str(one) for one in said)} for name, said in made.errors.items()
+        {"path": name, "message": " ".join(str(message) for message in messages)}
+        for name, messages in bound_form.errors.items()
     ]
     raise ApplicationError("Something that was asked is not known here.", errors=problems)

@@ -6,10 +6,10 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.advice.rightsizing.exporting import by_workload, quantity
+from kschedweb.advice.rightsizing.exports import by_workload, format_quantity
 from kschedweb.clusters.prices.selectors import prices_part, table_of
 from kschedweb.clusters.selectors import node_rows
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.pricing.costs import Rates as Prices
 from kschedweb.engine.studies.document.autoscalers import MOST_GROUPS
 from kschedweb.engine.studies.document.limits import MOST_CHANGES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kschedweb.accounts.models import User
-    from kschedweb.advice.rightsizing.sizing import Size
+    from kschedweb.advice.rightsizing.sizing import ContainerSize
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
@@ -35,12 +35,12 @@ DESCRIPTION = (
 )
 
 
-def scenario_make(*, user: User, snapshot: Snapshot, listed: Sequence[Size]) -> ScenarioRevision:
+def scenario_make(*, user: User, snapshot: Snapshot, listed: Sequence[ContainerSize]) -> ScenarioRevision:
     """The scenario of ``snapshot`` in which ``listed`` request what is recommended.
 
     Raises ``ApplicationError`` where nothing changes, or too much for one scenario.
     """
-    groups = [(one, group) for one, group in by_workload(listed) if one.split("/")[1] in CONTROLLERS]
+    groups = [(workload, group) for workload, group in by_workload(listed) if workload.split("/")[1] in CONTROLLERS]
     if not groups:
         raise ApplicationError("None of these workloads would request anything else: there is nothing to try.")
     if len(groups) > MOST_CHANGES:
@@ -52,22 +52,28 @@ def scenario_make(*, user: User, snapshot: Snapshot, listed: Sequence[Size]) -> 
         "name": name,
         "description": DESCRIPTION,
         "base": {"snapshot": str(snapshot.pk)},
-        "changes": [{"setRequests": {"workload": one, "containers": _amounts(group)}} for one, group in groups],
-        **_autoscaler(snapshot),
+        "changes": [
+            {"setRequests": {"workload": workload, "containers": _request_quantities(group)}}
+            for workload, group in groups
+        ],
+        **_build_autoscaler(snapshot),
         "run": {"place": "pending", "until": LASTS},
         **prices_part(snapshot.pk),
     }
     return revision_get(scenario_create(text=as_yaml(document), author=user, comment="Made by Right-size"))
 
 
-def _amounts(group: Sequence[Size]) -> Json:
+def _request_quantities(group: Sequence[ContainerSize]) -> Json:
     return {
-        one.container: {"cpu": quantity("cpu", one.cpu.target), "memory": quantity("memory", one.memory.target)}
-        for one in group
+        size.container: {
+            "cpu": format_quantity("cpu", size.cpu.target),
+            "memory": format_quantity("memory", size.memory.target),
+        }
+        for size in group
     }
 
 
-def _autoscaler(snapshot: Snapshot) -> Json:
+def _build_autoscaler(snapshot: Snapshot) -> Json:
     """A node group for each instance type; the most common ones where there are more than a scenario takes."""
     rows = node_rows(snapshot).values_list("labels", "cpu_allocatable", "memory_allocatable")
     alike: dict[str, list[tuple[Json, int, int]]] = defaultdict(list)
@@ -76,10 +82,10 @@ def _autoscaler(snapshot: Snapshot) -> Json:
             alike[labels[INSTANCE_TYPE]].append((labels, cpu, memory))
     if not alike:
         return {}
-    most = sorted(alike.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:MOST_GROUPS]
+    common_types = sorted(alike.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:MOST_GROUPS]
     table = table_of(snapshot.cluster)
     groups = []
-    for place, (kind, nodes) in enumerate(most):
+    for place, (kind, nodes) in enumerate(common_types):
         group: Json = {
             "name": re.sub(r"[^a-z0-9-]+", "-", kind.lower()).strip("-")[:50] + f"-{place + 1}",
             "labels": {INSTANCE_TYPE: kind},
@@ -89,6 +95,6 @@ def _autoscaler(snapshot: Snapshot) -> Json:
             },
             "max": len(nodes),
         }
-        price = float(Prices.of(table, [nodes[0][0]]).hourly()[0]) if table else float("nan")
+        price = float(Prices.from_table(table, [nodes[0][0]]).price_per_node()[0]) if table else float("nan")
         groups.append(group | ({"price": round(price, 6)} if price == price else {}))
     return {"autoscaler": {"clusterAutoscaler": {"nodeGroups": groups, "scaleDown": {"threshold": 0.6}}}}

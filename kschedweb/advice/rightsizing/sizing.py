@@ -12,8 +12,8 @@ from kschedweb.engine.rightsizing.histogram import Histograms, Ints
 from kschedweb.engine.rightsizing.recommender import DAY, Bounds
 
 if TYPE_CHECKING:
-    from kschedweb.engine.rightsizing.book import Book
-    from kschedweb.watermarks.asked import Requested
+    from kschedweb.engine.rightsizing.aggregate_states import AggregateContainerStates
+    from kschedweb.watermarks.container_requests import Requested
 
 VPA = "vpa"
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -25,7 +25,7 @@ SURE = 1.0  # days of history from which on a recommendation is sure
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class SizeAmount:
     """CPU in millicores or memory in bytes, of one pod. ``saved`` is what all pods request too much."""
 
     requested: int
@@ -43,7 +43,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ContainerSize:
     """A container of a workload; ``hour`` is what an hour costs less, nan without any price.
 
     Without history (``known`` is false) nothing is recommended: targets are what is requested.
@@ -56,8 +56,8 @@ class Size:
     days: float
     samples: int
     killed: int
-    cpu: Amount
-    memory: Amount
+    cpu: SizeAmount
+    memory: SizeAmount
     hour: float
 
     @property
@@ -77,17 +77,17 @@ class Size:
         return self.hour * MONTH
 
     @property
-    def sure(self) -> bool:
+    def is_sure(self) -> bool:
         return self.days >= SURE
 
     @property
     def changes(self) -> bool:
         """Whether another amount is recommended than is requested."""
-        return self.known and any(one.target != one.requested for one in (self.cpu, self.memory))
+        return self.known and any(amount.target != amount.requested for amount in (self.cpu, self.memory))
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class HourlyRates:
     """What an hour of a millicore and of a byte costs; nan where nothing has a price."""
 
     cpu: float
@@ -97,7 +97,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class SizeTotals:
     """Sums over containers with history: what is requested too much in all, and how many are not known."""
 
     containers: int
@@ -112,48 +112,56 @@ class Totals:
         return self.hour * MONTH
 
 
-def sizes(book: Book, requested: Sequence[Requested], method: str, rates: Rates) -> list[Size]:
+def compute_sizes(
+    book: AggregateContainerStates, requested: Sequence[Requested], method: str, rates: HourlyRates
+) -> list[ContainerSize]:
     """A line for each of ``requested``, in their order."""
     rows = {name: row for row, name in enumerate(book.names)}
-    siblings = {one.name: one.siblings for one in requested}
-    cpu, memory = _recommended(book, np.array([siblings.get(name, 1) for name in book.names], np.int64), method)
+    siblings = {container.name: container.siblings for container in requested}
+    cpu, memory = _recommend(book, np.array([siblings.get(name, 1) for name in book.names], np.int64), method)
     usage = book.usage
     span = np.where(usage.samples > 0, usage.last - usage.first, 0) / DAY
-    found = []
-    for one in requested:
-        row = rows.get(one.name, -1)
-        known = row >= 0 and usage.samples[row] > 0
+    sizes = []
+    for container in requested:
+        row = rows.get(container.name, -1)
+        has_history = row >= 0 and usage.samples[row] > 0
         amounts = (
-            _amount(cpu, row if known else -1, one.cpu, one.cpu_limit, one.pods),
-            _amount(memory, row if known else -1, one.memory, one.memory_limit, one.pods),
+            _build_amount(cpu, row if has_history else -1, container.cpu, container.cpu_limit, container.pods),
+            _build_amount(memory, row if has_history else -1, container.memory, container.memory_limit, container.pods),
         )
-        hour = amounts[0].saved * rates.cpu + amounts[1].saved * rates.memory if known else 0.0
-        about = (float(span[row]), int(usage.samples[row]), int(book.killed[row])) if known else (0.0, 0, 0)
-        found.append(Size(one.name, one.pods, one.sidecar, bool(known), *about, *amounts, hour))
-    return found
+        hour = amounts[0].saved * rates.cpu + amounts[1].saved * rates.memory if has_history else 0.0
+        history = (float(span[row]), int(usage.samples[row]), int(book.killed[row])) if has_history else (0.0, 0, 0)
+        sizes.append(
+            ContainerSize(
+                container.name, container.pods, container.sidecar, bool(has_history), *history, *amounts, hour
+            )
+        )
+    return sizes
 
 
-def _recommended(book: Book, siblings: Ints, method: str) -> tuple[Bounds, Bounds]:
+def _recommend(book: AggregateContainerStates, siblings: Ints, method: str) -> tuple[Bounds, Bounds]:
     """By the vertical pod autoscaler, or a plain percentile without margin, minimum and confidence."""
     if not book.names:
         none = np.zeros(0, np.int64)
         return Bounds(none, none, none), Bounds(none, none, none)
     if method == VPA:
-        return book.recommended(siblings)
-    return _plain(book.usage.cpu, SHARES[method], 1000.0), _plain(book.usage.memory, SHARES[method], 1.0)
+        return book.compute_bounds(siblings)
+    return _plain_percentiles(book.usage.cpu, SHARES[method], 1000.0), _plain_percentiles(
+        book.usage.memory, SHARES[method], 1.0
+    )
 
 
-def _plain(used: Histograms, share: float, unit: float) -> Bounds:
+def _plain_percentiles(used: Histograms, share: float, unit: float) -> Bounds:
     shares = (share, 0.5, 0.95)
-    return Bounds(*(np.ceil(used.percentile(one) * unit).astype(np.int64) for one in shares))
+    return Bounds(*(np.ceil(used.percentile(quantile) * unit).astype(np.int64) for quantile in shares))
 
 
-def _amount(bounds: Bounds, row: int, total: int, limits: int, pods: int) -> Amount:
+def _build_amount(bounds: Bounds, row: int, total: int, limits: int, pods: int) -> SizeAmount:
     requested, limit = round(total / pods), round(limits / pods)
     if row < 0:
-        return Amount(requested, requested, 0, 0, limit, limit, 0)
+        return SizeAmount(requested, requested, 0, 0, limit, limit, 0)
     target = int(bounds.target[row])
-    return Amount(
+    return SizeAmount(
         requested,
         target,
         int(bounds.lower[row]),
@@ -171,31 +179,31 @@ def limit_after(limit: int, requested: int, target: int) -> int:
     return max(target, -(-limit * target // requested) if requested else limit)
 
 
-def totals(listed: Iterable[Size]) -> Totals:
+def sum_sizes(listed: Iterable[ContainerSize]) -> SizeTotals:
     """The sums over ``listed``; ``days`` is the longest history."""
-    found = list(listed)
-    known = [one for one in found if one.known]
-    return Totals(
-        len(found),
-        len(found) - len(known),
-        sum(one.cpu.saved for one in known),
-        sum(one.memory.saved for one in known),
-        sum(one.hour for one in known),
-        max((one.days for one in known), default=0.0),
+    sizes = list(listed)
+    known_sizes = [size for size in sizes if size.known]
+    return SizeTotals(
+        len(sizes),
+        len(sizes) - len(known_sizes),
+        sum(size.cpu.saved for size in known_sizes),
+        sum(size.memory.saved for size in known_sizes),
+        sum(size.hour for size in known_sizes),
+        max((size.days for size in known_sizes), default=0.0),
     )
 
 
-def arranged(listed: Iterable[Size], ordering: str) -> list[Size]:
+def sort_sizes(listed: Iterable[ContainerSize], ordering: str) -> list[ContainerSize]:
     """In the order ``ordering`` of ORDERS, "-" before it turns it round; by default what saves most comes first."""
     order = ordering.removeprefix("-") if ordering.removeprefix("-") in ORDERS else "hour"
     turned = ordering.startswith("-") or not ordering
-    by_name = sorted(listed, key=lambda one: one.name)
+    by_name = sorted(listed, key=lambda size: size.name)
     keys = {
-        "hour": lambda one: one.hour if one.hour == one.hour else -np.inf,
-        "cpu": lambda one: one.cpu.saved,
-        "memory": lambda one: one.memory.saved,
-        "name": lambda one: one.name,
-        "days": lambda one: one.days,
-        "pods": lambda one: one.pods,
+        "hour": lambda size: size.hour if size.hour == size.hour else -np.inf,
+        "cpu": lambda size: size.cpu.saved,
+        "memory": lambda size: size.memory.saved,
+        "name": lambda size: size.name,
+        "days": lambda size: size.days,
+        "pods": lambda size: size.pods,
     }
     return sorted(by_name, key=keys[order], reverse=turned)

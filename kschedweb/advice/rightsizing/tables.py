@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 
-register(
+register_tables(
     Table(
         "right-sizes",
         "Requests against recommendations",

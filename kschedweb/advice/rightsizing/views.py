@@ -16,49 +16,49 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.rightsizing import charts, exporting, scenarios, selectors, sizing, words
-from kschedweb.advice.rightsizing.forms import ExportForm, SizesForm, read
+from kschedweb.advice.rightsizing import charts, exports, scenarios, selectors, sizing, words
+from kschedweb.advice.rightsizing.forms import ExportForm, SizesForm, read_form
+from kschedweb.clusters.redaction import in_part
 from kschedweb.clusters.scope import cluster_scope_of
-from kschedweb.clusters.seen import in_part
 from kschedweb.clusters.selectors import in_whole, snapshot_current
 from kschedweb.web.errors import ApplicationError, NotFound
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import part
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.advice.rightsizing.sizing import Size
+    from kschedweb.advice.rightsizing.sizing import ContainerSize
     from kschedweb.clusters.models import Cluster
 
 PAGE_SIZE = 50
 MOST_PAST = 100  # containers whose past a page shows
-MEDIA = {exporting.KUBECTL: ("text/x-shellscript", "sh")}
+MEDIA = {exports.KUBECTL: ("text/x-shellscript", "sh")}
 HEAD = (
     "namespace", "workload", "container", "pods", "cpu_requested", "cpu_target", "cpu_lower", "cpu_upper", "cpu_saved",
     "memory_requested", "memory_target", "memory_lower", "memory_upper", "memory_saved", "hour", "days", "samples",
 )  # fmt: skip
 
 
-def _explained(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _explain_missing_usage(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Let a page say why it is empty where nothing was collected of the cluster's containers."""
 
     @wraps(view)
-    def explaining(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
-        except selectors.Unknown as error:
+        except selectors.NoUsageCollected as error:
             return render(request, "advice/rightsizing/nothing.html", {"why": error.detail})
 
-    return explaining
+    return wrapper
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@_explained
-def sizes(request: HttpRequest) -> HttpResponseBase:
+@_explain_missing_usage
+def list_sizes(request: HttpRequest) -> HttpResponseBase:
     """What each container requests and should request."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
@@ -67,32 +67,34 @@ def sizes(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         form = SizesForm({})
         form.is_valid()
-    known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-    found = form.narrowed(listed, request.GET.get("ordering", ""))
-    if (wanted := request.GET.get("format")) in FORMATS:
-        return export(wanted, f"{cluster.name}-right-sizing", list(HEAD), (_row(one) for one in found))
-    whole = sizing.totals(listed)
+    usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+    sizes = form.narrowed(listed, request.GET.get("ordering", ""))
+    if (file_format := request.GET.get("format")) in FORMATS:
+        return export_rows(
+            file_format, f"{cluster.name}-right-sizing", list(HEAD), (_export_row(size) for size in sizes)
+        )
+    whole = sizing.sum_sizes(listed)
     shared = {"cluster": cluster.name, "method": form.method_asked}
     context = {
         "form": form,
-        "title": words.heading(whole, cluster.name, rates.unit),
+        "title": words.render_heading(whole, cluster.name, rates.unit),
         "totals": whole,
-        "savings": words.savings(whole, rates.unit, sizing.MONTH),
+        "savings": words.list_savings(whole, rates.unit, sizing.MONTH),
         "rates": rates,
-        "money": words.money(rates),
-        "updated": datetime.fromtimestamp(known.updated, UTC),
-        "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
+        "money": words.describe_money(rates),
+        "updated": datetime.fromtimestamp(usage.updated, UTC),
+        "page": Paginator(sizes, PAGE_SIZE).get_page(request.GET.get("page")),
         "shared": urlencode(shared),
         "hidden": shared,
     }
     return render(request, "advice/rightsizing/sizes.html", context)
 
 
-def _row(one: Size) -> list[object]:
-    hour = round(one.hour, 6) if one.known and one.hour == one.hour else None
+def _export_row(size: ContainerSize) -> list[object]:
+    hour = round(size.hour, 6) if size.known and size.hour == size.hour else None
     amounts = [
-        value if one.known or name == "requested" else None
-        for amount in (one.cpu, one.memory)
+        value if size.known or name == "requested" else None
+        for amount in (size.cpu, size.memory)
         for name, value in (
             ("requested", amount.requested),
             ("target", amount.target),
@@ -101,84 +103,86 @@ def _row(one: Size) -> list[object]:
             ("saved", amount.saved),
         )
     ]
-    names = [one.namespace, one.workload.split("/", 1)[1], one.container]
-    return [*names, one.pods, *amounts, hour, round(one.days, 3), one.samples]
+    names = [size.namespace, size.workload.split("/", 1)[1], size.container]
+    return [*names, size.pods, *amounts, hour, round(size.days, 3), size.samples]
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@_explained
-def workload(request: HttpRequest) -> HttpResponseBase:
+@_explain_missing_usage
+def show_workload(request: HttpRequest) -> HttpResponseBase:
     """The containers of a workload: what they used, and how each target came about."""
-    cluster, form = _asked(request, SizesForm)
+    cluster, form = _parse_request(request, SizesForm)
     name = request.GET.get("workload", "")
-    known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-    found = [one for one in listed if one.workload == name]
-    if not found:
+    usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+    sizes = [size for size in listed if size.workload == name]
+    if not sizes:
         raise Http404(f"Cluster {cluster.name} has no workload {name[:300]} with containers.")
-    siblings = {one.name: one.siblings for one in known.requested}
-    rows = {one: row for row, one in enumerate(known.book.names)}
+    siblings = {container.name: container.siblings for container in usage.requested}
+    rows = {container_name: row for row, container_name in enumerate(usage.book.names)}
     blocks = [
         {
-            "size": one,
-            "charts": _charts(cluster, one, known.updated, known.book, rows.get(one.name)),
-            "reasons": words.reasons(one, known.book.settings, form.method_asked, siblings[one.name])
-            if one.known
+            "size": size,
+            "charts": _build_charts(cluster, size, usage.updated, usage.book, rows.get(size.name)),
+            "reasons": words.explain_target(size, usage.book.settings, form.method_asked, siblings[size.name])
+            if size.known
             else [],
         }
-        for one in found
+        for size in sizes
     ]
     shared = {"cluster": cluster.name, "method": form.method_asked}
     context = {
         "name": name,
         "blocks": blocks,
         "rates": rates,
-        "money": words.money(rates),
+        "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],
     }
     context |= {"shared": urlencode(shared), "chosen": urlencode({**shared, "workload": name})}
     return render(request, "advice/rightsizing/workload.html", context)
 
 
-def _charts(cluster: Cluster, one: Size, end: int, book: Any, row: int | None) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for resource, amount, used in (("cpu", one.cpu, book.usage.cpu), ("memory", one.memory, book.usage.memory)):
-        times, values, _ = selectors.peaks_of(cluster, [one.name], resource, end, 7 * 86_400)
-        found.append((f"{resource}-time", charts.over_time(resource, times, values[:, 0], amount)))
+def _build_charts(cluster: Cluster, size: ContainerSize, end: int, book: Any, row: int | None) -> list[tuple[str, Any]]:
+    keyed_charts: list[tuple[str, Any]] = []
+    for resource, amount, used in (("cpu", size.cpu, book.usage.cpu), ("memory", size.memory, book.usage.memory)):
+        times, values, _ = selectors.peaks_of(cluster, [size.name], resource, end, 7 * 86_400)
+        keyed_charts.append((f"{resource}-time", charts.over_time(resource, times, values[:, 0], amount)))
         if row is not None:
-            found.append((f"{resource}-shares", charts.shares(resource, used, row)))
-    return [(f"{one.container}-{key}", chart) for key, chart in found if chart is not None]
+            keyed_charts.append((f"{resource}-shares", charts.build_histogram(resource, used, row)))
+    return [(f"{size.container}-{key}", chart) for key, chart in keyed_charts if chart is not None]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW, in_part=True)
-@_explained
-def apply(request: PageRequest) -> HttpResponseBase:
+@_explain_missing_usage
+def preview_changes(request: PageRequest) -> HttpResponseBase:
     """What would become of the chosen workloads, or all: what it saves, and what would have been too little."""
-    cluster, form = _asked(request, SizesForm)
-    known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+    cluster, form = _parse_request(request, SizesForm)
+    usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
     workloads = request.GET.getlist("workload")
-    found = [one for one in form.narrowed(listed, workloads=workloads) if one.changes]
+    sizes = [size for size in form.narrowed(listed, workloads=workloads) if size.changes]
     error = None
     if request.method == "POST":
         try:
-            return _made(request, cluster, found)
+            return _create_scenario(request, cluster, sizes)
         except ApplicationError as refused:
             error = refused
-    pasts = selectors.past_of(cluster, found, known.updated)
-    short = sorted((one for one in pasts if one.above_request or one.harmed or one.memory_above_request), key=_harm)
+    pasts = selectors.past_of(cluster, sizes, usage.updated)
+    short = sorted(
+        (past for past in pasts if past.above_request or past.is_harmed or past.memory_above_request), key=_harm_order
+    )
     context = {
         "error": error,
-        "found": found,
-        "savings": words.savings(sizing.totals(found), rates.unit, 1),
-        "money": words.money(rates),
+        "found": sizes,
+        "savings": words.list_savings(sizing.sum_sizes(sizes), rates.unit, 1),
+        "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],
         "short": short[:MOST_PAST],
         "left": len(short[MOST_PAST:]),
-        "throttled": sum(one.throttled for one in pasts),
-        "kills": sum(one.kills for one in pasts),
+        "throttled": sum(past.throttled for past in pasts),
+        "kills": sum(past.kills for past in pasts),
         "may_make": request.user.may(Action.EDIT) and not in_part(cluster.pk),
-        "modes": exporting.MODES,
+        "modes": exports.MODES,
         "shared": urlencode({"cluster": cluster.name, "method": form.method_asked}),
         "query": request.GET.urlencode(),
         "given": [(name, value) for name, values in request.GET.lists() for value in values],
@@ -186,17 +190,17 @@ def apply(request: PageRequest) -> HttpResponseBase:
     return render(request, "advice/rightsizing/apply.html", context, status=error.status if error else 200)
 
 
-def _harm(one: Any) -> tuple[float, ...]:
-    return -one.kills, -one.throttled, -one.above_request, -one.memory_above_request
+def _harm_order(past: Any) -> tuple[float, ...]:
+    return -past.kills, -past.throttled, -past.above_request, -past.memory_above_request
 
 
 @requires(Action.EDIT)
-def _made(request: PageRequest, cluster: Cluster, found: list[Size]) -> HttpResponse:
+def _create_scenario(request: PageRequest, cluster: Cluster, sizes: list[ContainerSize]) -> HttpResponse:
     in_whole(cluster.name)
     snapshot = snapshot_current(cluster)
     if snapshot is None:
         raise NotFound(f"Cluster {cluster.name} has not been read yet: refresh it first.")
-    revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=found)
+    revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=sizes)
     if "run" in request.POST:
         return redirect(reverse("run-new", query={"scenario": revision.scenario_id, "revision": revision.number}))
     return redirect("scenario", revision.scenario_id)
@@ -204,21 +208,21 @@ def _made(request: PageRequest, cluster: Cluster, found: list[Size]) -> HttpResp
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-@part
+@page_part
 def export_file(request: HttpRequest) -> HttpResponse:
     """The recommendations as a file."""
-    cluster, form = _asked(request, ExportForm)
+    cluster, form = _parse_request(request, ExportForm)
     _, _, listed = selectors.sizes_of(cluster, form.method_asked)
-    found = form.narrowed(listed, workloads=request.GET.getlist("workload"))
+    sizes = form.narrowed(listed, workloads=request.GET.getlist("workload"))
     kind, mode = form.file
     media, ending = MEDIA.get(kind, ("application/yaml", "yaml"))
-    answer = HttpResponse(exporting.text_of(found, kind, mode), content_type=f"{media}; charset=utf-8")
+    answer = HttpResponse(exports.text_of(sizes, kind, mode), content_type=f"{media}; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{cluster.name}-{kind}.{ending}"'
     return answer
 
 
-def _asked(request: HttpRequest, form: type[SizesForm]) -> tuple[Cluster, Any]:
+def _parse_request(request: HttpRequest, form: type[SizesForm]) -> tuple[Cluster, Any]:
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         raise Http404("There is no such cluster.")
-    return cluster, read(form, request.GET)
+    return cluster, read_form(form, request.GET)

@@ -7,8 +7,16 @@ from collections import Counter
 from typing import Any
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place, until
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.session import (
+    CliSession,
+    add_cluster_options,
+    add_wait_option,
+    is_file,
+    parse_policy_reference,
+    read_file,
+    wait_for_result,
+)
 from kschedweb.engine.garbage import paused_collector
 
 DESCRIPTION = """\
@@ -24,7 +32,7 @@ NODES, REASONS = 10, 10  # lines of a table
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.add_argument("pod", metavar="POD", help="web-1, pod/web-1 or shop/web-1")
-    place(parser, namespace=True)
+    add_cluster_options(parser, namespace=True)
     parser.add_argument(
         "--policy", metavar="NAME", default="", help="a saved policy, as name or name@revision; with --snapshot a file"
     )
@@ -34,55 +42,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--release", default="", metavar="1.37", help="with --snapshot: of kube-scheduler")
     parser.add_argument("--feature-gates", default="", help="with --snapshot: Name=true,Other=false")
     parser.add_argument("--nodes", type=int, default=NODES, metavar="N", help=f"of the table; {NODES} without it")
-    patience(parser)
+    add_wait_option(parser)
 
 
-def run(options: argparse.Namespace, around: Surroundings) -> int:
-    namespace, name = around.pod(options.pod, options)
+def run(options: argparse.Namespace, session: CliSession) -> int:
+    namespace, name = session.parse_pod(options.pod, options)
     if options.snapshot:
         # Of the engine only this case has need.
-        from kschedweb.cli.onfiles import explained
+        from kschedweb.cli.offline import explain_from_files
 
-        policy = content(options.policy) if options.policy else None
+        policy = read_file(options.policy) if options.policy else None
         with paused_collector():
-            answer = explained(options, f"{namespace}/{name}", policy)
+            answer = explain_from_files(options, f"{namespace}/{name}", policy)
     else:
-        answer = asked(around, around.cluster(options), namespace, name, options)
-    output.write(options.output, answer, _table(answer, max(options.nodes, 0)))
+        answer = fetch_decision(session, session.resolve_cluster(options), namespace, name, options)
+    output.write_answer(options.output, answer, _format_table(answer, max(options.nodes, 0)))
     goes = answer.get("chosen") and not answer.get("pre_enqueue")
-    return Exit.DONE if goes or answer.get("status", DECIDED) != DECIDED else Exit.NO
+    return Exit.OK if goes or answer.get("status", DECIDED) != DECIDED else Exit.NO
 
 
-def asked(around: Surroundings, cluster: str, namespace: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
+def fetch_decision(
+    session: CliSession, cluster: str, namespace: str, name: str, options: argparse.Namespace
+) -> dict[str, Any]:
     """What the site answers, once it has."""
     if options.policy and is_file(options.policy):
         raise CommandError("--policy: a file goes with --snapshot; a saved policy is named without an ending")
     if options.release or options.feature_gates:
         raise CommandError("--release, --feature-gates: go with --snapshot; a saved policy names its own")
-    policy = named(options.policy) if options.policy else {}
-    asking = {"policy": policy.get("name"), "revision": policy.get("revision")}
-    answer = around.server.get("clusters", cluster, "pods", namespace, name, "decision", **asking)
+    policy = parse_policy_reference(options.policy) if options.policy else {}
+    filters = {"policy": policy.get("name"), "revision": policy.get("revision")}
+    answer = session.server.get("clusters", cluster, "pods", namespace, name, "decision", **filters)
     if answer.status != 202:
         return dict(answer.body)
     question = str(answer.body["id"])
 
-    def look() -> Any:
-        found = around.server.get("decisions", "questions", question).body
-        return found if found["state"] in ENDED else None
+    def poll() -> Any:
+        inquiry = session.server.get("decisions", "questions", question).body
+        return inquiry if inquiry["state"] in ENDED else None
 
-    found = until(look, options.wait)
-    if found["state"] != "succeeded":
-        raise CommandError(f"the job {found['state']}: {found['error']}", Exit.UNREACHABLE)
-    return dict(found["answer"])
+    inquiry = wait_for_result(poll, options.wait)
+    if inquiry["state"] != "succeeded":
+        raise CommandError(f"the job {inquiry['state']}: {inquiry['error']}", Exit.UNREACHABLE)
+    return dict(inquiry["answer"])
 
 
-def _table(answer: dict[str, Any], most: int) -> str:
+def _format_table(answer: dict[str, Any], max_nodes: int) -> str:
     lines = [("Pod", answer["pod"])]
     if approval := answer.get("approval"):
         lines += [("Status", approval["sentence"]), ("Request", approval["id"])]
     if answer.get("status") == HANDLED:
         lines.append(("Status", answer["message"]))
-        return output.pairs([*lines, *([("Runs on", answer["bound_to"])] if answer.get("bound_to") else [])])
+        return output.format_pairs([*lines, *([("Runs on", answer["bound_to"])] if answer.get("bound_to") else [])])
     scheduler = answer.get("scheduler") or {}
     if scheduler.get("answered_by") == "live":
         lines.append(("Scheduler", f"{scheduler['name']}, a live scheduler"))
@@ -94,25 +104,27 @@ def _table(answer: dict[str, Any], most: int) -> str:
     if answer.get("message"):
         lines.append(("Message", answer["message"]))
     lines += [("Warning", text) for text in answer.get("warnings") or []]
-    text = output.pairs(lines)
+    text = output.format_pairs(lines)
     total = answer.get("total") or {}
-    if total and most:
-        best = sorted(total, key=lambda node: -total[node])[:most]
-        text += "\n" + output.rows(("NODE", "SCORE"), [(node, f"{total[node]:,}") for node in best])
-        text += f"and {len(total) - most:,} more\n" if len(total) > most else ""
+    if total and max_nodes:
+        best = sorted(total, key=lambda node: -total[node])[:max_nodes]
+        text += "\n" + output.format_table(("NODE", "SCORE"), [(node, f"{total[node]:,}") for node in best])
+        text += f"and {len(total) - max_nodes:,} more\n" if len(total) > max_nodes else ""
     if rejected := answer.get("rejected"):
-        text += "\n" + output.rows(("NODES", "PLUGIN", "REASON"), _reasons(rejected))
+        text += "\n" + output.format_table(("NODES", "PLUGIN", "REASON"), _count_reasons(rejected))
     return text
 
 
 def _node_lines(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    node, held = answer.get("chosen"), answer.get("pre_enqueue")
-    if not held:
+    node, pre_enqueue = answer.get("chosen"), answer.get("pre_enqueue")
+    if not pre_enqueue:
         return [("Node", node or "none")]
-    lines = [("Node", "none"), ("Not tried", f"{held['plugin']}: {', '.join(held['reasons'])}")]
+    lines = [("Node", "none"), ("Not tried", f"{pre_enqueue['plugin']}: {', '.join(pre_enqueue['reasons'])}")]
     return [*lines, ("Would go to", f"{node}, once it is let into the queue")] if node else lines
 
 
-def _reasons(rejected: dict[str, Any]) -> list[tuple[str, str, str]]:
-    counted = Counter((one.get("plugin", ""), ", ".join(one.get("reasons") or ())) for one in rejected.values())
+def _count_reasons(rejected: dict[str, Any]) -> list[tuple[str, str, str]]:
+    counted = Counter(
+        (rejection.get("plugin", ""), ", ".join(rejection.get("reasons") or ())) for rejection in rejected.values()
+    )
     return [(f"{number:,}", plugin, reason) for (plugin, reason), number in counted.most_common(REASONS)]

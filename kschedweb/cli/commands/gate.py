@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place, until
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.session import (
+    CliSession,
+    add_cluster_options,
+    add_wait_option,
+    is_file,
+    parse_policy_reference,
+    read_file,
+    wait_for_result,
+)
 from kschedweb.engine.documents.files import ReadError, text_of
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import command, rendering
 
 DESCRIPTION = """\
@@ -25,92 +33,98 @@ ONLY_FILES = ("release", "baseline_release", "feature_gates", "baseline_feature_
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
-    command.ask(parser)
-    place(parser)
+    command.add_question_arguments(parser)
+    add_cluster_options(parser)
     parser.add_argument("--report", action="append", default=[], metavar="FILE", help=REPORT)
-    patience(parser)
+    add_wait_option(parser)
 
 
-def run(options: argparse.Namespace, around: Surroundings) -> int:
+def run(options: argparse.Namespace, session: CliSession) -> int:
     try:
         forms = [(Path(file), command.form_of(file, None, "--report")) for file in options.report]
-        found = judged(options, around)
+        verdict = judge_policy(options, session)
         for file, form in forms:
-            command.write(file, rendering.render(found, form))
-    except DocumentError as error:
-        raise CommandError(command.said(error)) from None
-    output.write(options.output, found, table(found))
-    return Exit.DONE if found["verdict"] == "pass" else Exit.NO
+            command.write_report(file, rendering.render_verdict(verdict, form))
+    except ScenarioError as error:
+        raise CommandError(command.summarize_error(error)) from None
+    output.write_answer(options.output, verdict, format_verdict(verdict))
+    return Exit.OK if verdict["verdict"] == "pass" else Exit.NO
 
 
-def judged(options: argparse.Namespace, around: Surroundings) -> dict[str, Any]:
+def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, Any]:
     """The verdict, by the engine here where files say it all, else by the site. Raises CommandError, DocumentError."""
     if options.snapshot or options.scenario:
         if options.cluster:
             raise CommandError("--cluster: goes without --snapshot and --scenario")
-        return _here(options)
-    cluster = around.cluster(options)
+        return _judge_files(options)
+    cluster = session.resolve_cluster(options)
     for name in ONLY_FILES:
         if getattr(options, name):
             raise CommandError(f"--{name.replace('_', '-')}: goes with --snapshot or --scenario")
     body: dict[str, Any] = {
-        "policy": _policy(options.policy),
+        "policy": _policy_to_json(options.policy),
         "snapshot": {"cluster": cluster},
-        "thresholds": command.asked_thresholds(options),
+        "thresholds": command.merge_thresholds(options),
         "seed": options.seed,
     }
     if options.baseline:
-        body["baseline"] = _policy(options.baseline)
+        body["baseline"] = _policy_to_json(options.baseline)
     if options.place:
         body["place"] = options.place
-    return ask(around, body, options.wait)
+    return ask_server(session, body, options.wait)
 
 
-def _here(options: argparse.Namespace) -> dict[str, Any]:
+def _judge_files(options: argparse.Namespace) -> dict[str, Any]:
     # Amounts wrap around without a word, as they do in kube-scheduler.
     with np.errstate(over="ignore"):
-        return dict(command.judged(options).to_dict())
+        return dict(command.judge_policy(options).to_dict())
 
 
-def ask(around: Surroundings, body: dict[str, Any], wait: float) -> dict[str, Any]:
+def ask_server(session: CliSession, body: dict[str, Any], wait: float) -> dict[str, Any]:
     """What the site's gate answers to ``body``, once it has."""
-    answer = around.server.post("gate", body=body)
+    answer = session.server.post("gate", body=body)
     if answer.status != 202:
         return dict(answer.body)
     number = str(answer.body["id"])
 
-    def look() -> Any:
-        found = around.server.get("gate", number)
-        return found.body if found.status == 200 else None
+    def poll() -> Any:
+        response = session.server.get("gate", number)
+        return response.body if response.status == 200 else None
 
-    return dict(until(look, wait))
+    return dict(wait_for_result(poll, wait))
 
 
-def table(found: dict[str, Any]) -> str:
-    head = output.pairs(
+def format_verdict(verdict: dict[str, Any]) -> str:
+    head = output.format_pairs(
         [
-            ("Verdict", found["verdict"]),
-            ("Summary", found["summary"]),
-            ("Policy", found["policy"]),
-            ("Baseline", found["baseline"]),
-            ("Cluster", found["about"]),
+            ("Verdict", verdict["verdict"]),
+            ("Summary", verdict["summary"]),
+            ("Policy", verdict["policy"]),
+            ("Baseline", verdict["baseline"]),
+            ("Cluster", verdict["about"]),
         ]
     )
     checks = [
-        ("pass" if one["passed"] else "FAIL", one["label"], output.number(one["value"]), _limits(one), one["sentence"])
-        for one in found["checks"]
+        (
+            "pass" if check["passed"] else "FAIL",
+            check["label"],
+            output.format_number(check["value"]),
+            _format_limits(check),
+            check["sentence"],
+        )
+        for check in verdict["checks"]
     ]
-    return head + "\n" + output.rows(("CHECK", "OF", "VALUE", "LIMIT", "SENTENCE"), checks)
+    return head + "\n" + output.format_table(("CHECK", "OF", "VALUE", "LIMIT", "SENTENCE"), checks)
 
 
-def _limits(check: dict[str, Any]) -> str:
+def _format_limits(check: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in check["limits"].items())
 
 
-def _policy(text: str) -> dict[str, Any]:
+def _policy_to_json(text: str) -> dict[str, Any]:
     if not is_file(text):
-        return named(text)
+        return parse_policy_reference(text)
     try:
-        return {"document": text_of(content(text)), "label": Path(text).name}
+        return {"document": text_of(read_file(text)), "label": Path(text).name}
     except ReadError as error:
         raise CommandError(f"{text}: {error}") from None

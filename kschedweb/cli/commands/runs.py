@@ -6,59 +6,75 @@ import argparse
 from typing import Any
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, patience, until
 from kschedweb.cli.exits import Exit
+from kschedweb.cli.session import CliSession, add_wait_option, wait_for_result
 
 ENDED = ("succeeded", "failed", "cancelled")
-MOST = 20
+DEFAULT_LIMIT = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=MOST, metavar="N", help=f"of the list; {MOST} without it")
+    parser.add_argument(
+        "--limit", type=int, default=DEFAULT_LIMIT, metavar="N", help=f"of the list; {DEFAULT_LIMIT} without it"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     verbs.add_parser("list", help="the newest runs; the same without a verb")
-    shown = verbs.add_parser("show", help="one run with its measures")
-    shown.add_argument("id", metavar="ID")
+    show_parser = verbs.add_parser("show", help="one run with its measures")
+    show_parser.add_argument("id", metavar="ID")
     starting = verbs.add_parser("start", help="play a scenario under a policy, and wait for its end")
     starting.add_argument("--scenario", metavar="ID", required=True)
     starting.add_argument("--policy", metavar="NAME", required=True, help="a saved policy: name or name@revision")
     starting.add_argument("--seed", type=int, default=1, metavar="N")
-    patience(starting)
-    for one in verbs.choices.values():
-        output.choose(one)
+    add_wait_option(starting)
+    for verb_parser in verbs.choices.values():
+        output.add_output_option(verb_parser)
 
 
-def run(options: argparse.Namespace, around: Surroundings) -> int:
+def run(options: argparse.Namespace, session: CliSession) -> int:
     if options.verb in (None, "list"):
-        return _list(options, around)
+        return _list_runs(options, session)
     if options.verb == "show":
-        found = around.server.get("runs", options.id).body
+        run_detail = session.server.get("runs", options.id).body
     else:
         body = {"scenario": options.scenario, "policy": options.policy, "seed": options.seed}
-        number = str(around.server.post("runs", "start", body=body).body["id"])
+        number = str(session.server.post("runs", "start", body=body).body["id"])
 
-        def look() -> Any:
-            now = around.server.get("runs", number).body
+        def poll() -> Any:
+            now = session.server.get("runs", number).body
             return now if now["state"] in ENDED else None
 
-        found = until(look, options.wait)
-    output.write(options.output, found, _table(found))
-    return Exit.NO if found["state"] in ("failed", "cancelled") else Exit.DONE
+        run_detail = wait_for_result(poll, options.wait)
+    output.write_answer(options.output, run_detail, _format_run(run_detail))
+    return Exit.NO if run_detail["state"] in ("failed", "cancelled") else Exit.OK
 
 
-def _list(options: argparse.Namespace, around: Surroundings) -> int:
-    found = around.server.listed("runs", most=options.limit)
+def _list_runs(options: argparse.Namespace, session: CliSession) -> int:
+    runs = session.server.get_list("runs", max_results=options.limit)
     lines = [
-        (one["id"], one["policy"], one["seed"], one["state"], one["created_by"], output.moment(one["created_at"]))
-        for one in found
+        (
+            run_entry["id"],
+            run_entry["policy"],
+            run_entry["seed"],
+            run_entry["state"],
+            run_entry["created_by"],
+            output.format_time(run_entry["created_at"]),
+        )
+        for run_entry in runs
     ]
-    output.write(options.output, found, output.rows(("ID", "POLICY", "SEED", "STATE", "BY", "CREATED (UTC)"), lines))
-    return Exit.DONE
+    output.write_answer(
+        options.output, runs, output.format_table(("ID", "POLICY", "SEED", "STATE", "BY", "CREATED (UTC)"), lines)
+    )
+    return Exit.OK
 
 
-def _table(found: dict[str, Any]) -> str:
-    head = [("Run", found["id"]), ("Scenario", f"{found['scenario']}, revision {found['revision']}")]
-    head += [("Policy", found["policy"]), ("Seed", found["seed"]), ("State", found["state"])]
-    head += [("Note", text) for text in found.get("notes") or []]
-    lines = [(one["name"], output.number(one["value"]), one["unit"]) for one in found.get("measures") or []]
-    return output.pairs(head) + ("\n" + output.rows(("MEASURE", "VALUE", "UNIT"), lines) if lines else "")
+def _format_run(run_detail: dict[str, Any]) -> str:
+    head = [("Run", run_detail["id"]), ("Scenario", f"{run_detail['scenario']}, revision {run_detail['revision']}")]
+    head += [("Policy", run_detail["policy"]), ("Seed", run_detail["seed"]), ("State", run_detail["state"])]
+    head += [("Note", text) for text in run_detail.get("notes") or []]
+    lines = [
+        (measure["name"], output.format_number(measure["value"]), measure["unit"])
+        for measure in run_detail.get("measures") or []
+    ]
+    return output.format_pairs(head) + (
+        "\n" + output.format_table(("MEASURE", "VALUE", "UNIT"), lines) if lines else ""
+    )

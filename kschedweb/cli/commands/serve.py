@@ -8,8 +8,8 @@ import sys
 from importlib.util import find_spec
 from typing import NoReturn
 
-from kschedweb.cli.asked import Surroundings
 from kschedweb.cli.exits import CommandError
+from kschedweb.cli.session import CliSession
 
 # kschedweb/web/variables.py says what they mean; it needs Django, which is looked for here first.
 OPTIONS = {
@@ -24,10 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
 
 
-def run(options: argparse.Namespace, around: Surroundings) -> NoReturn:
+def run(options: argparse.Namespace, session: CliSession) -> NoReturn:
     """Become the process of the site. Raises CommandError where its packages are not installed."""
     if find_spec("django") is None:
         raise CommandError("the site needs more packages: pip install 'kschedweb[site]'")
-    given = {variable: getattr(options, name) for name, (variable, _, _) in OPTIONS.items()}
-    os.environ.update({variable: value for variable, value in given.items() if value is not None})
+    environment = {variable: getattr(options, name) for name, (variable, _, _) in OPTIONS.items()}
+    os.environ.update({variable: value for variable, value in environment.items() if value is not None})
     os.execv(sys.executable, [sys.executable, "-m", "kschedweb.runner"])  # noqa: S606

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.cli.asked import MOST_CLUSTERS, PATIENCE, Surroundings, named, until
 from kschedweb.cli.commands import explain
 from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.session import MOST_CLUSTERS, PATIENCE, CliSession, parse_policy_reference, wait_for_result
 
 Json = dict[str, Any]
-MOST = 100  # rows of a list
+ROWS = 100  # rows of a list
 NODES = 20  # feasible nodes of a decision: the best
 CLUSTER = {"type": "string", "description": "Its name, from list_clusters."}
 POLICY = {"type": "string", "description": "A saved policy as name or name@revision; default without it."}
@@ -20,123 +20,133 @@ POLICY = {"type": "string", "description": "A saved policy as name or name@revis
 
 @dataclass(frozen=True)
 class Tool:
-    """``needed`` are the names of the properties that must be given; ``call`` gets all of them."""
+    """``required`` are the names of the properties that must be given; ``call`` gets all of them."""
 
     description: str
     properties: dict[str, Json]
-    call: Callable[[Surroundings, Json], Any]
-    needed: tuple[str, ...] = ()
+    call: Callable[[CliSession, Json], Any]
+    required: tuple[str, ...] = ()
 
     @property
-    def schema(self) -> Json:
+    def input_schema(self) -> Json:
         return {
             "type": "object",
             "properties": self.properties,
-            "required": list(self.needed),
+            "required": list(self.required),
             "additionalProperties": False,
         }
 
-    def checked(self, given: Any) -> Json:
+    def validate_arguments(self, arguments: Any) -> Json:
         """The arguments of a call. Raises CommandError."""
-        if not isinstance(given, dict):
+        if not isinstance(arguments, dict):
             raise CommandError("arguments: must be an object")
-        if missing := [name for name in self.needed if name not in given]:
+        if missing := [name for name in self.required if name not in arguments]:
             raise CommandError(f"{missing[0]}: is missing")
         kinds: dict[str, tuple[type, str]] = {"string": (str, "text"), "object": (dict, "an object")}
-        for name, value in given.items():
+        for name, value in arguments.items():
             if name not in self.properties:
                 raise CommandError(f"{name}: is unknown; known are {', '.join(self.properties)}")
             kind, word = kinds[self.properties[name]["type"]]
             if not isinstance(value, kind):
                 raise CommandError(f"{name}: must be {word}")
-        return given
+        return arguments
 
 
-def _clusters(around: Surroundings, _: Json) -> Any:
+def _list_clusters(session: CliSession, _: Json) -> Any:
     keys = ("name", "release", "counts", "taken_at")
-    return [{key: one[key] for key in keys} for one in around.server.listed("clusters", most=MOST_CLUSTERS)]
-
-
-def _pending(around: Surroundings, given: Json) -> Any:
-    asking = {"pending": "true", "namespace": given.get("namespace")}
-    keys = ("namespace", "name", "scheduler_name", "priority", "cpu_request", "memory_request", "gated", "message")
-    found = around.server.listed("clusters", given["cluster"], "pods", most=MOST, **asking)
-    waits = {one["uid"]: one for one in _waiting(around, given)}
     return [
-        {key: one[key] for key in keys}
-        | ({"waits_for_approval": _approval(waits[one["uid"]])} if one["uid"] in waits else {})
-        for one in found
+        {key: cluster[key] for key in keys}
+        for cluster in session.server.get_list("clusters", max_results=MOST_CLUSTERS)
     ]
 
 
-def _explain(around: Surroundings, given: Json) -> Any:
-    return _short(_decided(around, given, given.get("policy", "")))
+def _list_pending_pods(session: CliSession, arguments: Json) -> Any:
+    filters = {"pending": "true", "namespace": arguments.get("namespace")}
+    keys = ("namespace", "name", "scheduler_name", "priority", "cpu_request", "memory_request", "gated", "message")
+    pods = session.server.get_list("clusters", arguments["cluster"], "pods", max_results=ROWS, **filters)
+    waits = {approval["uid"]: approval for approval in _get_waiting_approvals(session, arguments)}
+    return [
+        {key: pod[key] for key in keys}
+        | ({"waits_for_approval": _summarize_approval(waits[pod["uid"]])} if pod["uid"] in waits else {})
+        for pod in pods
+    ]
 
 
-def _compare(around: Surroundings, given: Json) -> Any:
+def _explain_pod(session: CliSession, arguments: Json) -> Any:
+    return _summarize_decision(_fetch_decision(session, arguments, arguments.get("policy", "")))
+
+
+def _compare_policies(session: CliSession, arguments: Json) -> Any:
     """A pod under two policies; without a pod, all pending ones, by their reasons."""
     sides = {}
     for name in ("baseline", "policy"):
-        if given.get("pod"):
-            sides[name] = _short(_decided(around, given, given[name]))
+        if arguments.get("pod"):
+            sides[name] = _summarize_decision(_fetch_decision(session, arguments, arguments[name]))
         else:
-            asked = named(given[name])
-            asking = {"policy": asked["name"], "revision": asked.get("revision")}
-            sides[name] = _ready(around, around.server.get("clusters", given["cluster"], "decisions", **asking))
+            policy_reference = parse_policy_reference(arguments[name])
+            filters = {"policy": policy_reference["name"], "revision": policy_reference.get("revision")}
+            sides[name] = _require_answer(
+                session, session.server.get("clusters", arguments["cluster"], "decisions", **filters)
+            )
     return sides
 
 
-def _fit(around: Surroundings, given: Json) -> Any:
-    body: Json = {"cluster": given["cluster"]}
-    body["pod"] = {"requests": given["requests"]} if "requests" in given else {"workload": given.get("pod", "")}
-    if given.get("policy"):
-        asked = named(given["policy"])
-        body |= {"policy": asked["name"], **({"revision": asked["revision"]} if "revision" in asked else {})}
-    answer = around.server.post("capacity", "fit", body=body)
+def _ask_capacity(session: CliSession, arguments: Json) -> Any:
+    body: Json = {"cluster": arguments["cluster"]}
+    body["pod"] = (
+        {"requests": arguments["requests"]} if "requests" in arguments else {"workload": arguments.get("pod", "")}
+    )
+    if arguments.get("policy"):
+        policy_reference = parse_policy_reference(arguments["policy"])
+        body |= {
+            "policy": policy_reference["name"],
+            **({"revision": policy_reference["revision"]} if "revision" in policy_reference else {}),
+        }
+    answer = session.server.post("capacity", "fit", body=body)
     if answer.status != 202:
         return answer.body
     number = str(answer.body["id"])
 
-    def look() -> Any:
-        found = around.server.get("capacity", "answers", number).body
-        return found if found["state"] in explain.ENDED else None
+    def poll() -> Any:
+        capacity_answer = session.server.get("capacity", "answers", number).body
+        return capacity_answer if capacity_answer["state"] in explain.ENDED else None
 
-    found = until(look, PATIENCE)
-    if not found.get("fit"):
-        raise CommandError(f"the job {found['state']}: {found['error']}", Exit.UNREACHABLE)
-    return found["fit"]
-
-
-def _approvals(around: Surroundings, given: Json) -> Any:
-    return [_approval(one) for one in _waiting(around, given)]
+    capacity_answer = wait_for_result(poll, PATIENCE)
+    if not capacity_answer.get("fit"):
+        raise CommandError(f"the job {capacity_answer['state']}: {capacity_answer['error']}", Exit.UNREACHABLE)
+    return capacity_answer["fit"]
 
 
-def _waiting(around: Surroundings, given: Json) -> Any:
+def _list_approvals(session: CliSession, arguments: Json) -> Any:
+    return [_summarize_approval(approval) for approval in _get_waiting_approvals(session, arguments)]
+
+
+def _get_waiting_approvals(session: CliSession, arguments: Json) -> Any:
     """The requests for approval that people may decide now."""
-    asking = {"state": "waiting", "cluster": given.get("cluster"), "namespace": given.get("namespace")}
-    return around.server.listed("approvals", most=MOST, **asking)
+    filters = {"state": "waiting", "cluster": arguments.get("cluster"), "namespace": arguments.get("namespace")}
+    return session.server.get_list("approvals", max_results=ROWS, **filters)
 
 
-def _approval(request: Json) -> Json:
+def _summarize_approval(request: Json) -> Json:
     keys = ("id", "cluster", "namespace", "name", "node", "why", "approvals", "missing", "asked_at", "expires_at")
     return {key: request[key] for key in keys}
 
 
-def _decided(around: Surroundings, given: Json, policy: str) -> Json:
-    namespace, slash, name = given["pod"].partition("/")
+def _fetch_decision(session: CliSession, arguments: Json, policy: str) -> Json:
+    namespace, slash, name = arguments["pod"].partition("/")
     if not slash or not name:
         raise CommandError("pod: must be namespace/name")
     options = argparse.Namespace(policy=policy, release="", feature_gates="", wait=PATIENCE)
-    return explain.asked(around, given["cluster"], namespace, name, options)
+    return explain.fetch_decision(session, arguments["cluster"], namespace, name, options)
 
 
-def _ready(around: Surroundings, answer: Any) -> Any:
+def _require_answer(session: CliSession, answer: Any) -> Any:
     if answer.status == 202:
         raise CommandError("this cluster is too large to judge all pods at once: name a pod")
     return answer.body
 
 
-def _short(answer: Json) -> Json:
+def _summarize_decision(answer: Json) -> Json:
     """A decision without what a reader of words has no use for: the verdict of each filter on each node."""
     total = answer.get("total") or {}
     best = sorted(total, key=lambda node: -total[node])[:NODES]
@@ -144,42 +154,42 @@ def _short(answer: Json) -> Json:
         "pod", "status", "scheduler", "approval", "policy", "revision", "release", "bound_to", "chosen", "message",
         "post_filter", "asks", "warnings",
     )  # fmt: skip
-    verdicts = [{**one, "nodes": one["nodes"][:NODES]} for one in answer.get("verdicts") or []]
+    verdicts = [{**verdict, "nodes": verdict["nodes"][:NODES]} for verdict in answer.get("verdicts") or []]
     return {
         **{key: answer[key] for key in keys if answer.get(key) not in (None, "", [])},
         "feasible_nodes": len(total),
         "best_nodes": {node: total[node] for node in best},
-        "scores_of_chosen": _scores(answer),
+        "scores_of_chosen": _weigh_scores(answer),
         "rejected": verdicts,
     }
 
 
-def _scores(answer: Json) -> Json:
+def _weigh_scores(answer: Json) -> Json:
     chosen = answer.get("chosen")
     scores = answer.get("scores") or {}
-    return {plugin: one["weight"] * one["normalized"][chosen] for plugin, one in scores.items()} if chosen else {}
+    return {plugin: score["weight"] * score["normalized"][chosen] for plugin, score in scores.items()} if chosen else {}
 
 
 POD = {"type": "string", "description": "namespace/name"}
 TOOLS: dict[str, Tool] = {
-    "list_clusters": Tool("The clusters that the person may see, with numbers of nodes and pods.", {}, _clusters),
+    "list_clusters": Tool("The clusters that the person may see, with numbers of nodes and pods.", {}, _list_clusters),
     "list_pending": Tool(
-        f"The pending pods of a cluster with the scheduler's messages and the approvals they wait for, at most {MOST}.",
+        f"The pending pods of a cluster with the scheduler's messages and the approvals they wait for, at most {ROWS}.",
         {"cluster": CLUSTER, "namespace": {"type": "string", "description": "Of all without it."}},
-        _pending,
+        _list_pending_pods,
         ("cluster",),
     ),
     "explain_pod": Tool(
         "Why a pod goes to its node, or to none: the nodes that fit with their scores, and the others by reason; "
         "whether it waits for approval, and which scheduler handles it.",
         {"cluster": CLUSTER, "pod": POD, "policy": POLICY},
-        _explain,
+        _explain_pod,
         ("cluster", "pod"),
     ),
     "compare_policies": Tool(
         "The decisions of two policies about the same pod, or about all pending pods of a cluster.",
         {"cluster": CLUSTER, "baseline": POLICY, "policy": POLICY, "pod": POD},
-        _compare,
+        _compare_policies,
         ("cluster", "baseline", "policy"),
     ),
     "capacity": Tool(
@@ -190,12 +200,12 @@ TOOLS: dict[str, Tool] = {
             "pod": {"type": "string", "description": "In place of requests: namespace/name of one to copy."},
             "policy": POLICY,
         },
-        _fit,
+        _ask_capacity,
         ("cluster",),
     ),
     "list_approvals": Tool(
         "The pods that wait for a person's approval. Only a person decides.",
         {"cluster": CLUSTER},
-        _approvals,
+        _list_approvals,
     ),
 }

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypedDict
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
-from kschedweb.clusters.kinds import KINDS, Kind
+from kschedweb.clusters.kinds import KINDS, ObjectKind
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WITHOUT_WATCH = "a refresh reads the whole list again"
@@ -27,9 +27,9 @@ def permissions_review(client: Client) -> list[Permission]:
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         try:
             served = list(pool.map(lambda kind: not kind.optional or is_served(client, kind), KINDS))
-            kinds = [kind for kind, there in zip(KINDS, served, strict=True) if there]
-            asked = [(kind, verb) for kind in kinds for verb in ("list", "watch")]
-            answers = list(pool.map(lambda question: allowed(client, *question), asked))
+            kinds = [kind for kind, present in zip(KINDS, served, strict=True) if present]
+            questions = [(kind, verb) for kind in kinds for verb in ("list", "watch")]
+            answers = list(pool.map(lambda question: is_allowed(client, *question), questions))
         except ClusterError as error:
             if error.code in (403, 404):
                 return []
@@ -41,11 +41,11 @@ def permissions_review(client: Client) -> list[Permission]:
             allowed=answer,
             costs=kind.costs if verb == "list" else WITHOUT_WATCH,
         )
-        for (kind, verb), answer in zip(asked, answers, strict=True)
+        for (kind, verb), answer in zip(questions, answers, strict=True)
     ]
 
 
-def is_served(client: Client, kind: Kind) -> bool:
+def is_served(client: Client, kind: ObjectKind) -> bool:
     """Whether the cluster serves this kind; true if that is unknown."""
     try:
         answer = client.get(f"/apis/{kind.group}/{kind.version}")
@@ -61,7 +61,7 @@ def is_served(client: Client, kind: Kind) -> bool:
     return any(isinstance(item, dict) and item.get("name") == kind.resource for item in listed)
 
 
-def allowed(client: Client, kind: Kind, verb: str) -> bool:
+def is_allowed(client: Client, kind: ObjectKind, verb: str) -> bool:
     """Whether the credentials may ``verb`` objects of ``kind`` everywhere in the cluster."""
     attributes = {"group": kind.group, "resource": kind.resource, "verb": verb}
     answer = client.create(

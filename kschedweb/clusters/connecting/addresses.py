@@ -43,7 +43,7 @@ class AddressRule:
     """
 
     name: str
-    what: str  # what is at such an address, with its article
+    subject: str  # what is at such an address, with its article
 
     @property
     def variable(self) -> str:
@@ -65,7 +65,7 @@ RULES = (CLUSTERS, EXTENDERS, REPOSITORIES)
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class CheckedEndpoint:
     """A checked server: connections go to ``address``, and the certificate must name ``host``."""
 
     scheme: str
@@ -86,9 +86,9 @@ class Endpoint:
         return literal if self.port == {"https": 443, "http": 80}[self.scheme] else f"{literal}:{self.port}"
 
 
-def resolve(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Every address of ``host``, in the resolver's order."""
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def endpoint_check(
@@ -99,7 +99,7 @@ def endpoint_check(
     carries: str = "the token",
     resolver: Resolver | None = None,
     rule: AddressRule = CLUSTERS,
-) -> Endpoint:
+) -> CheckedEndpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` if it is not allowed.
 
     ``trusted``: the address comes from the operator's environment and need not be in the allowlist. ``open``: no secret
@@ -109,16 +109,16 @@ def endpoint_check(
     if scheme == "http" and not open and not rule.insecure:
         raise AddressError(f"The server must be an https:// address: over http {carries} could be read on the way.")
     allowlist = Allowlist([host] if trusted else rule.entries, rule)
-    allowlist.expect(host)
+    allowlist.expect_host(host)
     try:
-        found = list(dict.fromkeys((resolver or resolve)(host, port)))
+        addresses = list(dict.fromkeys((resolver or resolve_host)(host, port)))
     except (OSError, UnicodeError):
-        found = []
-    if not found:
+        addresses = []
+    if not addresses:
         raise AddressError(f"The server's name {host} cannot be resolved. Check the spelling.")
-    for address in found:
-        allowlist.check(host, ipaddress.ip_address(address.partition("%")[0]))
-    return Endpoint(scheme, host, port, found[0], path)
+    for address in addresses:
+        allowlist.check_address(host, ipaddress.ip_address(address.partition("%")[0]))
+    return CheckedEndpoint(scheme, host, port, addresses[0], path)
 
 
 def server_split(server: str) -> tuple[str, str, int, str]:
@@ -142,11 +142,11 @@ def server_split(server: str) -> tuple[str, str, int, str]:
         parts.scheme,
         host_normalise(parts.hostname),
         port or {"https": 443, "http": 80}[parts.scheme],
-        _path(parts.path),
+        _check_path(parts.path),
     )
 
 
-def _path(path: str) -> str:
+def _check_path(path: str) -> str:
     if not re.fullmatch(r"(/[A-Za-z0-9._~:-]+)*/?", path) or ".." in path.split("/"):
         raise AddressError("The path of the server's address holds characters that are not expected there.")
     return path.rstrip("/")
@@ -192,48 +192,48 @@ class Allowlist:
                     self.names.add(host_normalise(entry))
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.networks or self.names or self.suffixes)
 
     def names_host(self, host: str) -> bool:
         return host in self.names or any(host.endswith(suffix) for suffix in self.suffixes)
 
-    def expect(self, host: str) -> None:
+    def expect_host(self, host: str) -> None:
         """Raise ``AddressError`` if ``host`` is refused regardless of its addresses."""
-        if self.empty:
+        if self.is_empty:
             raise AddressError(
-                f"This installation allows no address of {self.rule.what} yet: whoever runs it must name them in "
+                f"This installation allows no address of {self.rule.subject} yet: whoever runs it must name them in "
                 f"{self.rule.variable}."
             )
         try:
             address = ipaddress.ip_address(host)
         except ValueError:
             if not (self.networks or self.names_host(host)):
-                raise self._unlisted(host) from None
+                raise self._unlisted_error(host) from None
         else:
-            self.check(host, address)
+            self.check_address(host, address)
 
-    def check(self, host: str, address: Address) -> None:
+    def check_address(self, host: str, address: Address) -> None:
         """Raise ``AddressError`` unless a request for ``host`` may go to ``address``."""
-        inner = embedded(address)
-        if never(address) or never(inner):
+        inner = embedded_ipv4(address)
+        if is_forbidden(address) or is_forbidden(inner):
             raise AddressError(
                 f"{host} leads to an address that no request may go to (link-local, metadata or reserved)."
             )
-        if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
-            raise self._unlisted(host)
+        if not (self._lists_address(inner) or (self.names_host(host) and inner.is_global)):
+            raise self._unlisted_error(host)
 
-    def _unlisted(self, host: str) -> AddressError:
+    def _unlisted_error(self, host: str) -> AddressError:
         return AddressError(
             f"{host} is not among the addresses that this installation allows: "
             f"whoever runs it can add its name or its network to {self.rule.variable}."
         )
 
-    def _lists(self, address: Address) -> bool:
+    def _lists_address(self, address: Address) -> bool:
         return any(address.version == network.version and address in network for network in self.networks)
 
 
-def embedded(address: Address) -> Address:
+def embedded_ipv4(address: Address) -> Address:
     """The IPv4 address that an IPv6 address stands for (mapped, compatible, NAT64, 6to4, Teredo), else itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
@@ -242,7 +242,7 @@ def embedded(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
-def never(address: Address) -> bool:
+def is_forbidden(address: Address) -> bool:
     """Whether no cluster can be at ``address``, whatever the operator lists."""
     return (
         address in METADATA

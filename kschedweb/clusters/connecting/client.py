@@ -25,9 +25,16 @@ from kubernetes.client import ApiClient, Configuration
 from urllib3.util.retry import Retry
 
 from kschedweb import __version__
-from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint, endpoint_check
 from kschedweb.clusters.connecting.credentials import Secret
-from kschedweb.clusters.connecting.failures import SLOW, ClusterError, Stopped, line_error, refusal, unanswered
+from kschedweb.clusters.connecting.errors import (
+    SLOW,
+    ClusterError,
+    Stopped,
+    line_error,
+    status_error,
+    unanswered_error,
+)
 from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Wire, WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 
@@ -53,7 +60,7 @@ class Page:
     remaining: int
 
 
-class Keys(Protocol):
+class SecretSource(Protocol):
     """A source of the current secret, which may be replaced while a client is in use."""
 
     def secret(self) -> Secret:
@@ -63,7 +70,7 @@ class Keys(Protocol):
         """Report that the server refused ``secret``; returns whether there is another one now."""
 
 
-def pause(attempt: int) -> float:
+def retry_pause(attempt: int) -> float:
     """How many seconds to wait after ``attempt`` failed: twice as long each time, and not the same for all callers."""
     return PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
 
@@ -76,41 +83,41 @@ class Client:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: CheckedEndpoint,
         secret: Secret,
         *,
         patience: float | None = None,
         identity: str = "",
-        keys: Keys | None = None,
+        keys: SecretSource | None = None,
     ) -> None:
         configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
         configuration.proxy = None
         self._api = ApiClient(configuration)
         self._base, self._endpoint, self._keys = endpoint.url, endpoint, keys
         self._agent = f"kschedweb/{__version__}" + (f" ({identity})" if identity else "")
-        self._use(secret)
+        self._use_secret(secret)
         self.stop = Event()
         self._streams: set[urllib3.BaseHTTPResponse] = set()
         self._lock = threading.Lock()
         self._until = None if patience is None else time.monotonic() + patience
 
-    def _use(self, secret: Secret) -> None:
+    def _use_secret(self, secret: Secret) -> None:
         """Use ``secret`` for further calls."""
         endpoint, headers = self._endpoint, {"User-Agent": self._agent, "Host": self._endpoint.host_header}
         headers |= secret.authorization
         context = tls_context(secret) if endpoint.scheme == "https" else None
         wire = Wire(endpoint, context, secret.tls_server_name or endpoint.host, headers)
-        self._api.rest_client.pool_manager = _pool(endpoint, secret)
+        self._api.rest_client.pool_manager = _make_pool(endpoint, secret)
         self._headers, self._wire, self._secret = headers, wire, secret
 
-    def _renew(self) -> Secret:
+    def _renew_secret(self) -> Secret:
         """Switch to the current secret; calls in progress end with the previous one."""
         if self._keys is not None and self._keys.secret() is not self._secret:
             with self._lock:
                 secret = self._keys.secret()
                 if secret is not self._secret:
                     wire = self._wire
-                    self._use(secret)
+                    self._use_secret(secret)
                     wire.close()
         return self._secret
 
@@ -123,10 +130,10 @@ class Client:
         cls,
         secret: Secret,
         *,
-        endpoint: Endpoint | None = None,
+        endpoint: CheckedEndpoint | None = None,
         patience: float | None = None,
         identity: str = "",
-        keys: Keys | None = None,
+        keys: SecretSource | None = None,
     ) -> Client:
         """A client for ``secret``; its server is checked against the operator's allowlist first.
 
@@ -154,7 +161,7 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def version(self) -> str:
+    def fetch_version(self) -> str:
         """The server's version, such as ``v1.36.3``."""
         answer = self.get("/version")
         if not isinstance(answer, dict) or not isinstance(answer.get("gitVersion"), str):
@@ -162,15 +169,15 @@ class Client:
         return str(answer["gitVersion"])[:64]
 
     def get(self, path: str, **query: object) -> Any:
-        return self._json("GET", path, query)
+        return self._request_json("GET", path, query)
 
     def create(self, path: str, body: dict[str, Any]) -> Any:
-        return self._json("POST", path, {}, body)
+        return self._request_json("POST", path, {}, body)
 
     def patch(self, path: str, body: dict[str, Any]) -> None:
         """Merge ``body`` into the object at ``path``. Tried once: callers with many writes have their own retries."""
         with self._request("PATCH", path, {}, body) as response:
-            _body(response, self._left(ANSWER_SECONDS))
+            _read_body(response, self._time_left(ANSWER_SECONDS))
 
     def send(
         self,
@@ -186,20 +193,20 @@ class Client:
         Raises ClusterError if there is no answer; its ``reached`` says whether the server may have executed the call.
         """
         data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
-        secret = self._renew()
-        answer = self._call(method, path, data, content, seconds)
+        secret = self._renew_secret()
+        answer = self._call_wire(method, path, data, content, seconds)
         if self._refused(answer.code, secret):
-            self._renew()
-            answer = self._call(method, path, data, content, seconds)
+            self._renew_secret()
+            answer = self._call_wire(method, path, data, content, seconds)
         return answer
 
-    def _call(self, method: str, path: str, data: bytes, content: str, seconds: float) -> WireResponse:
+    def _call_wire(self, method: str, path: str, data: bytes, content: str, seconds: float) -> WireResponse:
         try:
             return self._wire.call(
-                method, path, data, content, connect=self._left(CONNECT_SECONDS), seconds=self._left(seconds)
+                method, path, data, content, connect=self._time_left(CONNECT_SECONDS), seconds=self._time_left(seconds)
             )
         except WireError as error:
-            raise unanswered(error) from error
+            raise unanswered_error(error) from error
 
     def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
         """The list at ``path`` page by page, at one resource version. Raises ``Gone`` if paging took too long.
@@ -209,7 +216,7 @@ class Client:
         token = ""
         while True:
             query = {"limit": limit} | more | ({"continue": token} if token else {})
-            answer = self._json("GET", path, query, accept=accept)
+            answer = self._request_json("GET", path, query, accept=accept)
             items, metadata = (
                 (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
             )
@@ -239,13 +246,13 @@ class Client:
             self._request("GET", path, query, read_seconds=idle or seconds + READ_SECONDS) as response,
             self._interruptible(response),
         ):
-            for line in _lines(response):
+            for line in _read_lines(response):
                 if self.stop.is_set():
                     raise Stopped
-                event = _parse(line, path)
+                event = _parse_json(line, path)
                 if event.get("type") == "ERROR":
                     status = event.get("object") or {}
-                    raise refusal(int(status.get("code") or 500), path)
+                    raise status_error(int(status.get("code") or 500), path)
                 yield event
             if self.stop.is_set():
                 raise Stopped
@@ -266,7 +273,7 @@ class Client:
             with self._lock:
                 self._streams.discard(response)
 
-    def _json(
+    def _request_json(
         self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
     ) -> Any:
         """One answer, read completely. Reads are retried if the server is busy or the connection breaks."""
@@ -275,14 +282,14 @@ class Client:
                 raise Stopped
             try:
                 with self._request(method, path, query, body, accept=accept) as response:
-                    return _parse(_body(response, self._left(ANSWER_SECONDS)), path)
+                    return _parse_json(_read_body(response, self._time_left(ANSWER_SECONDS)), path)
             except ClusterError as error:
-                if attempt == ATTEMPTS or not error.passing or not self._left(1):
+                if attempt == ATTEMPTS or not error.passing or not self._time_left(1):
                     raise
-                self.stop.wait(error.wait or pause(attempt))
+                self.stop.wait(error.wait or retry_pause(attempt))
         raise AssertionError
 
-    def _left(self, seconds: float) -> float:
+    def _time_left(self, seconds: float) -> float:
         """``seconds``, or the rest of the client's patience if that is less."""
         return seconds if self._until is None else max(0.0, min(seconds, self._until - time.monotonic()))
 
@@ -297,20 +304,20 @@ class Client:
         read_seconds: float = READ_SECONDS,
         accept: str = JSON,
     ) -> Iterator[urllib3.BaseHTTPResponse]:
-        if not self._left(1):
+        if not self._time_left(1):
             raise ClusterError(SLOW)
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
         more = {"Accept": accept} | ({"Content-Type": MERGE if method == "PATCH" else JSON} if body is not None else {})
         try:
-            secret = self._renew()
-            response = self._ask(method, url, body, more, read_seconds)
+            secret = self._renew_secret()
+            response = self._send_request(method, url, body, more, read_seconds)
             if self._refused(response.status, secret):
                 response.close()
-                self._renew()
-                response = self._ask(method, url, body, more, read_seconds)
+                self._renew_secret()
+                response = self._send_request(method, url, body, more, read_seconds)
             try:
                 if response.status >= 300:
-                    raise refusal(response.status, path, response.headers.get("Retry-After", ""), method)
+                    raise status_error(response.status, path, response.headers.get("Retry-After", ""), method)
                 yield response
                 response.release_conn()
             except BaseException:
@@ -320,16 +327,16 @@ class Client:
         except urllib3.exceptions.HTTPError as error:
             raise line_error(error) from error
 
-    def _ask(
+    def _send_request(
         self, method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str], read_seconds: float
     ) -> urllib3.BaseHTTPResponse:
-        timeout = (self._left(CONNECT_SECONDS), self._left(read_seconds))
+        timeout = (self._time_left(CONNECT_SECONDS), self._time_left(read_seconds))
         answer = self._api.call_api(method, url, self._headers | headers, body, None, _request_timeout=timeout)
         response: urllib3.BaseHTTPResponse = answer.response
         return response
 
 
-def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
+def _make_pool(endpoint: CheckedEndpoint, secret: Secret) -> urllib3.PoolManager:
     """A pool of connections to the checked address, without redirects, hidden retries and proxies."""
     keywords: dict[str, Any] = {}
     if endpoint.scheme == "https":
@@ -366,11 +373,11 @@ def tls_context(secret: Secret) -> ssl.SSLContext:
     return context
 
 
-def _body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
-    chunks, size, until = [], 0, time.monotonic() + seconds
-    for chunk in _chunks(response):
+def _read_body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
+    chunks, size, deadline = [], 0, time.monotonic() + seconds
+    for chunk in _read_chunks(response):
         size += len(chunk)
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise ClusterError(SLOW)
         if size > LARGEST_BODY:
             raise ClusterError("The server's answer is larger than any cluster's page would be.")
@@ -378,22 +385,22 @@ def _body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
     return b"".join(chunks)
 
 
-def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+def _read_chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
     """The body as it arrives, without waiting for full chunks."""
     while chunk := response.read1(1024 * 1024, decode_content=True):
         yield chunk
 
 
-def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    rest = b""
-    for chunk in _chunks(response):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LARGEST_BODY:
+def _read_lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    remainder = b""
+    for chunk in _read_chunks(response):
+        *lines, remainder = (remainder + chunk).split(b"\n")
+        if len(remainder) > LARGEST_BODY:
             raise ClusterError("The server sends an event that does not end.")
         yield from (line for line in lines if line)
 
 
-def _parse(data: bytes, path: str) -> Any:
+def _parse_json(data: bytes, path: str) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

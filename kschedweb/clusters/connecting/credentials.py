@@ -58,8 +58,8 @@ class Secret:
         """Refuse values that cannot be sent: a line break in a header would begin another header."""
         token, pair = self.token, self.username + self.password
         if len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-            said = "This is not a token: it must be one word of printable ASCII characters."
-            raise ApplicationError.at("token", said)
+            message = "This is not a token: it must be one word of printable ASCII characters."
+            raise ApplicationError.at("token", message)
         if len(pair) > LONGEST_TOKEN or not pair.isprintable() or ":" in self.username:
             name = "username" if ":" in self.username or not self.username.isprintable() else "password"
             raise ApplicationError.at(name, "This holds characters that cannot be sent.")
@@ -87,26 +87,26 @@ class Key:
 
 
 @cache
-def _key(secret: str) -> Key:
+def _derive_key(secret: str) -> Key:
     if len(secret) < SHORTEST:
         raise CredentialError(f"A key in {VARIABLE} is shorter than {SHORTEST} characters.", status=503)
     material = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb credentials").derive(secret.encode())
     return Key(hashlib.sha256(b"id" + material).hexdigest()[:16], AESGCM(material))
 
 
-def keys() -> list[Key]:
+def encryption_keys() -> list[Key]:
     """The operator's keys; the first one encrypts. Raises ``CredentialError`` if there is none."""
-    found = [_key(secret) for secret in settings.ENCRYPTION_KEYS]
-    if not found:
+    derived_keys = [_derive_key(secret) for secret in settings.ENCRYPTION_KEYS]
+    if not derived_keys:
         raise CredentialError(
             f"Credentials cannot be stored: whoever runs this installation must set {VARIABLE}.", status=503
         )
-    return found
+    return derived_keys
 
 
 def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = Credential) -> Sealed:
     """Encrypt ``secret`` with the first key, and store it for ``cluster`` as a row of ``model``."""
-    key = keys()[0]
+    key = encryption_keys()[0]
     plaintext = json.dumps(asdict(secret)).encode()
     sealed = _encrypt(key, model.purpose, cluster.pk, plaintext)
     credential, _ = model._default_manager.update_or_create(
@@ -125,7 +125,7 @@ def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Se
 
 def text_seal(row: SealedRow, text: str) -> None:
     """Put ``text``, encrypted with the first key, into ``row``, which the caller saves."""
-    key = keys()[0]
+    key = encryption_keys()[0]
     row.key_id, row.ciphertext = key.id, _encrypt(key, row.purpose, row.pk, text.encode())
 
 
@@ -142,7 +142,7 @@ def _encrypt(key: Key, purpose: bytes, owner: UUID, plaintext: bytes) -> bytes:
 
 def _decrypt(row: SealedRow) -> bytes:
     sealed = bytes(row.ciphertext)
-    for key in keys():
+    for key in encryption_keys():
         if key.id == row.key_id:
             try:
                 return key.cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], row.pk.bytes + row.purpose)
@@ -165,7 +165,7 @@ def keys_rotate() -> tuple[int, list[str]]:
 
     Each row has its own transaction, so the command can be stopped and run again.
     """
-    first, rotated, unopened = keys()[0], 0, list[str]()
+    first, rotated, unopened = encryption_keys()[0], 0, list[str]()
     for model in sealed_models():
         rows = model._default_manager
         for owner in rows.exclude(key_id=first.id).values_list("pk", flat=True):
@@ -196,7 +196,7 @@ def canary_check() -> list[str]:
                 if row is not None:
                     _decrypt(row)
             except CredentialError:
-                unopened |= {one.opens for one in rows.filter(key_id=key_id)}
+                unopened |= {sealed_row.opens for sealed_row in rows.filter(key_id=key_id)}
     return sorted(unopened)
 
 

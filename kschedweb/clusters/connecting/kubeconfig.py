@@ -11,10 +11,10 @@ import binascii
 from typing import Any
 
 from kschedweb.clusters.connecting.credentials import Secret, ascii_pem
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.web.errors import ApplicationError
 
-LIMITS = Limits(size=1024 * 1024, depth=20, nodes=20_000)
+LIMITS = TextLimits(size=1024 * 1024, depth=20, nodes=20_000)
 
 CONTEXT_KEYS = frozenset({"cluster", "user", "namespace", "extensions"})
 CLUSTER_KEYS = frozenset(
@@ -53,27 +53,27 @@ class KubeconfigError(ApplicationError):
 
 def kubeconfig_contexts(text: str | bytes) -> list[str]:
     """The names of the contexts in ``text``, for a person to choose from."""
-    return sorted(_named(_document(text), "contexts", "context"))
+    return sorted(_entries_by_name(_read_document(text), "contexts", "context"))
 
 
 def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     """The secret for the cluster of ``context`` (default: the current context, or the only one)."""
-    document = _document(text)
-    contexts = _named(document, "contexts", "context")
-    chosen = context or _string(document, "current-context", "current-context")
+    document = _read_document(text)
+    contexts = _entries_by_name(document, "contexts", "context")
+    chosen = context or _read_string(document, "current-context", "current-context")
     if not chosen and len(contexts) == 1:
         chosen = next(iter(contexts))
     if chosen not in contexts:
         names = ", ".join(sorted(contexts)) or "none"
-        what = f"There is no context {chosen}" if chosen else "The kubeconfig names no current-context"
-        raise KubeconfigError(f"{what}: choose one of {names}.", "context")
+        problem = f"There is no context {chosen}" if chosen else "The kubeconfig names no current-context"
+        raise KubeconfigError(f"{problem}: choose one of {names}.", "context")
     entry = contexts[chosen]
-    _check(entry, CONTEXT_KEYS, f"contexts[{chosen}].context")
-    cluster, cluster_path = _referred(document, entry, "clusters", "cluster", chosen)
-    user, user_path = _referred(document, entry, "users", "user", chosen)
-    _check(cluster, CLUSTER_KEYS, cluster_path)
-    _check(user, USER_KEYS, user_path)
-    secret = _secret(cluster, cluster_path, user, user_path)
+    _check_keys(entry, CONTEXT_KEYS, f"contexts[{chosen}].context")
+    cluster, cluster_path = _referred_entry(document, entry, "clusters", "cluster", chosen)
+    user, user_path = _referred_entry(document, entry, "users", "user", chosen)
+    _check_keys(cluster, CLUSTER_KEYS, cluster_path)
+    _check_keys(user, USER_KEYS, user_path)
+    secret = _build_secret(cluster, cluster_path, user, user_path)
     if not secret.server:
         raise KubeconfigError("The cluster names no server.", f"{cluster_path}.server")
     if bool(secret.client_certificate) != bool(secret.client_key):
@@ -83,17 +83,17 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     return secret
 
 
-def _secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], user_path: str) -> Secret:
+def _build_secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], user_path: str) -> Secret:
     try:
         return Secret(
-            server=_string(cluster, "server", cluster_path),
-            tls_server_name=_string(cluster, "tls-server-name", cluster_path),
-            ca=_data(cluster, "certificate-authority-data", cluster_path),
-            token=_string(user, "token", user_path),
-            client_certificate=_data(user, "client-certificate-data", user_path),
-            client_key=_data(user, "client-key-data", user_path),
-            username=_string(user, "username", user_path),
-            password=_string(user, "password", user_path),
+            server=_read_string(cluster, "server", cluster_path),
+            tls_server_name=_read_string(cluster, "tls-server-name", cluster_path),
+            ca=_read_pem(cluster, "certificate-authority-data", cluster_path),
+            token=_read_string(user, "token", user_path),
+            client_certificate=_read_pem(user, "client-certificate-data", user_path),
+            client_key=_read_pem(user, "client-key-data", user_path),
+            username=_read_string(user, "username", user_path),
+            password=_read_string(user, "password", user_path),
         )
     except KubeconfigError:
         raise
@@ -103,10 +103,10 @@ def _secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], us
         raise KubeconfigError(f"{path}: {error.detail}", path) from None
 
 
-def _document(text: str | bytes) -> dict[str, Any]:
+def _read_document(text: str | bytes) -> dict[str, Any]:
     try:
         documents = documents_read(text, LIMITS)
-    except DocumentError as error:
+    except UntrustedTextError as error:
         raise KubeconfigError(f"The kubeconfig cannot be read: {error.detail}") from None
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise KubeconfigError("A kubeconfig is one YAML mapping with clusters, users and contexts.")
@@ -116,10 +116,10 @@ def _document(text: str | bytes) -> dict[str, Any]:
     return document
 
 
-def _named(document: dict[str, Any], plural: str, singular: str) -> dict[str, dict[str, Any]]:
+def _entries_by_name(document: dict[str, Any], plural: str, singular: str) -> dict[str, dict[str, Any]]:
     """The list ``plural`` of ``{name, singular}`` entries by name."""
     entries = document.get(plural) or []
-    found: dict[str, dict[str, Any]] = {}
+    entries_by_name: dict[str, dict[str, Any]] = {}
     if not isinstance(entries, list):
         raise KubeconfigError(f"{plural} must be a list.", plural)
     for index, entry in enumerate(entries):
@@ -129,40 +129,40 @@ def _named(document: dict[str, Any], plural: str, singular: str) -> dict[str, di
         value = entry.get(singular)
         if value is not None and not isinstance(value, dict):
             raise KubeconfigError(f"{path}.{singular} must be a mapping.", path)
-        if entry["name"] in found:
+        if entry["name"] in entries_by_name:
             raise KubeconfigError(f'{plural} has the name "{entry["name"]}" twice: kubectl refuses that, too.', path)
-        found[entry["name"]] = value or {}
-    return found
+        entries_by_name[entry["name"]] = value or {}
+    return entries_by_name
 
 
-def _referred(
+def _referred_entry(
     document: dict[str, Any], entry: dict[str, Any], plural: str, singular: str, context: str
 ) -> tuple[dict[str, Any], str]:
     path = f"contexts[{context}].context.{singular}"
-    name = _string(entry, singular, path)
-    found = _named(document, plural, singular)
-    if name not in found:
+    name = _read_string(entry, singular, path)
+    referred_entries = _entries_by_name(document, plural, singular)
+    if name not in referred_entries:
         raise KubeconfigError(
             f"The context {context} names the {singular} {name or '(none)'}, which is not there.", path
         )
-    return found[name], f"{plural}[{name}].{singular}"
+    return referred_entries[name], f"{plural}[{name}].{singular}"
 
 
-def _check(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
+def _check_keys(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
     for key in mapping:
         if key in allowed or not mapping[key]:
             continue
-        reason = _refusal(key, mapping[key])
+        reason = _refusal_reason(key, mapping[key])
         raise KubeconfigError(f"{key} is refused: {reason}.", f"{path}.{key}")
 
 
-def _refusal(key: str, value: Any) -> str:
+def _refusal_reason(key: str, value: Any) -> str:
     if key == "auth-provider" and isinstance(value, dict) and value.get("name") == "oidc":
         return OPENID
     return REFUSED.get(key, "this key is not known")
 
 
-def _string(mapping: dict[str, Any], key: str, path: str) -> str:
+def _read_string(mapping: dict[str, Any], key: str, path: str) -> str:
     value = mapping.get(key)
     if value is None:
         return ""
@@ -171,8 +171,8 @@ def _string(mapping: dict[str, Any], key: str, path: str) -> str:
     return value.strip()
 
 
-def _data(mapping: dict[str, Any], key: str, path: str) -> str:
-    text = "".join(_string(mapping, key, path).split())
+def _read_pem(mapping: dict[str, Any], key: str, path: str) -> str:
+    text = "".join(_read_string(mapping, key, path).split())
     try:
         return ascii_pem(base64.b64decode(text, validate=True).decode())
     except (binascii.Error, ValueError):

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from django.conf import settings
 
-from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint, endpoint_check
 from kschedweb.clusters.connecting.credentials import Secret, ascii_pem, credential_open
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.web.errors import ApplicationError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # Their address and credentials come from the operator's environment, not from a person.
-OWN = frozenset({Source.IN_CLUSTER, Source.SANDBOX})
+OWN_SOURCES = frozenset({ClusterSource.IN_CLUSTER, ClusterSource.SANDBOX})
 
 
 def in_cluster_available() -> bool:
@@ -67,11 +67,11 @@ def ca_check(ca: str) -> None:
 
 def secret_of(cluster: Cluster) -> Secret:
     """The current secret of ``cluster``."""
-    if cluster.source == Source.SANDBOX:
+    if cluster.source == ClusterSource.SANDBOX:
         return sandbox_secret()
-    return in_cluster_secret() if cluster.source == Source.IN_CLUSTER else credential_open(cluster)
+    return in_cluster_secret() if cluster.source == ClusterSource.IN_CLUSTER else credential_open(cluster)
 
 
-def endpoint_of(source: str, secret: Secret) -> Endpoint:
+def endpoint_of(source: str, secret: Secret) -> CheckedEndpoint:
     """The checked endpoint of ``secret``. The sandbox listens on this machine alone, so that it needs no https."""
-    return endpoint_check(secret.server, trusted=source in OWN, open=source == Source.SANDBOX)
+    return endpoint_check(secret.server, trusted=source in OWN_SOURCES, open=source == ClusterSource.SANDBOX)

@@ -20,7 +20,7 @@ from typing import Any
 
 import httptools
 
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 
 LARGEST_HEAD = 64 * 1024
 LARGEST_ANSWER = 16 * 1024 * 1024
@@ -87,8 +87,8 @@ class WireResponse:
     @property
     def wait(self) -> float:
         """Seconds of Retry-After, at most 60; 0.0 if it is missing."""
-        said = self.headers.get("retry-after", "")
-        return min(float(said), 60.0) if said.isdecimal() else 0.0
+        retry_after = self.headers.get("retry-after", "")
+        return min(float(retry_after), 60.0) if retry_after.isdecimal() else 0.0
 
     def json(self) -> Any:
         """The body as JSON; ``None`` if it is not JSON."""
@@ -107,7 +107,7 @@ class Wire:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: CheckedEndpoint,
         context: ssl.SSLContext | None,
         name: str,
         headers: Mapping[str, str],
@@ -127,20 +127,20 @@ class Wire:
 
         ``path`` is appended to that of the endpoint, and is already quoted: in ASCII, without blanks.
         """
-        until, path = time.monotonic() + seconds, f"{self._endpoint.path}{path}" or "/"
+        deadline, path = time.monotonic() + seconds, f"{self._endpoint.path}{path}" or "/"
         if not (path.isascii() and path.isprintable()) or " " in path:
             raise WireError(reached=False) from ValueError("a path that no request can have")
         try:
-            line = self._line(min(connect, seconds))
+            line = self._take_line(min(connect, seconds))
         except OSError as error:
             raise WireError(reached=False) from error
-        reading = _Reading(line, until, self._largest)
+        reading = _Reading(line, deadline, self._largest)
         try:
             kind = f"Content-Type: {content}\r\n" if body else ""
             head = f"{method} {path}{self._head}{kind}Content-Length: {len(body)}\r\n\r\n"
-            line.settimeout(max(until - time.monotonic(), 0.001))
+            line.settimeout(max(deadline - time.monotonic(), 0.001))
             line.sendall(head.encode("latin-1") + body)
-            answer, stays = reading.answer()
+            answer, stays = reading.read_answer()
         except (OSError, ValueError) as error:
             line.close()
             raise WireError(reached=True, code=reading.code) from error
@@ -161,14 +161,14 @@ class Wire:
         for _, line in idle:
             line.close()
 
-    def _line(self, seconds: float) -> socket.socket:
+    def _take_line(self, seconds: float) -> socket.socket:
         """The most recently used open connection, or a new one."""
         while True:
             with self._lock:
                 since, line = self._idle.pop() if self._idle else (0.0, None)
             if line is None:
                 return self._connect(seconds)
-            if time.monotonic() - since < IDLE_SECONDS and _quiet(line):
+            if time.monotonic() - since < IDLE_SECONDS and _is_quiet(line):
                 return line
             line.close()
 
@@ -183,7 +183,7 @@ class Wire:
             raise
 
 
-def _quiet(line: socket.socket) -> bool:
+def _is_quiet(line: socket.socket) -> bool:
     """Whether there is nothing to read: data between two answers can only be the end of the connection."""
     line.settimeout(0.0)
     try:
@@ -198,8 +198,8 @@ def _quiet(line: socket.socket) -> bool:
 class _Reading:
     """Parses one answer with llhttp, which calls the ``on_`` methods."""
 
-    def __init__(self, line: socket.socket, until: float, largest: int) -> None:
-        self._line, self._until, self._largest = line, until, largest
+    def __init__(self, line: socket.socket, deadline: float, largest: int) -> None:
+        self._line, self._until, self._largest = line, deadline, largest
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
         self._headers: dict[str, str] = {}
@@ -207,10 +207,10 @@ class _Reading:
         self._ended = self._stays = self._more = False
         self.code = 0  # the status, set at the end of the header
 
-    def answer(self) -> tuple[WireResponse, bool]:
+    def read_answer(self) -> tuple[WireResponse, bool]:
         """The answer, and whether the connection can be used again."""
         while not self._ended:
-            if not (chunk := self._received()):
+            if not (chunk := self._receive_chunk()):
                 break
             try:
                 self._parser.feed_data(chunk)
@@ -222,12 +222,12 @@ class _Reading:
                 raise LargeError("an answer larger than any object")
         return WireResponse(self.code, b"".join(self._body), self._headers), self._stays and not self._more
 
-    def _received(self) -> bytes:
+    def _receive_chunk(self) -> bytes:
         """The received bytes; b"" if the end of the connection ends the answer."""
-        left = self._until - time.monotonic()
-        if left <= 0:
+        time_left = self._until - time.monotonic()
+        if time_left <= 0:
             raise TimeoutError
-        self._line.settimeout(left)
+        self._line.settimeout(time_left)
         chunk = self._line.recv(65536)
         if not chunk and (not self.code or self._headers.keys() & {"content-length", "transfer-encoding"}):
             raise ConnectionResetError("the server closed the connection")

@@ -14,7 +14,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters.flight import selectors, services
 from kschedweb.clusters.flight.services import LEAST_MIB, MOST_DAYS, MOST_MIB
-from kschedweb.web.rest import validated
+from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
@@ -55,26 +55,28 @@ class FlightRecorderView(APIView):
     @extend_schema(responses=FlightRecorderSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The flight recorder of a cluster, with the times that are known; between two of them is a gap."""
-        return Response(_told(clusters.cluster_get(name)))
+        return Response(_represent_recorder(clusters.cluster_get(name)))
 
     @extend_schema(request=FlightRecorderSetSerializer, responses=FlightRecorderSerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
         """Switch the flight recorder on or off; 409 for a cluster that is not connected."""
-        found = clusters.cluster_get(name)
-        given = validated(FlightRecorderSetSerializer, request.data)
-        services.recorder_set(user=request.user, cluster=found, **given)
-        return Response(_told(found))
+        cluster = clusters.cluster_get(name)
+        values = validate_input(FlightRecorderSetSerializer, request.data)
+        services.recorder_set(user=request.user, cluster=cluster, **values)
+        return Response(_represent_recorder(cluster))
 
 
-def _told(cluster: Cluster) -> dict[str, Any]:
+def _represent_recorder(cluster: Cluster) -> dict[str, Any]:
     row = selectors.recorder_of(cluster)
-    known = [
-        {"began": selectors.moment_of(one.began), "until": selectors.moment_of(one.until)}
-        | {"reason": one.reason, "missing": one.missing}
-        for one in selectors.stretches(cluster)
+    known_stretches = [
+        {"began": selectors.moment_of(stretch.began), "until": selectors.moment_of(stretch.until)}
+        | {"reason": stretch.reason, "missing": stretch.missing}
+        for stretch in selectors.list_stretches(cluster)
     ]
-    about = {"on": row.on, "days": row.days, "limit_mib": row.limit_mib, "problem": row.problem}
-    return FlightRecorderSerializer({**about, "stored": selectors.stored(cluster), "known": known}).data
+    recorder_fields = {"on": row.on, "days": row.days, "limit_mib": row.limit_mib, "problem": row.problem}
+    return FlightRecorderSerializer(
+        {**recorder_fields, "stored": selectors.stored_size(cluster), "known": known_stretches}
+    ).data
 
 
 urlpatterns = [path("clusters/<slug:name>/flight/", FlightRecorderView.as_view(), name="cluster-flight")]

@@ -6,7 +6,7 @@ import uuid
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 
 DAYS, LIMIT_MIB = 7, 4096  # what a new recorder keeps at most

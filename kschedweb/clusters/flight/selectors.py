@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, QuerySet, Sum
 
 from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
-from kschedweb.clusters.flight.storage import lines
+from kschedweb.clusters.flight.storage import segment_lines
 from kschedweb.clusters.flight.track import Line, Replay
 from kschedweb.clusters.models import Cluster
 from kschedweb.web.errors import NotFound
@@ -22,14 +22,14 @@ MOST_TOLD = 3  # times that an error names
 
 @dataclass(frozen=True)
 class Gap:
-    """Nothing is known between the two; ``until`` is ``None`` while it lasts."""
+    """Nothing is known between the two; ``end`` is ``None`` while it lasts."""
 
-    began: datetime
-    until: datetime | None
+    start: datetime
+    end: datetime | None
     reason: str
 
 
-def micros(moment: datetime) -> int:
+def to_micros(moment: datetime) -> int:
     """``moment`` in microseconds of the epoch, exactly."""
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
@@ -43,68 +43,68 @@ def recorder_of(cluster: Cluster) -> FlightRecorder:
     return FlightRecorder.objects.filter(pk=cluster.pk).first() or FlightRecorder(cluster=cluster)
 
 
-def recording() -> QuerySet[FlightRecorder]:
+def active_recorders() -> QuerySet[FlightRecorder]:
     """The recorders that are on."""
     return FlightRecorder.objects.filter(on=True).select_related("cluster").order_by("pk")
 
 
-def stretches(cluster: Cluster) -> QuerySet[Stretch]:
+def list_stretches(cluster: Cluster) -> QuerySet[Stretch]:
     """The times of ``cluster`` that are known, oldest first."""
     return Stretch.objects.filter(cluster=cluster, until__gte=F("began"))
 
 
 def has_recording(cluster: Cluster) -> bool:
     """Whether any moment of ``cluster`` is known."""
-    return stretches(cluster).exists()
+    return list_stretches(cluster).exists()
 
 
-def stored(cluster: Cluster) -> int:
+def stored_size(cluster: Cluster) -> int:
     """The bytes that the recorder of ``cluster`` keeps."""
     return Segment.objects.filter(stretch__cluster=cluster).aggregate(sum=Sum("stored"))["sum"] or 0
 
 
-def gaps(cluster: Cluster) -> list[Gap]:
+def list_gaps(cluster: Cluster) -> list[Gap]:
     """The times between the known ones, oldest first."""
-    known = list(stretches(cluster))
-    return [Gap(moment_of(before.until), moment_of(after.began), after.reason) for before, after in pairwise(known)]
+    stretches = list(list_stretches(cluster))
+    return [Gap(moment_of(before.until), moment_of(after.began), after.reason) for before, after in pairwise(stretches)]
 
 
 def stretch_at(cluster: Cluster, at: datetime) -> Stretch:
     """The stretch that knows ``at``. Raises NotFound, which says which moments there are."""
-    asked = micros(at)
-    found = stretches(cluster).filter(began__lte=asked, until__gte=asked).last()
-    if found is None:
-        raise NotFound(_unknown(cluster, at, asked))
-    return found
+    at_micros = to_micros(at)
+    stretch = list_stretches(cluster).filter(began__lte=at_micros, until__gte=at_micros).last()
+    if stretch is None:
+        raise NotFound(_explain_unknown(cluster, at, at_micros))
+    return stretch
 
 
-def _unknown(cluster: Cluster, at: datetime, asked: int) -> str:
-    known = list(stretches(cluster))
-    if not known:
+def _explain_unknown(cluster: Cluster, at: datetime, at_micros: int) -> str:
+    stretches = list(list_stretches(cluster))
+    if not stretches:
         return f"Nothing of cluster {cluster.name} was recorded: switch its flight recorder on, on its page."
-    said = f"It is not known how cluster {cluster.name} was at {_told(at)}"
-    if asked < known[0].began:
-        return f"{said}: the recording begins at {_told(moment_of(known[0].began))}."
-    if asked > known[-1].until:
-        return f"{said}: so far it is recorded up to {_told(moment_of(known[-1].until))}."
-    before, after = next(pair for pair in pairwise(known) if asked < pair[1].began)
+    message = f"It is not known how cluster {cluster.name} was at {_format_utc(at)}"
+    if at_micros < stretches[0].began:
+        return f"{message}: the recording begins at {_format_utc(moment_of(stretches[0].began))}."
+    if at_micros > stretches[-1].until:
+        return f"{message}: so far it is recorded up to {_format_utc(moment_of(stretches[-1].until))}."
+    before, after = next(pair for pair in pairwise(stretches) if at_micros < pair[1].began)
     return (
-        f"{said}: it is in a gap of the recording ({after.reason or 'nobody recorded'}). "
-        f"The last moment before it is {_told(moment_of(before.until))}, "
-        f"the first after it {_told(moment_of(after.began))}."
+        f"{message}: it is in a gap of the recording ({after.reason or 'nobody recorded'}). "
+        f"The last moment before it is {_format_utc(moment_of(before.until))}, "
+        f"the first after it {_format_utc(moment_of(after.began))}."
     )
 
 
-def _told(moment: datetime) -> str:
+def _format_utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
 
 
 def objects_at(cluster: Cluster, at: datetime) -> list[dict[str, Any]]:
     """The objects of ``cluster`` at ``at``: everything that was heard up to then. Raises NotFound."""
-    stretch, asked = stretch_at(cluster, at), micros(at)
+    stretch, at_micros = stretch_at(cluster, at), to_micros(at)
     replay = Replay()
-    for line in lines_between(stretch, asked, asked):
-        replay.take(line)
+    for line in lines_between(stretch, at_micros, at_micros):
+        replay.apply_line(line)
     return replay.objects
 
 
@@ -114,11 +114,11 @@ def lines_between(stretch: Stretch, first: int, last: int) -> Iterator[Line]:
     full = segments.filter(full=True, began__lte=first).values_list("number", flat=True).last()
     if full is None:
         raise NotFound("What was recorded of this moment has just been deleted: it is older than what is kept.")
-    kept = segments.filter(number__gte=full).values_list("number", "full", "content")
-    for number, whole, content in kept.iterator(chunk_size=4):
+    rows = segments.filter(number__gte=full).values_list("number", "full", "content")
+    for number, whole, content in rows.iterator(chunk_size=4):
         if whole and number != full:
             continue  # says what the lines before have said already
-        for line in json.loads(b"[" + b",".join(lines(content)) + b"]"):
+        for line in json.loads(b"[" + b",".join(segment_lines(content)) + b"]"):
             if line[0] > last:
                 return
             yield line

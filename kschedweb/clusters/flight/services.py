@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from kschedweb.accounts import audit
 from kschedweb.clusters.flight import selectors
 from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
-from kschedweb.clusters.flight.storage import HELD
+from kschedweb.clusters.flight.storage import HOLD_TIME
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.web.errors import ApplicationError, Conflict
 
@@ -39,11 +39,11 @@ def recorder_set(
         raise ApplicationError.at("days", f"Keep from 1 to {MOST_DAYS} days.")
     if limit_mib is not None and not LEAST_MIB <= limit_mib <= MOST_MIB:
         raise ApplicationError.at("limit_mib", f"Keep from {LEAST_MIB} to {MOST_MIB:,} MiB.")
-    asked = {"on": on, "days": days, "limit_mib": limit_mib}
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    options = {"on": on, "days": days, "limit_mib": limit_mib}
+    changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if not on:
-        given |= {"holder": "", "held_until": None, "problem": ""}
-    recorder, _ = FlightRecorder.objects.update_or_create(cluster=cluster, defaults=given)
+        changes |= {"holder": "", "held_until": None, "problem": ""}
+    recorder, _ = FlightRecorder.objects.update_or_create(cluster=cluster, defaults=changes)
     audit.record(user, "flight-recorder.set", cluster, cluster.name, on=on, days=recorder.days, mib=recorder.limit_mib)
     return recorder
 
@@ -52,7 +52,7 @@ def recorder_claim(*, recorder: FlightRecorder, holder: str) -> bool:
     """Whether ``holder`` records for the next seconds: it did so far, or nobody does."""
     free = Q(holder=holder) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
     rows = FlightRecorder.objects.filter(free, pk=recorder.pk, on=True)
-    return rows.update(holder=holder, held_until=Now() + HELD) == 1
+    return rows.update(holder=holder, held_until=Now() + HOLD_TIME) == 1
 
 
 def holder_leave(*, cluster: UUID, holder: str) -> None:
@@ -67,51 +67,51 @@ def recorder_trouble(*, recorder: FlightRecorder, problem: str) -> None:
 
 def ring_end(now: float | None = None) -> int:
     """Delete what is older, or more, than each recorder keeps; returns the number of segments."""
-    gone = 0
+    deleted = 0
     for recorder in FlightRecorder.objects.select_related("cluster"):
         before = int(((now or time.time()) - recorder.days * 86_400) * 1e6)
-        gone += _empty_delete(recorder.cluster)
-        gone += _old_delete(recorder.cluster, before)
-        gone += _large_delete(recorder.cluster, recorder.limit_mib << 20)
-    return gone
+        deleted += _empty_delete(recorder.cluster)
+        deleted += _old_delete(recorder.cluster, before)
+        deleted += _large_delete(recorder.cluster, recorder.limit_mib << 20)
+    return deleted
 
 
 def _empty_delete(cluster: Cluster) -> int:
     """Delete stretches that ended before anything of them was sure."""
     empty = Stretch.objects.filter(cluster=cluster, until__lt=F("began"))
     newest = Stretch.objects.filter(cluster=cluster).values_list("pk").last()
-    gone, _ = empty.exclude(pk=newest[0]).delete() if newest else (0, {})
-    return gone
+    deleted, _ = empty.exclude(pk=newest[0]).delete() if newest else (0, {})
+    return deleted
 
 
 def _old_delete(cluster: Cluster, before: int) -> int:
-    gone = 0
-    for stretch in selectors.stretches(cluster).filter(began__lt=before):
+    deleted = 0
+    for stretch in selectors.list_stretches(cluster).filter(began__lt=before):
         if stretch.until < before:
-            gone += stretch.segments.count()
+            deleted += stretch.segments.count()
             stretch.delete()
             continue
         # The full segment before the horizon is what the moments after it are made of.
         first = stretch.segments.filter(full=True, began__lte=before).last()
-        gone += _begin_with(stretch, first) if first is not None else 0
-    return gone
+        deleted += _begin_with(stretch, first) if first is not None else 0
+    return deleted
 
 
 def _large_delete(cluster: Cluster, limit: int) -> int:
-    gone, over = 0, selectors.stored(cluster) - limit
-    while over > 0 and (stretch := selectors.stretches(cluster).first()) is not None:
+    deleted, over = 0, selectors.stored_size(cluster) - limit
+    while over > 0 and (stretch := selectors.list_stretches(cluster).first()) is not None:
         first = next(iter(stretch.segments.filter(full=True)[1:2]), None)
         if first is None:
-            if selectors.stretches(cluster).last() == stretch:
-                return gone  # the newest is what records now
+            if selectors.list_stretches(cluster).last() == stretch:
+                return deleted  # the newest is what records now
             size = stretch.segments.aggregate(sum=Sum("stored"))["sum"] or 0
-            gone += stretch.segments.count()
+            deleted += stretch.segments.count()
             stretch.delete()
         else:
             size = stretch.segments.filter(number__lt=first.number).aggregate(sum=Sum("stored"))["sum"] or 0
-            gone += _begin_with(stretch, first)
+            deleted += _begin_with(stretch, first)
         over -= size
-    return gone
+    return deleted
 
 
 @transaction.atomic

@@ -20,24 +20,24 @@ CHUNK = 512 * 1024  # bytes of text, after which a new segment begins
 LEAST_BETWEEN, SHARE_BETWEEN = 1 << 20, 0.1  # a full segment again after so much text, and so much of a full one
 MOST_BETWEEN = 3_600_000_000  # microseconds; or after this time
 MOST_WAITING = 64 << 20  # bytes of text that wait in memory while the database is away
-HELD = timedelta(seconds=15)
+HOLD_TIME = timedelta(seconds=15)
 
 
-class Lost(Conflict):
+class RecorderLost(Conflict):
     """Another process records the cluster now, or nobody may."""
 
 
 @dataclass
-class Open:
+class OpenSegment:
     """A segment that takes lines; compressed as they come."""
 
     number: int
     full: bool
-    began: int
+    start: int
     compressor: zlib._Compress = field(default_factory=lambda: zlib.compressobj(LEVEL))
     parts: list[bytes] = field(default_factory=list)
     size: int = 0  # bytes of text
-    kept: int = 0  # of which the database has these
+    stored_size: int = 0  # of which the database has these
 
     def add(self, line: bytes) -> None:
         self.parts.append(self.compressor.compress(line + b"\n"))
@@ -55,20 +55,20 @@ class Tape:
         self._cluster, self._holder, self._track = cluster, holder, track
         # Nothing is known before every watch was heard once more: its connection may be dead already.
         self._stretch = Stretch(cluster=cluster, began=at, until=at - 1, reason=reason[:500], missing=missing)
-        self._waiting: list[Open] = []
+        self._waiting: list[OpenSegment] = []
         self._numbers, self._fresh = 0, True
-        self._full(at)
+        self._begin_full(at)
 
     @property
-    def waits(self) -> int:
+    def waiting_size(self) -> int:
         """Bytes of text that are not stored yet."""
-        return sum(segment.size - segment.kept for segment in self._waiting)
+        return sum(segment.size - segment.stored_size for segment in self._waiting)
 
     def add(self, at: int, line: bytes) -> None:
         """Add a change, which ``track`` has already."""
         segment = self._waiting[-1]
         if segment.full or segment.size >= CHUNK:
-            segment = self._begin(at, full=False)
+            segment = self._begin_segment(at, full=False)
         segment.add(line)
         self._between += len(line)
 
@@ -76,51 +76,54 @@ class Tape:
         """Begin with a full segment again if enough has changed since the last one."""
         enough = max(LEAST_BETWEEN, SHARE_BETWEEN * self._whole)
         if self._between > enough or (self._between and at - self._filled > MOST_BETWEEN):
-            self._full(at)
+            self._begin_full(at)
 
-    def _full(self, at: int) -> None:
-        segment = self._begin(at, full=True)
-        for line in self._track.whole(at):
+    def _begin_full(self, at: int) -> None:
+        segment = self._begin_segment(at, full=True)
+        for line in self._track.whole_lines(at):
             segment.add(line)
         self._whole, self._between, self._filled = segment.size, 0, at
 
-    def _begin(self, at: int, *, full: bool) -> Open:
-        segment = Open(self._numbers, full, at)
+    def _begin_segment(self, at: int, *, full: bool) -> OpenSegment:
+        segment = OpenSegment(self._numbers, full, at)
         self._numbers += 1
         self._waiting.append(segment)
         return segment
 
-    def keep(self, until: int) -> None:
-        """Store all lines; everything up to ``until`` is known. Raises ``Lost`` where another process records."""
-        until = max(self._stretch.until, until)
-        grown = [segment for segment in self._waiting if segment.size > segment.kept or self._fresh]
+    def store_lines(self, known_until: int) -> None:
+        """Store all lines; everything up to ``known_until`` is known.
+
+        Raises ``RecorderLost`` where another process records.
+        """
+        known_until = max(self._stretch.until, known_until)
+        grown = [segment for segment in self._waiting if segment.size > segment.stored_size or self._fresh]
         with transaction.atomic():
-            self._hold()
+            self._renew_hold()
             if self._fresh:
                 self._stretch.save(force_insert=True)
-            if not Stretch.objects.filter(pk=self._stretch.pk).update(until=until):
-                raise Lost("What was recorded was deleted.")
+            if not Stretch.objects.filter(pk=self._stretch.pk).update(until=known_until):
+                raise RecorderLost("What was recorded was deleted.")
             for segment in grown:
                 content = segment.content
                 stored = {"content": content, "stored": len(content)}
-                about = {"full": segment.full, "began": segment.began, **stored}
-                Segment.objects.update_or_create(stretch=self._stretch, number=segment.number, defaults=about)
-        self._stretch.until, self._fresh = until, False
+                defaults = {"full": segment.full, "began": segment.start, **stored}
+                Segment.objects.update_or_create(stretch=self._stretch, number=segment.number, defaults=defaults)
+        self._stretch.until, self._fresh = known_until, False
         self._is_kept()
 
-    def _hold(self) -> None:
+    def _renew_hold(self) -> None:
         mine = FlightRecorder.objects.filter(pk=self._cluster.pk, holder=self._holder, on=True)
-        if not mine.update(held_until=Now() + HELD):
-            raise Lost("Another process records this cluster now, or nobody may.")
+        if not mine.update(held_until=Now() + HOLD_TIME):
+            raise RecorderLost("Another process records this cluster now, or nobody may.")
 
     def _is_kept(self) -> None:
         last = self._waiting[-1]
-        last.kept = last.size
+        last.stored_size = last.size
         if last.full:
             last.parts = []  # it takes no more lines
         self._waiting = [last]
 
 
-def lines(content: bytes | memoryview) -> Iterator[bytes]:
+def segment_lines(content: bytes | memoryview) -> Iterator[bytes]:
     """The lines of a segment."""
     return iter(zlib.decompress(content).splitlines())

@@ -10,17 +10,17 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kschedweb.clusters.flight.patches import difference, patched
+from kschedweb.clusters.flight.patches import apply_patch, make_patch
 from kschedweb.clusters.reader import object_key
 
 Json = dict[str, Any]
 Line = list[Any]
-Known = dict[tuple[str, str], bytes]
+KnownTexts = dict[tuple[str, str], bytes]
 
-WHOLE, CHANGED, GONE = "=", "~", "-"
+WHOLE, CHANGED, REMOVED = "=", "~", "-"
 
 
-def packed(value: Any) -> bytes:
+def dump_json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -28,51 +28,51 @@ class Track:
     """The objects known now, each as its text, which takes a fifth of the memory of its values."""
 
     def __init__(self) -> None:
-        self._known: Known = {}
+        self._known: KnownTexts = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def listed(self, kind: str, items: Iterable[Json], at: int) -> Iterator[bytes]:
+    def take_list(self, kind: str, items: Iterable[Json], at: int) -> Iterator[bytes]:
         """The lines that a list of all objects of ``kind`` makes."""
-        found = {key: raw for raw in items if (key := object_key(raw)) is not None}
-        for known in [key for of, key in self._known if of == kind and key not in found]:
-            yield from self._removed(kind, known, at)
-        for raw in found.values():
-            yield from self.changed(kind, raw, at)
+        raw_by_key = {key: raw for raw in items if (key := object_key(raw)) is not None}
+        for gone_key in [key for known_kind, key in self._known if known_kind == kind and key not in raw_by_key]:
+            yield from self._remove_key(kind, gone_key, at)
+        for raw in raw_by_key.values():
+            yield from self.take_changed(kind, raw, at)
 
-    def changed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
+    def take_changed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
         """The lines of an object that was added or changed: one, or none if it is as it was."""
         key = object_key(raw)
         if key is None:
             return
-        text, before = packed(raw), self._known.get((kind, key))
+        text, before = dump_json(raw), self._known.get((kind, key))
         if text == before:
             return
         self._known[kind, key] = text
-        patch = None if before is None else difference(json.loads(before), json.loads(text))
+        patch = None if before is None else make_patch(json.loads(before), json.loads(text))
         if before is None:
-            yield _whole(at, kind, key, text)
+            yield _whole_line(at, kind, key, text)
         elif patch is not None:
-            line = packed([at, CHANGED, kind, key, patch])
-            yield line if len(line) < len(text) else _whole(at, kind, key, text)
+            line = dump_json([at, CHANGED, kind, key, patch])
+            yield line if len(line) < len(text) else _whole_line(at, kind, key, text)
 
-    def removed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
+    def take_removed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
         """The line of an object that was deleted."""
         if (key := object_key(raw)) is not None:
-            yield from self._removed(kind, key, at)
+            yield from self._remove_key(kind, key, at)
 
-    def _removed(self, kind: str, key: str, at: int) -> Iterator[bytes]:
+    def _remove_key(self, kind: str, key: str, at: int) -> Iterator[bytes]:
         if self._known.pop((kind, key), None) is not None:
-            yield packed([at, GONE, kind, key])
+            yield dump_json([at, REMOVED, kind, key])
 
-    def whole(self, at: int) -> Iterator[bytes]:
+    def whole_lines(self, at: int) -> Iterator[bytes]:
         """The lines of everything that is known."""
-        return (_whole(at, kind, key, text) for (kind, key), text in self._known.items())
+        return (_whole_line(at, kind, key, text) for (kind, key), text in self._known.items())
 
 
-def _whole(at: int, kind: str, key: str, text: bytes) -> bytes:
-    return packed([at, WHOLE, kind, key])[:-1] + b"," + text + b"]"
+def _whole_line(at: int, kind: str, key: str, text: bytes) -> bytes:
+    return dump_json([at, WHOLE, kind, key])[:-1] + b"," + text + b"]"
 
 
 class Replay:
@@ -81,12 +81,12 @@ class Replay:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Json] = {}
 
-    def take(self, line: Line) -> None:
+    def apply_line(self, line: Line) -> None:
         _, how, kind, key, *value = line
-        if how == GONE:
+        if how == REMOVED:
             self.known.pop((kind, key), None)
         else:
-            self.known[kind, key] = value[0] if how == WHOLE else patched(self.known[kind, key], value[0])
+            self.known[kind, key] = value[0] if how == WHOLE else apply_patch(self.known[kind, key], value[0])
 
     @property
     def objects(self) -> list[Json]:

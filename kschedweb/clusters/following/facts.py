@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 Json = dict[str, Any]
 
 
-class Named(Protocol):
+class NamedObject(Protocol):
     """A pod, or a group of pods, identified by all three."""
 
     @property
@@ -19,7 +19,7 @@ class Named(Protocol):
     def uid(self) -> str: ...
 
 
-class Preemptor(Named, Protocol):
+class Preemptor(NamedObject, Protocol):
     """A pod or a group of pods for which others have to go."""
 
     @property
@@ -42,7 +42,7 @@ class KnownPods:
     def __init__(self) -> None:
         self._facts: dict[str, PodFacts] = {}
 
-    def saw(self, raw: Mapping[str, Any]) -> None:
+    def update_pod(self, raw: Mapping[str, Any]) -> None:
         """Add or update a pod; ``raw`` is from the API server."""
         metadata, status = raw["metadata"], raw.get("status") or {}
         self._facts[metadata.get("uid", "")] = PodFacts(
@@ -52,14 +52,14 @@ class KnownPods:
             status.get("nominatedNodeName") or "",
         )
 
-    def gone(self, uid: str) -> None:
+    def remove_pod(self, uid: str) -> None:
         self._facts.pop(uid, None)
 
-    def keep(self, uids: set[str]) -> None:
+    def keep_only(self, uids: set[str]) -> None:
         """Remove pods that are not in ``uids``, after a whole list."""
         for uid in self._facts.keys() - uids:
-            self.gone(uid)
+            self.remove_pod(uid)
 
-    def of(self, uid: str) -> PodFacts:
+    def facts_of(self, uid: str) -> PodFacts:
         """The known facts; empty for an unknown pod."""
         return self._facts.get(uid, UNKNOWN)

@@ -18,8 +18,8 @@ from typing import Any
 import structlog
 
 from kschedweb.clusters.connecting.client import Client, ClusterError, Stopped
-from kschedweb.clusters.connecting.failures import Gone
-from kschedweb.clusters.kinds import Kind, reduce
+from kschedweb.clusters.connecting.errors import ResourceExpired
+from kschedweb.clusters.kinds import ObjectKind, reduce_object
 from kschedweb.clusters.reader import object_key
 from kschedweb.web.errors import ApplicationError
 
@@ -39,17 +39,18 @@ FIELD_SELECTORS: Mapping[str, str] = {"Pod": "status.phase!=Succeeded,status.pha
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of ``kind``; other known ones are gone. ``gone`` has those known from earlier lists (metadata only).
+    """All objects of ``kind``; other known ones are gone.
 
-    ``reason`` is why the list was read: start, expired (resource version), broken (connection), error. ``problem`` says
-    why the kind cannot be read; then there are no objects.
+    ``removed`` has those of them known from earlier lists (metadata only). ``reason`` is why the list was read: start,
+    expired (resource version), broken (connection), error. ``problem`` says why the kind cannot be read; then there are
+    no objects.
     """
 
     kind: str
     items: list[Json]
     resource_version: str
     reason: str
-    gone: tuple[Json, ...] = ()
+    removed: tuple[Json, ...] = ()
     problem: str = ""
 
 
@@ -89,14 +90,14 @@ class Backoff:
         self._clock, self._chance = clock, chance
         self._next, self._at = FIRST_REST, -QUIET
 
-    def rest(self) -> float:
+    def next_delay(self) -> float:
         """The next delay in seconds."""
         now = self._clock()
         if now - self._at > QUIET:
             self._next = FIRST_REST
-        rest = self._next * (1 + self._chance())
-        self._next, self._at = min(LONGEST_REST, self._next * FACTOR), now + rest
-        return rest
+        delay = self._next * (1 + self._chance())
+        self._next, self._at = min(LONGEST_REST, self._next * FACTOR), now + delay
+        return delay
 
 
 class Reflector:
@@ -110,7 +111,7 @@ class Reflector:
     def __init__(
         self,
         open_client: Callable[[], Client],
-        kind: Kind,
+        kind: ObjectKind,
         sink: Callable[[Message], object],
         *,
         idle_seconds: float = IDLE_SECONDS,
@@ -165,25 +166,25 @@ class Reflector:
         while not self._stop.is_set():
             try:
                 with self._open() as client:
-                    self._use(client)
-                    self._list(client)
+                    self._use_client(client)
+                    self._list_objects(client)
                     self._reason = self._watch(client)
                     continue
             except Stopped:
                 return
             except ApplicationError as error:
-                self._failed(error)
+                self._note_failure(error)
             finally:
-                self._use(None)
-            self._stop.wait(self._backoff.rest())
+                self._use_client(None)
+            self._stop.wait(self._backoff.next_delay())
 
-    def _use(self, client: Client | None) -> None:
+    def _use_client(self, client: Client | None) -> None:
         with self._lock:
             self._client = client
             if client is not None and self._stop.is_set():
                 client.interrupt()
 
-    def _failed(self, error: ApplicationError) -> None:
+    def _note_failure(self, error: ApplicationError) -> None:
         self.problem, self._reason = error.detail, "error"
         self._broken(self.kind.name, error.detail)
         log.info("cannot follow", kind=self.kind.name, error=error.detail)
@@ -199,24 +200,24 @@ class Reflector:
 
     # Listing.
 
-    def _list(self, client: Client) -> None:
+    def _list_objects(self, client: Client) -> None:
         try:
-            items, version = self._read(client)
+            items, version = self._read_list(client)
         except ClusterError as error:
             # the version has expired, or the server's cache is older: read from etcd
-            if not (isinstance(error, Gone) or error.code == 504) or not self._version:
+            if not (isinstance(error, ResourceExpired) or error.code == 504) or not self._version:
                 raise
             self._unavailable = True
-            items, version = self._read(client)
+            items, version = self._read_list(client)
         self._unavailable = False
         self.relists[self._reason] += 1
-        known = dict(filter(None, map(_identity, items)))
-        gone = tuple(_tombstone(key, uid) for key, uid in self._known.items() if known.get(key) != uid)
-        self._known, self._version, self._heard = known, version, time.monotonic()
+        uid_by_key = dict(filter(None, map(_identity_of, items)))
+        removed = tuple(_make_tombstone(key, uid) for key, uid in self._known.items() if uid_by_key.get(key) != uid)
+        self._known, self._version, self._heard = uid_by_key, version, time.monotonic()
         self.synced, self.problem, self._refusals = True, "", 0
-        self._sink(Listed(self.kind.name, items, version, self._reason, gone))
+        self._sink(Listed(self.kind.name, items, version, self._reason, removed))
 
-    def _read(self, client: Client) -> tuple[list[Json], str]:
+    def _read_list(self, client: Client) -> tuple[list[Json], str]:
         at: dict[str, object] = {} if self._unavailable else {"resourceVersion": self._version or "0"}
         # without a limit, the list comes from the API server's cache; only consistent reads are paged
         limit = {} if self._unavailable else {"limit": 0}
@@ -226,7 +227,7 @@ class Reflector:
             for item in page.items:
                 if object_key(item) is not None:
                     item["apiVersion"], item["kind"] = self.kind.api_version, self.kind.name
-                    items.append(reduce(item))
+                    items.append(reduce_object(item))
             version = page.resource_version
         return items, version
 
@@ -236,28 +237,28 @@ class Reflector:
         """Watch until a new list is needed; returns the reason."""
         breaks = 0
         while not self._stop.is_set():
-            began = time.monotonic()
+            start = time.monotonic()
             try:
-                heard, error = self._follow(client)
-            except Gone:
+                heard, error = self._follow_watch(client)
+            except ResourceExpired:
                 return "expired"
-            if heard or time.monotonic() - began >= SHORT_SECONDS:
+            if heard or time.monotonic() - start >= SHORT_SECONDS:
                 breaks = 0
-            elif not _busy(error):
+            elif not _is_busy(error):
                 breaks += 1
             if breaks >= MOST_BREAKS:
                 return "broken"
-            rests = breaks or _busy(error) or (error is not None and error.code != 0)
-            if rests and self._stop.wait(self._backoff.rest()):
+            rests = breaks or _is_busy(error) or (error is not None and error.code != 0)
+            if rests and self._stop.wait(self._backoff.next_delay()):
                 break
         raise Stopped
 
-    def _follow(self, client: Client) -> tuple[bool, ClusterError | None]:
+    def _follow_watch(self, client: Client) -> tuple[bool, ClusterError | None]:
         """One watch from the last resource version; returns whether it had events, and its error."""
         heard = False
         try:
-            for event in self._events(client):
-                self._take(event)
+            for event in self._open_watch(client):
+                self._take_event(event)
                 heard = True
         except ClusterError as error:
             if not error.passing and error.code != 0:
@@ -268,23 +269,23 @@ class Reflector:
         self.problem = ""
         return heard, None
 
-    def _events(self, client: Client) -> Any:
+    def _open_watch(self, client: Client) -> Any:
         seconds = int(random.uniform(*self._watch_seconds))  # noqa: S311
         return client.watch(self.kind.path, self._version, seconds=seconds, idle=self._idle, **self._selection)
 
-    def _take(self, event: Any) -> None:
+    def _take_event(self, event: Any) -> None:
         raw = event.get("object") if isinstance(event, dict) else None
         metadata = raw.get("metadata") if isinstance(raw, dict) else None
         if not isinstance(raw, dict) or not isinstance(metadata, dict):
             raise ClusterError("The server sends an event that is none.")
         self._heard = time.monotonic()
         self.problem = ""
-        kind, what = self.kind.name, event.get("type")
-        if what == "BOOKMARK":
+        kind, event_type = self.kind.name, event.get("type")
+        if event_type == "BOOKMARK":
             self._sink(Bookmark(kind, str(metadata.get("resourceVersion"))))
-        elif (identity := _identity(raw)) is not None:
-            reduce(raw)
-            if what == "DELETED":
+        elif (identity := _identity_of(raw)) is not None:
+            reduce_object(raw)
+            if event_type == "DELETED":
                 self._known.pop(identity[0], None)
                 self._sink(Removed(kind, raw))
             else:
@@ -293,16 +294,16 @@ class Reflector:
         self._version = str(metadata.get("resourceVersion") or self._version)
 
 
-def _busy(error: ClusterError | None) -> bool:
+def _is_busy(error: ClusterError | None) -> bool:
     """Whether the server is away or overloaded, so that a list would not help."""
     return error is not None and (error.code == 429 or not error.reached)
 
 
-def _identity(raw: Json) -> tuple[str, str] | None:
+def _identity_of(raw: Json) -> tuple[str, str] | None:
     key = object_key(raw)
     return None if key is None else (key, str(raw["metadata"].get("uid") or ""))
 
 
-def _tombstone(key: str, uid: str) -> Json:
+def _make_tombstone(key: str, uid: str) -> Json:
     namespace, _, name = key.partition("/")
     return {"metadata": {"name": name, "uid": uid} | ({"namespace": namespace} if namespace else {})}

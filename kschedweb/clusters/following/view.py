@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from kschedweb.clusters.connecting.opening import opener
+from kschedweb.clusters.connecting.openers import get_opener
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.clusters.kinds import KINDS, kinds_watched
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.following.reflector import Message
     from kschedweb.clusters.models import Cluster
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.objects.pod import Pod
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.engine.state.watermarks.table import Watermarks
@@ -50,30 +50,30 @@ class View:
     def replace(self, kind: str, items: Iterable[Json]) -> None:
         """Replace all objects of ``kind``."""
         with self._lock:
-            self._loop.replace(kind, items, self._now())
+            self._loop.replace_objects(kind, items, self._now())
             self._listed.add(kind)
-            self.heard(kind)
+            self.note_heard(kind)
 
     def apply(self, kind: str, raw: Json) -> None:
         """Add or update an object."""
         with self._lock:
-            self._loop.apply(kind, raw, self._now())
-            self.heard(kind)
+            self._loop.apply_object(kind, raw, self._now())
+            self.note_heard(kind)
 
     def delete(self, kind: str, raw: Json) -> None:
         """Delete an object."""
         with self._lock:
-            self._loop.delete(kind, raw, self._now())
-            self.heard(kind)
+            self._loop.delete_object(kind, raw, self._now())
+            self.note_heard(kind)
 
-    def heard(self, kind: str) -> None:
+    def note_heard(self, kind: str) -> None:
         """Record a message about ``kind``: its objects are up to date now."""
         self._heard[kind] = self._clock()
 
     def measured(self, watermarks: Watermarks | None) -> None:
         """Set new watermarks; with ``None``, those in the objects' annotations count."""
         with self._lock:
-            self._loop.measured(watermarks, self._now())
+            self._loop.update_watermarks(watermarks, self._now())
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
@@ -86,7 +86,7 @@ class View:
     def pod(self, uid: str) -> Pod | None:
         """The last known state of the pod."""
         with self._lock:
-            return self._loop.pod(uid)
+            return self._loop.find_pod(uid)
 
     @property
     def synced(self) -> bool:
@@ -102,10 +102,10 @@ class View:
         return f"nothing was heard of the cluster for {age:.0f} s" if age > STALE else ""
 
 
-def follow(cluster: Cluster, view: View) -> Callable[[], None]:
+def follow_cluster(cluster: Cluster, view: View) -> Callable[[], None]:
     """Start reflectors that update ``view``; returns a function that stops them."""
 
-    def take(message: Message) -> None:
+    def take_message(message: Message) -> None:
         if isinstance(message, Listed):
             view.replace(message.kind, message.items)
         elif isinstance(message, Changed):
@@ -113,9 +113,9 @@ def follow(cluster: Cluster, view: View) -> Callable[[], None]:
         elif isinstance(message, Removed):
             view.delete(message.kind, message.raw)
         else:
-            view.heard(message.kind)
+            view.note_heard(message.kind)
 
-    reflectors = follow_kinds(cluster, take)
+    reflectors = follow_kinds(cluster, take_message)
 
     def stop() -> None:
         for reflector in reflectors:
@@ -126,7 +126,7 @@ def follow(cluster: Cluster, view: View) -> Callable[[], None]:
 
 def follow_kinds(cluster: Cluster, sink: Callable[[Message], object]) -> list[Reflector]:
     """Start reflectors for every kind that decisions need. Raises ApplicationError if the server is not allowed."""
-    opens = opener(cluster).open
+    opens = get_opener(cluster).open
     reflectors = [Reflector(opens, kind, sink) for kind in KINDS if kind.name in kinds_watched()]
     for reflector in reflectors:
         reflector.start()

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read, size_text
-from kschedweb.clusters.importing.streams import JsonCursor, decoded
-from kschedweb.clusters.kinds import BY_NAME, reduce
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read, size_text
+from kschedweb.clusters.importing.streams import JsonCursor, decode_pieces
+from kschedweb.clusters.kinds import BY_NAME, reduce_object
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.clusters.versions import stated_version
-from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, classed
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, apply_classes
+from kschedweb.engine.objects.api_conversion import upgrade_object
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.lists import (
     LOG_BEGINS,
     SIMULATOR,
@@ -29,9 +30,8 @@ from kschedweb.engine.objects.lists import (
     simulator_objects,
     type_name,
 )
-from kschedweb.engine.objects.versions import upgrade_object
-from kschedweb.engine.refusals import Refusal, refusals
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.refusals import ApiRefusal, find_refusals
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.web.errors import ApplicationError
 
 Json = dict[str, Any]
@@ -58,12 +58,12 @@ class Import:
     left_out: int = 0
     version: str = ""  # of the API server, where a file says it
 
-    def problem(self, name: str, reason: str) -> None:
+    def leave_out(self, name: str, reason: str) -> None:
         """Record an object that is left out."""
         self.left_out += 1
-        self.remark(name, reason, left_out=True)
+        self.add_remark(name, reason, left_out=True)
 
-    def remark(self, name: str, reason: str, *, left_out: bool = False) -> None:
+    def add_remark(self, name: str, reason: str, *, left_out: bool = False) -> None:
         """Record a remark on an object."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(snapshot_problem(name, reason, left_out=left_out))
@@ -84,30 +84,30 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
     JSON is read object by object, so that only stored parts are in memory. ``heard`` gets the number of bytes read.
     Raises ``ImportFailed`` if a file cannot be read, or if no file has an object that a scheduler reads.
     """
-    result, seen, size = Import(), set[tuple[str, str, str]](), 0
+    result, seen_keys, size = Import(), set[tuple[str, str, str]](), 0
 
-    def counted(content: Content) -> Iterator[bytes]:
+    def count_bytes(content: Content) -> Iterator[bytes]:
         nonlocal size
-        for piece in _pieces(content):
+        for piece in _split_pieces(content):
             size += len(piece)
             if heard is not None:
                 heard(size)
             yield piece
 
     for name, content in files:
-        left = max(0, limit - size)
-        limits = Limits(size=left, depth=DEPTH, nodes=most_values(limit))
+        remaining = max(0, limit - size)
+        limits = TextLimits(size=remaining, depth=DEPTH, nodes=most_values(limit))
         try:
-            for item in _items(decoded(counted(content), limits), limits, result):
-                _take(item, result, seen)
-        except DocumentError as error:
+            for item in _read_items(decode_pieces(count_bytes(content), limits), limits, result):
+                _take_item(item, result, seen_keys)
+        except UntrustedTextError as error:
             message = f"{name}: {error.detail}" if name else error.detail
             raise ImportFailed(
                 message, errors=[{"path": name or "text", "message": error.detail}], status=error.status
             ) from None
     _give_classes(result)
     if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
-        first = f" The first thing left out: {_first(result)}." if result.problems else ""
+        first = f" The first thing left out: {_first_problem(result)}." if result.problems else ""
         raise ImportFailed(
             "There is no node and no pod in it. Expected are kubectl get … -o json or yaml, several YAML documents, "
             f"or an export of kube-scheduler-simulator.{first}"
@@ -127,13 +127,13 @@ def _give_classes(result: Import) -> None:
         if item["kind"] != "Pod" or spec.get("priority") is not None:
             continue
         try:
-            given = classed(item, classes)
+            classed_item = apply_classes(item, classes)
         except AdmissionError as refused:
-            result.remark(_reference(item), f"{str(refused).partition(': ')[2]}; it is kept as it stands")
+            result.add_remark(_reference_to(item), f"{str(refused).partition(': ')[2]}; it is kept as it stands")
         else:
-            if given is not item:
-                result.remark(_reference(item), _describe_given(spec, given["spec"]))
-                result.objects[place] = given
+            if classed_item is not item:
+                result.add_remark(_reference_to(item), _describe_given(spec, classed_item["spec"]))
+                result.objects[place] = classed_item
 
 
 def _describe_given(before: Json, after: Json) -> str:
@@ -146,36 +146,36 @@ def _describe_given(before: Json, after: Json) -> str:
     return ", ".join(parts)
 
 
-def _pieces(content: Content) -> Iterable[bytes]:
-    given = content.encode(errors="surrogatepass") if isinstance(content, str) else content
-    if not isinstance(given, bytes):
-        return given
-    return (given[start : start + PIECE] for start in range(0, len(given), PIECE))
+def _split_pieces(content: Content) -> Iterable[bytes]:
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    if not isinstance(data, bytes):
+        return data
+    return (data[start : start + PIECE] for start in range(0, len(data), PIECE))
 
 
-def _items(pieces: Iterator[str], limits: Limits, result: Import) -> Iterator[Json]:
+def _read_items(pieces: Iterator[str], limits: TextLimits, result: Import) -> Iterator[Json]:
     """The single objects in a text, JSON or YAML."""
     head = ""
     while not (start := head.lstrip()[:1]) and (piece := next(pieces, "")):
         head += piece
     if start in ("{", "["):
         return _Documents(JsonCursor(chain([head], pieces), limits), result).items()
-    text = head + _short(pieces, limits, len(head))
-    return expand_lists(documents_read(drop_logs(text), limits), result.problem)
+    text = head + _read_short(pieces, limits, len(head))
+    return expand_lists(documents_read(drop_logs(text), limits), result.leave_out)
 
 
-def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
+def _read_short(pieces: Iterator[str], limits: TextLimits, size: int) -> str:
     """The whole text, which is kept in memory."""
-    found = []
+    chunks = []
     for piece in pieces:
-        found.append(piece)
+        chunks.append(piece)
         size += len(piece)
         if size > limits.yaml_size:
-            raise DocumentError(
+            raise UntrustedTextError(
                 f"This is more than {size_text(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).",
                 status=413,
             )
-    return "".join(found)
+    return "".join(chunks)
 
 
 class _Documents:
@@ -189,60 +189,60 @@ class _Documents:
             if begins == LOG_BEGINS[0]:
                 self._cursor.skip_log()
             else:
-                yield from self._inside(0)
+                yield from self._read_value(0)
 
-    def _inside(self, depth: int) -> Iterator[Json]:
+    def _read_value(self, depth: int) -> Iterator[Json]:
         """The objects in the value that begins here."""
         if depth > DEPTH:
             self._cursor.too_deep()
         begins = self._cursor.peek()
         if begins == "[":
-            self._cursor.count(1)
+            self._cursor.count_values(1)
             for _ in self._cursor.elements():
-                yield from self._inside(depth + 1)
+                yield from self._read_value(depth + 1)
         elif begins == "{":
-            self._cursor.count(1)
-            yield from self._mapping(depth)
+            self._cursor.count_values(1)
+            yield from self._read_mapping(depth)
         else:
-            yield from expand_lists([self._cursor.value(depth)], self._result.problem)
+            yield from expand_lists([self._cursor.read_value(depth)], self._result.leave_out)
 
-    def _mapping(self, depth: int) -> Iterator[Json]:
+    def _read_mapping(self, depth: int) -> Iterator[Json]:
         """The objects of a list of objects, or of a simulator's export; else the mapping itself."""
         read, late, lists = dict[str, Any](), list[Json](), set[str]()
         for key in self._cursor.entries():
             kind = _kind_of_items(key, read)
             if kind is None or self._cursor.peek() != "[":
-                read[key] = self._cursor.value(depth + 1)
+                read[key] = self._cursor.read_value(depth + 1)
                 continue
             lists.add(key)
-            for item in self._elements(depth):
+            for item in self._read_elements(depth):
                 if kind or item.get("kind"):
                     yield name_kind(item, kind, read.get("apiVersion") if key == "items" else None)
                 else:
                     late.append(item)
         if lists:
-            yield from self._rest(read, late, lists)
+            yield from self._read_rest(read, late, lists)
         else:
-            yield from expand_lists([read], self._result.problem)
+            yield from expand_lists([read], self._result.leave_out)
 
-    def _rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
+    def _read_rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
         """The rest of a mapping whose ``lists`` were read; their kind may come after them."""
         kind = str(read.get("kind") or "")
         if kind and (lists != {"items"} or not is_list_kind(kind)):
-            raise DocumentError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
+            raise UntrustedTextError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
         if lists != {"items"}:
-            simulator_objects(read, self._result.problem)
+            simulator_objects(read, self._result.leave_out)
         for item in late:
             yield name_kind(item, kind[:-4], read.get("apiVersion"))
 
-    def _elements(self, depth: int) -> Iterator[Json]:
+    def _read_elements(self, depth: int) -> Iterator[Json]:
         """The objects in the list that begins here."""
-        self._cursor.count(1)
+        self._cursor.count_values(1)
         for _ in self._cursor.elements():
-            yield from self._inside(depth + 2)
+            yield from self._read_value(depth + 2)
 
 
-def _first(result: Import) -> str:
+def _first_problem(result: Import) -> str:
     problem = result.problems[0]
     return f"{problem['object']}: {problem['reason'].rstrip('.')}"
 
@@ -260,22 +260,22 @@ def _kind_of_items(key: str, read: Json) -> str | None:
     return kind[:-4] if is_list_kind(kind) else None
 
 
-def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
+def _take_item(item: Json, result: Import, seen_keys: set[tuple[str, str, str]]) -> None:
     """Add ``item`` to ``result``, or record why not."""
     if len(result.objects) + result.left_out >= MOST_OBJECTS:
         raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
     if "kind" not in item and (version := stated_version(item)):
         result.version = version
         return
-    name = _reference(item)
+    name = _reference_to(item)
     try:
         item = upgrade_object(item)
     except ObjectError as error:
-        result.problem(name, str(error))
+        result.leave_out(name, str(error))
         return
-    reason = _unfit(item)
+    reason = _unfit_reason(item)
     if reason:
-        result.problem(name, reason)
+        result.leave_out(name, reason)
         return
     metadata = item["metadata"]
     kind = BY_NAME[item["kind"]]
@@ -284,40 +284,40 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
     elif "namespace" in metadata:
         del metadata["namespace"]
     key = (item["kind"], metadata.get("namespace") or "", metadata["name"])
-    if key in seen:
-        result.problem(name, "is there twice; the first is kept")
+    if key in seen_keys:
+        result.leave_out(name, "is there twice; the first is kept")
         return
     problem = object_problem(item)
-    refused = refusals(item, read=problem is None)
+    refused = find_refusals(item, read=problem is None)
     if problem:
-        result.problem(name, problem["reason"] + _same(problem["reason"], refused))
+        result.leave_out(name, problem["reason"] + _same_refusal(problem["reason"], refused))
         return
-    seen.add(key)
-    for one in refused:
-        result.remark(name, f"{one.text}; it is kept as it stands")
+    seen_keys.add(key)
+    for refusal in refused:
+        result.add_remark(name, f"{refusal.text}; it is kept as it stands")
     item["apiVersion"] = item.get("apiVersion") or kind.api_version
-    result.objects.append(reduce(item))
+    result.objects.append(reduce_object(item))
 
 
-def _same(reason: str, refused: Iterable[Refusal]) -> str:
+def _same_refusal(reason: str, refused: Iterable[ApiRefusal]) -> str:
     """What an API server says of the field that ``reason`` begins with."""
     path = reason.partition(": ")[0]
-    found = next((one for one in refused if MAP_KEY.sub(r".\1", one.path) == path), None)
-    return f" ({found.text})" if found else ""
+    match = next((refusal for refusal in refused if MAP_KEY.sub(r".\1", refusal.path) == path), None)
+    return f" ({match.text})" if match else ""
 
 
-def _unfit(item: Json) -> str:
+def _unfit_reason(item: Json) -> str:
     """Why a scheduler does not read ``item``; "" if it does."""
     kind = item.get("kind")
     if not isinstance(kind, str) or not kind:
         return "has no kind"
-    known = BY_NAME.get(kind)
-    if known is None:
+    known_kind = BY_NAME.get(kind)
+    if known_kind is None:
         return "is of a kind that the scheduler does not read"
-    version = item.get("apiVersion") or known.api_version
-    if version != known.api_version:
-        return f"has apiVersion {str(version)[:80]}; {known.api_version} is what is read here"
-    return _unfit_body(item, namespaced=known.namespaced)
+    version = item.get("apiVersion") or known_kind.api_version
+    if version != known_kind.api_version:
+        return f"has apiVersion {str(version)[:80]}; {known_kind.api_version} is what is read here"
+    return _unfit_body(item, namespaced=known_kind.namespaced)
 
 
 def _unfit_body(item: Json, *, namespaced: bool) -> str:
@@ -335,7 +335,7 @@ def _unfit_body(item: Json, *, namespaced: bool) -> str:
     return ""
 
 
-def _reference(item: Json) -> str:
+def _reference_to(item: Json) -> str:
     metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
     name = "/".join(str(metadata[key])[:120] for key in ("namespace", "name") if metadata and metadata.get(key))
     return f"{str(item.get('kind') or 'object')[:80]} {name or '(no name)'}"

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload, UploadPiece
+from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot, Upload, UploadPiece
 from kschedweb.jobs.models import ENDED
 from kschedweb.web.errors import Conflict, TooLarge, Unavailable
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PIECE = 512 * 1024  # bytes of a file per row
 LEVEL = 1  # of zlib; a chunk takes a hundredth of a second
-MOST = 5  # unread uploads per user
+MAX_UPLOADS = 5  # unread uploads per user
 LARGE = 1024 * 1024  # bytes; larger files are read by a job, or one at a time
 ABANDONED = timedelta(hours=1)  # age after which uploads without job are deleted
 Files = Iterable[tuple[str, Iterable[bytes]]]
@@ -33,7 +33,7 @@ Files = Iterable[tuple[str, Iterable[bytes]]]
 _turn = Lock()
 
 
-def pieces(file: IO[bytes]) -> Iterator[bytes]:
+def read_pieces(file: IO[bytes]) -> Iterator[bytes]:
     """The content of ``file`` in chunks."""
     while piece := file.read(PIECE):
         yield piece
@@ -41,27 +41,27 @@ def pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 def looked_at(files: Files) -> tuple[Files, bool]:
     """``files``, and whether they are large together; chunks that were read for that are yielded again."""
-    waiting, seen = iter(files), list[tuple[str, Iterable[bytes]]]()
+    waiting, peeked = iter(files), list[tuple[str, Iterable[bytes]]]()
     size = 0
     for name, content in waiting:
-        read, rest = list[bytes](), iter(content)
-        seen.append((name, chain(read, rest)))
-        for piece in rest:
+        read, remaining = list[bytes](), iter(content)
+        peeked.append((name, chain(read, remaining)))
+        for piece in remaining:
             read.append(piece)
             size += len(piece)
             if size > LARGE:
-                return chain(seen, waiting), True
-    return seen, False
+                return chain(peeked, waiting), True
+    return peeked, False
 
 
 def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, limit: int, version: str = "") -> Upload:
     """Store ``files`` (name, content) of at most ``limit`` bytes for the cluster ``name``, in short transactions."""
     uploads_forget()
-    if Upload.objects.filter(created_by=user).count() >= MOST:
-        raise Conflict(f"{MOST} of your imports wait to be read: wait for one of them, or cancel its job.")
+    if Upload.objects.filter(created_by=user).count() >= MAX_UPLOADS:
+        raise Conflict(f"{MAX_UPLOADS} of your imports wait to be read: wait for one of them, or cancel its job.")
     upload = Upload.objects.create(name=name, replace=replace, version=version, created_by=user)
     try:
-        for number, (place, file, piece) in enumerate(_placed(files)):
+        for number, (place, file, piece) in enumerate(_numbered_pieces(files)):
             upload.size += len(piece)
             if upload.size > limit:
                 raise TooLarge(f"The files are larger than {limit // 1024 // 1024} MiB, which is the most.")
@@ -74,7 +74,7 @@ def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, li
     return upload
 
 
-def _placed(files: Files) -> Iterator[tuple[int, str, bytes]]:
+def _numbered_pieces(files: Files) -> Iterator[tuple[int, str, bytes]]:
     for place, (file, content) in enumerate(files):
         name = file.replace("\0", "")[:255]
         yield place, name, b""  # an empty file also counts
@@ -85,11 +85,11 @@ def _placed(files: Files) -> Iterator[tuple[int, str, bytes]]:
 def upload_files(upload: Upload) -> Files:
     """The files of ``upload``, with one chunk in memory at a time."""
     rows = upload.pieces.order_by("number").values_list("place", "file", "number")
-    for (_, file), found in groupby(list(rows), key=lambda row: row[:2]):
-        yield file, (_content(upload, number) for _, _, number in found)
+    for (_, file), group in groupby(list(rows), key=lambda row: row[:2]):
+        yield file, (_piece_content(upload, number) for _, _, number in group)
 
 
-def _content(upload: Upload, number: int) -> bytes:
+def _piece_content(upload: Upload, number: int) -> bytes:
     return zlib.decompress(upload.pieces.values_list("content", flat=True).get(number=number))
 
 
@@ -103,18 +103,18 @@ def upload_drop(upload: Upload) -> None:
 
 def cluster_drop(cluster: Cluster) -> None:
     """Delete a cluster that was created for files, if it is empty."""
-    begun = Cluster.objects.filter(pk=cluster.pk, source=Source.IMPORT)
+    begun = Cluster.objects.filter(pk=cluster.pk, source=ClusterSource.IMPORT)
     begun.exclude(snapshots__complete=True).delete()
 
 
 def uploads_forget() -> int:
     """Delete the uploads of processes that died; returns their number."""
     before = timezone.now() - ABANDONED
-    left = [*Upload.objects.filter(job__state__in=ENDED), *Upload.objects.filter(job=None, created_at__lt=before)]
-    for upload in left:
+    abandoned = [*Upload.objects.filter(job__state__in=ENDED), *Upload.objects.filter(job=None, created_at__lt=before)]
+    for upload in abandoned:
         upload_drop(upload)
     _half_saved(before).delete()
-    return len(left)
+    return len(abandoned)
 
 
 def _half_saved(before: Any) -> QuerySet[Snapshot]:

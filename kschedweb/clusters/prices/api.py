@@ -15,8 +15,8 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.prices import selectors, services
 from kschedweb.clusters.prices.models import PriceSheet
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.web.preconditions import IF_MATCH, expected
-from kschedweb.web.rest import validated
+from kschedweb.web.preconditions import IF_MATCH, expected_revision
+from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
@@ -46,7 +46,7 @@ class PricesView(APIView):
         sheet = selectors.sheet_get(cluster)
         if not sheet.text:
             raise Http404(f"Cluster {name} has no price table.")
-        return _answer(sheet)
+        return _answer_sheet(sheet)
 
     @extend_schema(
         operation_id="prices_save",
@@ -61,22 +61,22 @@ class PricesView(APIView):
         428 where it is missing. 422 with the line of each error where the document is no price table.
         """
         cluster = cluster_get(name)
-        data = validated(PriceSheetSerializer, request.data)
+        data = validate_input(PriceSheetSerializer, request.data)
         before = selectors.sheet_get(cluster)
-        edited = expected(request, before.version)
+        edited = expected_revision(request, before.version)
         sheet = services.prices_save(user=request.user, cluster=cluster, text=data["text"], expected=edited)
-        return _answer(sheet, status=200 if before.text else 201)
+        return _answer_sheet(sheet, status=200 if before.text else 201)
 
     @extend_schema(operation_id="prices_delete", request=None, parameters=[IF_MATCH], responses={204: None})
     def delete(self, request: ApiRequest, name: str) -> Response:
         """Delete the price table: costs are told in node-hours then."""
         cluster = cluster_get(name)
-        edited = expected(request, selectors.sheet_get(cluster).version)
+        edited = expected_revision(request, selectors.sheet_get(cluster).version)
         services.prices_delete(user=request.user, cluster=cluster, expected=edited)
         return Response(status=204)
 
 
-def _answer(sheet: PriceSheet, status: int = 200) -> Response:
+def _answer_sheet(sheet: PriceSheet, status: int = 200) -> Response:
     body: Any = PriceSheetSerializer(sheet).data
     return Response(body, status=status, headers={"ETag": f'"{sheet.version}"'})
 

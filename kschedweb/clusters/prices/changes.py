@@ -11,7 +11,7 @@ import numpy as np
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.engine.pricing.costs import Rates
-from kschedweb.engine.pricing.table import INSTANCE_TYPE, Labels
+from kschedweb.engine.pricing.price_table import INSTANCE_TYPE, Labels
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -48,11 +48,11 @@ def cost_change(
     if table is None:
         return None
     rows = list(node_rows(snapshot).values_list("name", "labels", "instance_type"))
-    labels = [{INSTANCE_TYPE: kind} if held is None else held for _, held, kind in rows]
-    rates = Rates.of(table, [*labels, *added])
+    labels = [{INSTANCE_TYPE: kind} if stored_labels is None else stored_labels for _, stored_labels, kind in rows]
+    rates = Rates.from_table(table, [*labels, *added])
     comes = np.arange(len(rates.price)) >= len(rows)
     goes = np.array([name in removed for name, _, _ in rows] + [False] * len(added), dtype=np.bool_)
-    before, after = rates.now(~comes), rates.now(~goes)
+    before, after = rates.cost_per_hour(~comes), rates.cost_per_hour(~goes)
     moved = comes | goes
     return CostChange(
         table.currency,

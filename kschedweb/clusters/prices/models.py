@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 
 

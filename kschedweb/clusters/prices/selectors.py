@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.prices.models import PriceSheet
-from kschedweb.clusters.prices.validation import check
+from kschedweb.clusters.prices.validation import check_prices
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.clusters.models import Cluster
-    from kschedweb.engine.pricing.table import PriceTable
+    from kschedweb.engine.pricing.price_table import PriceTable
 
 _tables: LRU[PriceTable | None] = LRU(16)
 
 
 def sheet_get(cluster: Cluster) -> PriceSheet:
     """The price table of ``cluster`` as it was written; an empty one of version 0 if there never was one."""
-    found = PriceSheet.objects.select_related("changed_by").filter(cluster=cluster).first()
-    return found or PriceSheet(cluster=cluster)
+    sheet = PriceSheet.objects.select_related("changed_by").filter(cluster=cluster).first()
+    return sheet or PriceSheet(cluster=cluster)
 
 
 def table_in(sheet: PriceSheet) -> PriceTable | None:
     """The table that ``sheet`` says, ``None`` for an empty one. A version never changes, so it is read once."""
     if not sheet.text:
         return None
-    return _tables.get((sheet.pk, sheet.version, sheet.text), lambda: check(sheet.text).table)
+    return _tables.get((sheet.pk, sheet.version, sheet.text), lambda: check_prices(sheet.text).table)
 
 
 def table_of(cluster: Cluster) -> PriceTable | None:
@@ -40,7 +40,7 @@ def prices_part(snapshot: UUID | str) -> dict[str, Any]:
     sheet = PriceSheet.objects.filter(cluster__snapshots__pk=snapshot).first()
     if sheet is None or not sheet.text:
         return {}
-    data = check(sheet.text).data
+    data = check_prices(sheet.text).data
     return {"prices": {name: value for name, value in data.items() if name not in ("apiVersion", "kind")}}
 
 

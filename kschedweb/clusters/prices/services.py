@@ -11,15 +11,15 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.prices.models import PriceSheet
 from kschedweb.clusters.prices.selectors import sheet_get
-from kschedweb.clusters.prices.validation import check
-from kschedweb.engine.documents.marked import kept
+from kschedweb.clusters.prices.validation import check_prices
+from kschedweb.engine.documents.marked_documents import with_final_newline
 from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.accounts.models import User
-    from kschedweb.engine.documents.marked import MarkedProblem
+    from kschedweb.engine.documents.marked_documents import MarkedProblem
     from kschedweb.web.errors import FieldProblem
 
 
@@ -38,14 +38,14 @@ def prices_save(*, user: User | None, cluster: Cluster, text: str, expected: int
     ``expected`` is the version that was edited, 0 for none. Raises ``PreconditionFailed`` if it is not the present one,
     and ``InvalidTable``.
     """
-    checked = check(kept(text))
+    checked = check_prices(with_final_newline(text))
     if checked.table is None:
         raise InvalidTable(checked.errors)
-    sheet = _locked(cluster, expected)
+    sheet = _lock_sheet(cluster, expected)
     if sheet.text == checked.text:
         return sheet
     verb = "prices.changed" if sheet.text else "prices.made"
-    _write(user, sheet, checked.text)
+    _write_sheet(user, sheet, checked.text)
     table = checked.table
     audit.record(
         user,
@@ -63,14 +63,14 @@ def prices_save(*, user: User | None, cluster: Cluster, text: str, expected: int
 @transaction.atomic
 def prices_delete(*, user: User | None, cluster: Cluster, expected: int) -> None:
     """Delete the price table of ``cluster``. Raises ``NotFound`` if there is none, and ``PreconditionFailed``."""
-    sheet = _locked(cluster, expected)
+    sheet = _lock_sheet(cluster, expected)
     if not sheet.text:
         raise NotFound(f"Cluster {cluster.name} has no price table.")
-    _write(user, sheet, "")
+    _write_sheet(user, sheet, "")
     audit.record(user, "prices.deleted", cluster, cluster.name, version=sheet.version)
 
 
-def _locked(cluster: Cluster, expected: int) -> PriceSheet:
+def _lock_sheet(cluster: Cluster, expected: int) -> PriceSheet:
     """Lock the cluster, and return its table, of which ``expected`` is the version."""
     if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
         raise NotFound(f"Cluster {cluster.name} was deleted in the meantime. Nothing was saved.")
@@ -83,7 +83,7 @@ def _locked(cluster: Cluster, expected: int) -> PriceSheet:
     return sheet
 
 
-def _write(user: User | None, sheet: PriceSheet, text: str) -> None:
+def _write_sheet(user: User | None, sheet: PriceSheet, text: str) -> None:
     sheet.text, sheet.version = text, sheet.version + 1
     sheet.changed_by, sheet.changed_at = user, timezone.now()
     sheet.save()

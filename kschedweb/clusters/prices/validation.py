@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse, placed
-from kschedweb.engine.pricing.table import PriceTable, TableError, read
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    parse_document,
+    place_problem,
+)
+from kschedweb.engine.pricing.price_table import PriceTable, TableError, read_price_table
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedPrices:
     """A text with its problems: ``document`` is ``None`` for what is no YAML, ``table`` for what is no price table."""
 
     text: str
-    document: Document | None
+    document: MarkedDocument | None
     table: PriceTable | None
     errors: list[MarkedProblem] = field(default_factory=list)
 
@@ -25,19 +31,22 @@ class Checked:
         return data if isinstance(data, dict) else {}
 
 
-def check(text: str) -> Checked:
+def check_prices(text: str) -> CheckedPrices:
     """Read ``text`` with the engine; never raises for bad input."""
     try:
-        document = parse(text)
-    except DocumentError as error:
-        return Checked(text, None, None, [error.problem])
+        document = parse_document(text)
+    except MarkedDocumentError as error:
+        return CheckedPrices(text, None, None, [error.problem])
     try:
-        return Checked(text, document, read(document.data))
+        return CheckedPrices(text, document, read_price_table(document.data))
     except TableError as error:
-        return Checked(
-            text, document, None, [placed(document, found.path, _said(found.text)) for found in error.problems]
+        return CheckedPrices(
+            text,
+            document,
+            None,
+            [place_problem(document, problem.path, _upper_first(problem.text)) for problem in error.problems],
         )
 
 
-def _said(text: str) -> str:
+def _upper_first(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"

@@ -18,10 +18,10 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 
-from kschedweb.decisions.words import listed
-from kschedweb.policies.editing.helping import helped
-from kschedweb.web import moments, navigation, told, units
-from kschedweb.web.counting import noun
+from kschedweb.decisions.words import join_with_and
+from kschedweb.policies.editing.help_translation import translate_help
+from kschedweb.web import messages, moments, navigation, units
+from kschedweb.web.counting import translate_noun
 from kschedweb.web.durations import (
     format_ago,
     format_duration,
@@ -29,7 +29,7 @@ from kschedweb.web.durations import (
     format_rough_duration,
     format_time_left,
 )
-from kschedweb.web.readings import reading
+from kschedweb.web.reason_translation import translate_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,35 +40,35 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 register = template.Library()
-register.filter("cpu", units.cpu)
-register.filter("counted", units.counted)
-register.filter("told", told.words)
-register.filter("helped", helped)
-register.filter("noun", noun)
-register.filter("reading", reading)
-register.filter("amount", units.amount)
-register.filter("memory", units.memory)
+register.filter("cpu", units.format_cpu)
+register.filter("counted", units.format_count)
+register.filter("told", messages.translate_words)
+register.filter("helped", translate_help)
+register.filter("noun", translate_noun)
+register.filter("reading", translate_reason)
+register.filter("amount", units.format_amount)
+register.filter("memory", units.format_memory)
 register.filter("in_bytes", units.in_bytes)
 register.filter("time_left", format_time_left)
 register.filter("duration", format_duration)
 register.filter("milliseconds", format_milliseconds)
-register.filter("listed", listed)
-register.filter("cores", units.cores)
-register.filter("gib", units.gibibytes)
+register.filter("listed", join_with_and)
+register.filter("cores", units.format_cores)
+register.filter("gib", units.format_gibibytes)
 register.filter("in_column", units.in_column)
 register.filter("column_unit", units.column_unit)
-register.filter("price", units.price)
+register.filter("price", units.format_price)
 register.filter("price_in_column", units.price_in_column)
 
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite; decorative unless ``label`` names it."""
-    return _icon(name, str(label))
+    return _render_icon(name, str(label))
 
 
 @lru_cache(maxsize=1000)
-def _icon(name: str, label: str) -> SafeString:
+def _render_icon(name: str, label: str) -> SafeString:
     address = f"{static('icons.svg')}#{name}"
     if label:
         return format_html('<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, address)
@@ -84,7 +84,7 @@ def age(moment: datetime | None) -> SafeString | str:
     return format_html(
         '<time datetime="{}" title="{}" data-age="{}">{}</time>',
         moment.isoformat(),
-        moments.written(moment),
+        moments.format_moment(moment),
         seconds,
         format_ago(seconds),
     )
@@ -102,7 +102,7 @@ def moment(value: datetime | None, precision: str = "second") -> SafeString | st
     if value is None:
         return "–"
     return format_html(
-        '<time datetime="{}">{}</time>', value.isoformat(), moments.written(value, seconds=precision == "second")
+        '<time datetime="{}">{}</time>', value.isoformat(), moments.format_moment(value, seconds=precision == "second")
     )
 
 
@@ -116,8 +116,8 @@ def sentence(text: str) -> str:
 @register.filter
 def clock(text: str) -> str:
     """A moment that a chart calls "2026-11-20 09:00", in UTC, in the person's zone with UTC beside."""
-    found = moments.read(text)
-    return moments.written(found, seconds=False) if isinstance(found, datetime) else text
+    parsed = moments.read_moment(text)
+    return moments.format_moment(parsed, seconds=False) if isinstance(parsed, datetime) else text
 
 
 @register.filter
@@ -174,20 +174,20 @@ def sort_head(
     context: Context, key: str, label: str, css: str = "", by: str = "ordering", unit: str = ""
 ) -> dict[str, str]:
     """The head of a column that a table can be sorted by; ``by`` is the parameter of the address that says so."""
-    asked = context["request"].GET.copy()
-    current = asked.get(by, "")
-    asked[by] = f"-{key}" if current == key else key
-    asked.pop("page", None)
+    query = context["request"].GET.copy()
+    current = query.get(by, "")
+    query[by] = f"-{key}" if current == key else key
+    query.pop("page", None)
     way = {key: "ascending", f"-{key}": "descending"}.get(current, "none")
-    named = f"{label} ({unit})" if unit else label
-    return {"address": f"?{asked.urlencode()}", "label": named, "css": css, "way": way}
+    heading = f"{label} ({unit})" if unit else label
+    return {"address": f"?{query.urlencode()}", "label": heading, "css": css, "way": way}
 
 
 @register.inclusion_tag("parts/tabs.html", takes_context=True)
 def tabs(context: Context, kept: str = "") -> dict[str, object]:
     """The tabs of the page; they keep the query string ``kept``, by default what the frame's links keep."""
     scope = context["scope"]
-    return {"tabs": navigation.tabs(scope.page, f"?{kept}" if kept else scope.query)}
+    return {"tabs": navigation.list_tabs(scope.page, f"?{kept}" if kept else scope.query)}
 
 
 @register.simple_block_tag
@@ -199,11 +199,11 @@ def nothing(content: SafeString, title: str, **links: str) -> str:
 @register.simple_tag
 def numbers(row: Sequence[object]) -> SafeString:
     """The cells of a table's row after its head, without a loop of the template: large tables have thousands."""
-    cells = (f"{value:,}" if isinstance(value, (int, float)) else _shown(value) for value in row[1:])
+    cells = (f"{value:,}" if isinstance(value, (int, float)) else _cell_text(value) for value in row[1:])
     return mark_safe("".join(f'<td class="number">{cell}</td>' for cell in cells))  # noqa: S308 - all is escaped
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     return "–" if value is None else conditional_escape(value if isinstance(value, str) else str(value))
 
 
@@ -211,7 +211,7 @@ def _shown(value: object) -> str:
 def detail(value: object) -> object:
     """A mapping as "Node 1,200, Pod 14,400", a list as "web, shop"; anything else as it is."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {localize(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {localize(amount)}" for name, amount in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 

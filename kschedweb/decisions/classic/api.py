@@ -14,7 +14,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.classic import catalogue
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
-from kschedweb.engine.releases.classic.describing import PREDICATE, PRIORITY
+from kschedweb.engine.releases.classic.descriptions import PREDICATE, PRIORITY
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -33,31 +33,31 @@ class CounterpartSerializer(serializers.Serializer[Any]):
 class ClassicEntrySerializer(serializers.Serializer[Any]):
     """A predicate or a priority of kube-scheduler 1.13 and 1.9."""
 
-    name = serializers.CharField(source="what.name", help_text="For one that an argument makes, the argument's.")
-    kind = serializers.ChoiceField([PREDICATE, PRIORITY], source="what.kind")
+    name = serializers.CharField(source="rule.name", help_text="For one that an argument makes, the argument's.")
+    kind = serializers.ChoiceField([PREDICATE, PRIORITY], source="rule.kind")
     place = serializers.IntegerField(help_text="Of a predicate, in the fixed order from 1; 0 where it has none.")
     weight = serializers.IntegerField(allow_null=True, help_text="Of a priority, in the default provider.")
     rejects = serializers.SerializerMethodField(help_text="Of a predicate: which nodes.")
-    prefers = serializers.CharField(source="what.prefers", help_text="Of a priority: which nodes.")
+    prefers = serializers.CharField(source="rule.prefers", help_text="Of a priority: which nodes.")
     formula = serializers.SerializerMethodField(help_text="Of a priority: its score from 0 to 10.")
-    notes = serializers.CharField(source="what.more")
-    reasons = serializers.ListField(child=serializers.CharField(), source="what.reasons", help_text="In 1.13's words.")
-    argument = serializers.CharField(source="what.argument", help_text="Its kind of argument, '' for none.")
-    argument_example = serializers.CharField(source="what.shape", help_text="Such an argument, as JSON.")
+    notes = serializers.CharField(source="rule.more")
+    reasons = serializers.ListField(child=serializers.CharField(), source="rule.reasons", help_text="In 1.13's words.")
+    argument = serializers.CharField(source="rule.argument", help_text="Its kind of argument, '' for none.")
+    argument_example = serializers.CharField(source="rule.shape", help_text="Such an argument, as JSON.")
     runs = serializers.DictField(
         child=serializers.ChoiceField(STANDINGS), source="standings", help_text="When it runs, by version."
     )
-    switch = serializers.CharField(source="what.switch", help_text="What switches it on, '' for nothing.")
-    today = CounterpartSerializer(source="what.counterpart")
+    switch = serializers.CharField(source="rule.switch", help_text="What switches it on, '' for nothing.")
+    today = CounterpartSerializer(source="rule.counterpart")
     policies = serializers.ListField(
         child=serializers.CharField(), help_text="The site's classic policies under whose newest revision it runs."
     )
 
     def get_rejects(self, entry: catalogue.CatalogueEntry) -> str:
-        return entry.what.plainly if entry.what.kind == PREDICATE else ""
+        return entry.rule.plainly if entry.rule.kind == PREDICATE else ""
 
     def get_formula(self, entry: catalogue.CatalogueEntry) -> str:
-        return entry.what.plainly if entry.what.kind == PRIORITY else ""
+        return entry.rule.plainly if entry.rule.kind == PRIORITY else ""
 
 
 class ClassicCatalogueSerializer(serializers.Serializer[Any]):
@@ -73,8 +73,8 @@ class ClassicView(APIView):
 
     @extend_schema(operation_id="classic_retrieve", responses=ClassicCatalogueSerializer)
     def get(self, request: Request) -> Response:
-        found = {"entries": catalogue.entries(selectors.classic_uses())}
-        return Response(ClassicCatalogueSerializer(found).data)
+        body = {"entries": catalogue.list_entries(selectors.classic_uses())}
+        return Response(ClassicCatalogueSerializer(body).data)
 
 
 urlpatterns = [path("classic/", ClassicView.as_view(), name="classic")]

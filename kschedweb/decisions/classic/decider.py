@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
-    def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
+    def state_version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
         return (snapshot.pk,)
 
     def has_read(self, snapshot: Snapshot, runs: Algorithm) -> bool:
@@ -30,19 +30,19 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
     def answers_for(self, runs: Algorithm, scheduler_name: str, *, only_profile: bool = False) -> bool:
         return True  # It has no profiles, and is asked what it would do with any pod.
 
-    def scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
+    def build_scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
         return ClassicScheduler(snapshots.classic_snapshot(snapshot), runs)
 
-    def _without(self, scheduler: ClassicScheduler, pod_key: str) -> tuple[ClassicScheduler, Pod]:
-        known = scheduler.snapshot.copy()
-        pod = known.remove_pod(pod_key).on("")
-        return ClassicScheduler(known, scheduler.algorithm), pod
+    def _remove_pod(self, scheduler: ClassicScheduler, pod_key: str) -> tuple[ClassicScheduler, Pod]:
+        snapshot = scheduler.snapshot.copy()
+        pod = snapshot.remove_pod(pod_key).on("")
+        return ClassicScheduler(snapshot, scheduler.algorithm), pod
 
-    def _explained(self, scheduler: ClassicScheduler, pod: Pod, bound_to: str) -> ClassicCase:
+    def _build_case(self, scheduler: ClassicScheduler, pod: Pod, bound_to: str) -> ClassicCase:
         pod = as_of_then(pod)
         return ClassicCase(scheduler.snapshot, pod, scheduler, scheduler.explain(pod), bound_to)
 
-    def release(self, case: ClassicCase) -> str:
+    def release_version(self, case: ClassicCase) -> str:
         return case.scheduler.algorithm.edition.version
 
     def with_victims(self, case: ClassicCase) -> ClassicExplanation:
@@ -51,11 +51,14 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
     def present(self, case: ClassicCase, other: AnyCase | None = None) -> ClassicDecision:
         return ClassicDecision(case, other)
 
-    def told(self, case: ClassicCase) -> dict[str, Any]:
-        decides, known = case.scheduler.algorithm, case.explanation.to_dict()
-        found = {
-            "version": decides.edition.version,
-            "alwaysCheckAllPredicates": decides.always_check_all,
-            "neverAsked": list(decides.never_asked),
+    def rest_fields(self, case: ClassicCase) -> dict[str, Any]:
+        algorithm, explanation_json = case.scheduler.algorithm, case.explanation.to_dict()
+        classic_fields = {
+            "version": algorithm.edition.version,
+            "alwaysCheckAllPredicates": algorithm.always_check_all,
+            "neverAsked": list(algorithm.never_asked),
         }
-        return {"classic": found | ({"priorities": known["priorities"]} if "priorities" in known else {})}
+        return {
+            "classic": classic_fields
+            | ({"priorities": explanation_json["priorities"]} if "priorities" in explanation_json else {})
+        }

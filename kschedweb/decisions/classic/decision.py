@@ -9,16 +9,16 @@ import numpy as np
 from django.utils.translation import gettext
 
 from kschedweb.decisions.classic import arithmetic, words
-from kschedweb.decisions.presentation import Presentation, counted, histogram
+from kschedweb.decisions.presentation import Presentation, count_decisive_reasons, merge_reason_counts
 from kschedweb.decisions.words import RejectionReason
-from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
+from kschedweb.engine.cycle.node_search import MIN_FEASIBLE
 from kschedweb.engine.framework.handle import BESIDE_NOMINATED
 from kschedweb.engine.releases.classic.catalogue import ALL_NODES
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
-    from kschedweb.decisions.parts import Arithmetic, FilterVerdict
-    from kschedweb.decisions.words import Reading, Shortage
+    from kschedweb.decisions.page_parts import Arithmetic, FilterVerdict
+    from kschedweb.decisions.words import Shortage, VerdictReading
     from kschedweb.engine import Status
 
 TODAY = "default-scheduler"
@@ -32,15 +32,15 @@ class ClassicDecision(Presentation):
 
     def __init__(self, case: ClassicCase, other: AnyCase | None = None) -> None:
         super().__init__(case, other)
-        self.algorithm = decides = case.scheduler.algorithm
-        self.all_reasons = decides.always_check_all
-        self.version = decides.edition.version
+        self.algorithm = algorithm = case.scheduler.algorithm
+        self.all_reasons = algorithm.always_check_all
+        self.version = algorithm.edition.version
         self.tied = (
             gettext(
                 "Nodes with the highest total are chosen in turn from pod to pod; the last name is shown, which is "
                 "chosen first after a start."
             )
-            if decides.edition.old
+            if algorithm.edition.old
             else gettext(
                 "Nodes with the highest total are chosen in turn from pod to pod; the first in its order is shown, "
                 "which is chosen first after a start."
@@ -51,22 +51,22 @@ class ClassicDecision(Presentation):
         """The extenders, which pages do not call."""
         return [gettext("extender %(url)s") % {"url": url} for url in self.explanation.unasked]
 
-    def worked(self, node: int, plugin: str) -> Arithmetic:
-        return arithmetic.explain(self, self.case, node, plugin)
+    def compute_arithmetic(self, node: int, plugin: str) -> Arithmetic:
+        return arithmetic.explain_priority_score(self, self.case, node, plugin)
 
-    def read(self, node: int, status: Status) -> Reading:
-        return words.reading(self.case, node, status)
+    def explain_verdict(self, node: int, status: Status) -> VerdictReading:
+        return words.explain_status(self.case, node, status)
 
-    def shortages(self, node: int) -> list[Shortage]:
-        return words.shortages(self.case, node)
+    def list_shortages(self, node: int) -> list[Shortage]:
+        return words.find_shortages(self.case, node)
 
-    def summary(self, reason: RejectionReason) -> str:
+    def summarize_reason(self, reason: RejectionReason) -> str:
         return str(words.in_short(self.case, reason))
 
-    def reasons(self) -> list[tuple[RejectionReason, int]]:
+    def count_reasons(self) -> list[tuple[RejectionReason, int]]:
         """Why nodes were rejected: the reasons of each node's first predicate, or of all if all run."""
         if not self.all_reasons:
-            return histogram(self.explanation)
+            return count_decisive_reasons(self.explanation)
         filters, first = self.explanation.filters, self.explanation.rejected_by
         # Beside pods that were promised a node all predicates are asked at once, and then no more.
         crowded = bool(filters) and filters[0].plugin == BESIDE_NOMINATED
@@ -75,39 +75,39 @@ class ClassicDecision(Presentation):
             for position, column in enumerate(filters)
             for meant in [first != 0 if crowded and position else True]
             for code, status in enumerate(column.verdicts)
-            for reason in status.told
+            for reason in status.detailed_reasons
         ]
-        return [(reason, number) for reason, number in counted(listed) if number]
+        return [(reason, number) for reason, number in merge_reason_counts(listed) if number]
 
     def verdicts(self, node: int) -> list[FilterVerdict]:
         """Every predicate's verdict on a node; those after the first rejection are hypothetical."""
-        found, ended = [], False
+        verdicts, ended = [], False
         for verdict in super().verdicts(node):
-            found.append(replace(verdict, asked=not ended))
+            verdicts.append(replace(verdict, is_evaluated=not ended))
             ended = ended or (verdict.decisive and (not self.all_reasons or verdict.plugin == BESIDE_NOMINATED))
-        return found
+        return verdicts
 
-    def notes(self) -> list[str]:
+    def list_notes(self) -> list[str]:
         """Notes on settings of the process that the columns do not show, and on fields of the pod that it ignores."""
-        decides, pod = self.case.scheduler.algorithm, self.case.pod
-        found = []
-        if decides.edition.share < ALL_NODES and len(self.explanation.nodes) >= MIN_FEASIBLE:
-            said = gettext(
+        algorithm, pod = self.case.scheduler.algorithm, self.case.pod
+        notes = []
+        if algorithm.edition.share < ALL_NODES and len(self.explanation.nodes) >= MIN_FEASIBLE:
+            text = gettext(
                 "It runs with percentageOfNodesToScore %(share)s: it scores that share of the nodes, and continues "
                 "there with the next pod. Here all nodes are scored."
             )
-            found.append(said % {"share": decides.edition.share})
-        if decides.never_asked:
-            said = gettext("Never run, as the fixed order of predicates does not have them: %(names)s.")
-            found.append(said % {"names": ", ".join(decides.never_asked)})
+            notes.append(text % {"share": algorithm.edition.share})
+        if algorithm.never_asked:
+            text = gettext("Never run, as the fixed order of predicates does not have them: %(names)s.")
+            notes.append(text % {"names": ", ".join(algorithm.never_asked)})
         if pod.scheduler_name != TODAY:
-            said = gettext(
+            text = gettext(
                 "The pod asks for the scheduler %(scheduler)s. A Policy names no scheduler, so the pod is explained "
                 "anyway."
             )
-            found.append(said % {"scheduler": pod.scheduler_name})
+            notes.append(text % {"scheduler": pod.scheduler_name})
         if pod.gates:
-            found.append(gettext("Scheduling gates did not exist then, so they do not hold it."))
-        if decides.edition.old and not self.explanation.feasible.size:
-            found.append(gettext("It evicts no pods: priorities were off unless a feature gate turned them on."))
-        return found
+            notes.append(gettext("Scheduling gates did not exist then, so they do not hold it."))
+        if algorithm.edition.old and not self.explanation.feasible.size:
+            notes.append(gettext("It evicts no pods: priorities were off unless a feature gate turned them on."))
+        return notes

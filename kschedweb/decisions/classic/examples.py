@@ -13,7 +13,7 @@ from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.engine import Pod
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.releases.classic.catalogue import DEFAULT_PRIORITIES, GATES
-from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, Described
+from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS, PREDICATE, RuleDescription
 from kschedweb.engine.releases.classic.objects import as_of_then
 
 Json = dict[str, Any]
@@ -21,38 +21,38 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """``said`` describes the cluster; ``objects`` are its raw objects, of which the last is the pod."""
+    """``description`` describes the cluster; ``objects`` are its raw objects, of which the last is the pod."""
 
-    said: str
+    description: str
     objects: list[Json]
     decision: ClassicDecision
 
 
 @lru_cache(maxsize=64)
-def example(name: str) -> Example:
+def build_example(name: str) -> Example:
     """The example of the predicate or priority ``name``, whose policy has nothing else."""
-    one = DESCRIBED[name]
-    said, objects = CLUSTERS[name]
-    snapshot, pod = ClassicSnapshot.from_objects(objects[:-1]), as_of_then(Pod.read(objects[-1]))
-    loaded = load_policy(_policy(one))
+    rule = DESCRIPTIONS[name]
+    description, objects = CLUSTERS[name]
+    snapshot, pod = ClassicSnapshot.from_objects(objects[:-1]), as_of_then(Pod.from_json(objects[-1]))
+    loaded = load_policy(_policy_with_rule(rule))
     assert loaded.policy is not None, loaded.errors
-    scheduler = ClassicScheduler(snapshot, Registry(_edition(one)).algorithm(loaded.policy))
+    scheduler = ClassicScheduler(snapshot, Registry(_edition_for(rule)).build_algorithm(loaded.policy))
     case = ClassicCase(snapshot, pod, scheduler, scheduler.explain(pod), "")
-    return Example(said, objects, ClassicDecision(case))
+    return Example(description, objects, ClassicDecision(case))
 
 
-def _edition(one: Described) -> Edition:
-    if one.name == "PodFitsPorts":
+def _edition_for(rule: RuleDescription) -> Edition:
+    if rule.name == "PodFitsPorts":
         return Edition("1.9")
-    return Edition(gates=frozenset({one.switch}) & GATES)
+    return Edition(gates=frozenset({rule.switch}) & GATES)
 
 
-def _policy(one: Described) -> Json:
+def _policy_with_rule(rule: RuleDescription) -> Json:
     """The policy with the predicate or priority alone; mandatory predicates need no entry."""
-    choice: Json = {"name": one.name}
-    if one.argument:
-        choice["argument"] = {one.argument: json.loads(one.shape)}
+    choice: Json = {"name": rule.name}
+    if rule.argument:
+        choice["argument"] = {rule.argument: json.loads(rule.shape)}
     policy: Json = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}
-    if one.kind == PREDICATE:
-        return policy if one.name in _edition(one).mandatory else {**policy, "predicates": [choice]}
-    return {**policy, "priorities": [{**choice, "weight": DEFAULT_PRIORITIES.get(one.name, 1)}]}
+    if rule.kind == PREDICATE:
+        return policy if rule.name in _edition_for(rule).mandatory_predicates else {**policy, "predicates": [choice]}
+    return {**policy, "priorities": [{**choice, "weight": DEFAULT_PRIORITIES.get(rule.name, 1)}]}

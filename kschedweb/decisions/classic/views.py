@@ -15,7 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.classic import catalogue
 from kschedweb.engine.releases.classic.catalogue import GATES
-from kschedweb.engine.releases.classic.describing import PREDICATE
+from kschedweb.engine.releases.classic.descriptions import PREDICATE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @require_safe
 @requires(Action.VIEW)
-def everything(request: HttpRequest) -> HttpResponse:
+def list_classic_rules(request: HttpRequest) -> HttpResponse:
     """All predicates in their order, and all priorities."""
-    entries = catalogue.entries(selectors.classic_uses())
+    entries = catalogue.list_entries(selectors.classic_uses())
     context = {
-        "predicates": [entry for entry in entries if entry.what.kind == PREDICATE],
-        "priorities": [entry for entry in entries if entry.what.kind != PREDICATE],
+        "predicates": [entry for entry in entries if entry.rule.kind == PREDICATE],
+        "priorities": [entry for entry in entries if entry.rule.kind != PREDICATE],
         "gates": sorted(GATES),
     }
     return render(request, "decisions/classic.html", context)
@@ -36,26 +36,26 @@ def everything(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
-def one(request: HttpRequest, name: str) -> HttpResponse:
+def show_classic_rule(request: HttpRequest, name: str) -> HttpResponse:
     """One predicate or priority, with an example that the engine evaluates."""
-    entries = catalogue.entries(selectors.classic_uses())
-    numbers = {entry.what.name: number for number, entry in enumerate(entries)}
+    entries = catalogue.list_entries(selectors.classic_uses())
+    numbers = {entry.rule.name: number for number, entry in enumerate(entries)}
     if name not in numbers:
         raise Http404(f"Version 1.13 and 1.9 have no predicate or priority {name}; the list has all that they have.")
     number = numbers[name]
-    what = entries[number].what
-    example, lines = catalogue.shown(what)
-    objects = [catalogue.trimmed(raw) for raw in example.objects]
+    rule = entries[number].rule
+    example, lines = catalogue.explain_example(rule)
+    objects = [catalogue.trim_object(raw) for raw in example.objects]
     context = {
         "entry": entries[number],
         "before": entries[number - 1] if number else None,
         "after": entries[number + 1] if number + 1 < len(entries) else None,
-        "reasons": list(zip(what.reasons, what.short_reasons, strict=True)),
-        "written": json.dumps({what.argument: json.loads(what.shape)}, indent=2) if what.argument else "",
-        "counterpart": what.counterpart,
+        "reasons": list(zip(rule.reasons, rule.short_reasons, strict=True)),
+        "written": json.dumps({rule.argument: json.loads(rule.shape)}, indent=2) if rule.argument else "",
+        "counterpart": rule.counterpart,
         "example": example,
         "decision": example.decision,
-        "answer": example.decision.answer(),
+        "answer": example.decision.build_headline(),
         "lines": lines,
         "objects": yaml.safe_dump_all(objects, sort_keys=False, allow_unicode=True),
     }

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext, gettext_noop, ngettext
 
-from kschedweb.decisions.presenters import presenter
-from kschedweb.decisions.words import Reading, RejectionReason, Shortage, listed, of
+from kschedweb.decisions.presenters import get_presenter
+from kschedweb.decisions.words import RejectionReason, Shortage, VerdictReading, join_with_and, resource_suffix
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, is_tolerated
 from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, nodeports, nodeunschedulable
 from kschedweb.engine.plugins.noderesourcesfit import PODS
-from kschedweb.engine.releases.classic import words as then
-from kschedweb.engine.releases.classic.objects import BASIC, asked, sources
+from kschedweb.engine.releases.classic import reasons as then
+from kschedweb.engine.releases.classic.objects import BASIC, get_requests, list_sources
 from kschedweb.web.translating import gettext_lazy as _
-from kschedweb.web.units import amount
+from kschedweb.web.units import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 LONG = {short: long for long, short in then.NAMES.items()}
 # Reasons that mean the same as one of today's filters, whose presenter can read them.
 AS_TODAY = {
-    then.SELECTOR: nodeaffinity.POD.by("NodeAffinity"),
-    then.HOST_NAME: nodename.REJECTED.by("NodeName"),
-    then.HOST_PORTS: nodeports.REJECTED.by("NodePorts"),
-    then.UNSCHEDULABLE: nodeunschedulable.REJECTED.by("NodeUnschedulable"),
-    then.EXISTING_RULES: interpodaffinity.EXISTING.by("InterPodAffinity"),
-    then.AFFINITY_RULES: interpodaffinity.AFFINITY.by("InterPodAffinity"),
-    then.ANTI_AFFINITY_RULES: interpodaffinity.ANTI_AFFINITY.by("InterPodAffinity"),
+    then.SELECTOR: nodeaffinity.POD.with_plugin("NodeAffinity"),
+    then.HOST_NAME: nodename.REJECTED.with_plugin("NodeName"),
+    then.HOST_PORTS: nodeports.REJECTED.with_plugin("NodePorts"),
+    then.UNSCHEDULABLE: nodeunschedulable.REJECTED.with_plugin("NodeUnschedulable"),
+    then.EXISTING_RULES: interpodaffinity.EXISTING.with_plugin("InterPodAffinity"),
+    then.AFFINITY_RULES: interpodaffinity.AFFINITY.with_plugin("InterPodAffinity"),
+    then.ANTI_AFFINITY_RULES: interpodaffinity.ANTI_AFFINITY.with_plugin("InterPodAffinity"),
 }
 # Sentences for a pod that one reason keeps from every node, for reasons that are not today's.
 GENERAL = {
@@ -69,18 +69,18 @@ CONDITIONS = {
 }
 
 
-def shortages(case: ClassicCase, node: int) -> list[Shortage]:
+def find_shortages(case: ClassicCase, node: int) -> list[Shortage]:
     """The resources that a node lacks, or that are overcommitted there, worst first."""
-    snapshot, wanted = case.snapshot, asked(case.pod)
-    if wanted.nothing:
+    snapshot, pod_resources = case.snapshot, get_requests(case.pod)
+    if pod_resources.is_empty:
         return []
-    found = []
-    for name in dict.fromkeys((*BASIC, *wanted.requests)):
-        has = int(snapshot.amounts(snapshot.allocatable, name)[node])
-        free = has - int(snapshot.amounts(snapshot.requested, name)[node])
-        if wanted.requests.get(name, 0) > free:
-            found.append(Shortage(name, wanted.requests.get(name, 0), free, has))
-    return sorted(found, key=lambda item: -item.missing / max(item.asked, 1))
+    shortages = []
+    for name in dict.fromkeys((*BASIC, *pod_resources.requests)):
+        has = int(snapshot.resource_row(snapshot.allocatable, name)[node])
+        free = has - int(snapshot.resource_row(snapshot.requested, name)[node])
+        if pod_resources.requests.get(name, 0) > free:
+            shortages.append(Shortage(name, pod_resources.requests.get(name, 0), free, has))
+    return sorted(shortages, key=lambda item: -item.missing / max(item.requested, 1))
 
 
 def in_short(case: ClassicCase, reason: RejectionReason) -> str:
@@ -90,159 +90,164 @@ def in_short(case: ClassicCase, reason: RejectionReason) -> str:
         return str(GENERAL[text])
     if text in AS_TODAY:
         today = AS_TODAY[text]
-        return presenter(today.plugin).in_short(case.pod, text, *today.about)
-    if reason.about not in (None, PODS) and not asked(case.pod).requests.get(reason.about):
-        return gettext("has more %(resource)s requested than it has") % {"resource": reason.about}
-    return presenter("NodeResourcesFit").in_short(case.pod, text, reason.about)
+        return get_presenter(today.plugin).in_short(case.pod, text, *today.facts)
+    if reason.fact not in (None, PODS) and not get_requests(case.pod).requests.get(reason.fact):
+        return gettext("has more %(resource)s requested than it has") % {"resource": reason.fact}
+    return get_presenter("NodeResourcesFit").in_short(case.pod, text, reason.fact)
 
 
-def reading(case: ClassicCase, node: int, status: Status) -> Reading:
+def explain_status(case: ClassicCase, node: int, status: Status) -> VerdictReading:
     """The plain reading of ``status``, the verdict of a predicate on a node."""
-    found, name = [], case.snapshot.names[node]
-    if any(about is not None for about in status.about):
-        found.append(_room(case, node, status))
+    readings, name = [], case.snapshot.names[node]
+    if any(fact is not None for fact in status.facts):
+        readings.append(_explain_shortages(case, node, status))
     for reason in (LONG.get(reason, reason) for reason in status.reasons):
         if reason in AS_TODAY:
             today = AS_TODAY[reason]
-            found.append(presenter(today.plugin).reading(case.snapshot, case.pod, node, today))
+            readings.append(get_presenter(today.plugin).reading(case.snapshot, case.pod, node, today))
         elif reason in CONDITIONS:
-            condition, said = CONDITIONS[reason]
+            condition, template = CONDITIONS[reason]
             remedy = gettext("its condition %(condition)s must change") % {"condition": condition}
-            found.append(Reading(gettext(said) % {"node": name}, remedy))
-        elif reason in OWN:
-            found.append(OWN[reason](case, node, status.plugin))
-    if not found:
-        return Reading(f"{name}: {status.message or status.code}")
-    remedies = dict.fromkeys(one.remedy for one in found if one.remedy)
-    return Reading(gettext("; ").join(dict.fromkeys(one.text for one in found)), gettext("; ").join(remedies))
+            readings.append(VerdictReading(gettext(template) % {"node": name}, remedy))
+        elif reason in REASON_EXPLAINERS:
+            readings.append(REASON_EXPLAINERS[reason](case, node, status.plugin))
+    if not readings:
+        return VerdictReading(f"{name}: {status.message or status.code}")
+    remedies = dict.fromkeys(reading.remedy for reading in readings if reading.remedy)
+    return VerdictReading(
+        gettext("; ").join(dict.fromkeys(reading.text for reading in readings)), gettext("; ").join(remedies)
+    )
 
 
-def _room(case: ClassicCase, node: int, status: Status) -> Reading:
+def _explain_shortages(case: ClassicCase, node: int, status: Status) -> VerdictReading:
     name, texts, remedies = case.snapshot.names[node], [], []
-    if PODS in status.about:
-        count, most = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
-        told = {"node": name, "count": str(count), "most": str(most)}
-        texts.append(gettext("%(node)s runs %(count)s of at most %(most)s pods") % told)
+    if PODS in status.facts:
+        count, limit = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
+        parameters = {"node": name, "count": str(count), "most": str(limit)}
+        texts.append(gettext("%(node)s runs %(count)s of at most %(most)s pods") % parameters)
         remedies.append(gettext("remove a pod from it"))
-    for short in shortages(case, node):
-        if short.resource not in status.about:
+    for short in find_shortages(case, node):
+        if short.resource not in status.facts:
             continue
-        what = of(short.resource)
-        needs, free, has = (amount(max(one, 0), short.resource) for one in (short.asked, short.free, short.allocatable))
-        told = {"node": name, "short": str(short), "has": f"{has}{what}", "needs": f"{needs}{what}"}
-        told |= {"free": f"{free}{what}", "of": has, "resource": short.resource}
-        if not short.asked:
-            said = gettext(
+        unit = resource_suffix(short.resource)
+        needs, free, has = (
+            format_amount(max(value, 0), short.resource) for value in (short.requested, short.free, short.allocatable)
+        )
+        parameters = {"node": name, "short": str(short), "has": f"{has}{unit}", "needs": f"{needs}{unit}"}
+        parameters |= {"free": f"{free}{unit}", "of": has, "resource": short.resource}
+        if not short.requested:
+            template = gettext(
                 "pods on %(node)s request %(short)s more than its %(has)s, so it rejects even pods that request none"
             )
         else:
-            said = gettext("the pod needs %(needs)s, and %(node)s has %(free)s free of %(of)s: %(short)s short")
-        texts.append(said % told)
-        if short.asked > short.allocatable:
-            said = gettext("even empty, this node is too small: request less %(resource)s or add larger nodes")
+            template = gettext("the pod needs %(needs)s, and %(node)s has %(free)s free of %(of)s: %(short)s short")
+        texts.append(template % parameters)
+        if short.requested > short.allocatable:
+            template = gettext("even empty, this node is too small: request less %(resource)s or add larger nodes")
         else:
-            said = gettext("free %(short)s there")
-        remedies.append(said % told)
-    return Reading(gettext("; ").join(texts) or status.message, gettext("; ").join(dict.fromkeys(remedies)))
+            template = gettext("free %(short)s there")
+        remedies.append(template % parameters)
+    return VerdictReading(gettext("; ").join(texts) or status.message, gettext("; ").join(dict.fromkeys(remedies)))
 
 
-def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:
+def _explain_taints(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
     effects = (NO_EXECUTE,) if "NoExecute" in predicate else (NO_SCHEDULE, NO_EXECUTE)
     missing = [
         taint
         for taint in case.snapshot.nodes[node].taints
-        if taint.effect in effects and not tolerated(taint, case.pod.tolerations)
+        if taint.effect in effects and not is_tolerated(taint, case.pod.tolerations)
     ]
-    said = ngettext(
+    template = ngettext(
         "%(node)s is tainted %(taints)s, and the pod does not tolerate it",
         "%(node)s is tainted %(taints)s, and the pod does not tolerate them",
         len(missing),
     )
     remedy = gettext("add a toleration for %(keys)s to the pod, or remove the taint")
-    return Reading(
-        said % {"node": case.snapshot.names[node], "taints": listed([str(taint) for taint in missing])},
-        remedy % {"keys": listed([taint.key for taint in missing])},
+    return VerdictReading(
+        template % {"node": case.snapshot.names[node], "taints": join_with_and([str(taint) for taint in missing])},
+        remedy % {"keys": join_with_and([taint.key for taint in missing])},
     )
 
 
-def _labels(case: ClassicCase, node: int, predicate: str) -> Reading:
-    asks = _named(case, predicate)
+def _explain_labels(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    asks = _find_predicate(case, predicate)
     has = case.snapshot.nodes[node].labels
-    wrong = listed([label for label in asks.labels if (label in has) != asks.presence])
-    told = {"node": case.snapshot.names[node], "labels": wrong}
+    wrong = join_with_and([label for label in asks.labels if (label in has) != asks.presence])
+    parameters = {"node": case.snapshot.names[node], "labels": wrong}
     if asks.presence:
-        said = gettext("%(node)s lacks the label %(labels)s, which the policy asks for")
-        return Reading(said % told, gettext("label the node"))
-    return Reading(
-        gettext("%(node)s has the label %(labels)s, which the policy rules out") % told, gettext("remove the label")
+        template = gettext("%(node)s lacks the label %(labels)s, which the policy asks for")
+        return VerdictReading(template % parameters, gettext("label the node"))
+    return VerdictReading(
+        gettext("%(node)s has the label %(labels)s, which the policy rules out") % parameters,
+        gettext("remove the label"),
     )
 
 
-def _service(case: ClassicCase, node: int, predicate: str) -> Reading:
-    asks, has = _named(case, predicate), case.snapshot.nodes[node].labels
-    shown = listed(
+def _explain_service(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    asks, has = _find_predicate(case, predicate), case.snapshot.nodes[node].labels
+    label_texts = join_with_and(
         [
             f"{label}={has[label]}" if label in has else gettext("no %(label)s") % {"label": label}
             for label in asks.labels
         ]
     )
-    said = gettext(
+    template = gettext(
         "%(node)s has %(labels)s, which differs from the pod's nodeSelector or from the node of another pod of its "
         "service"
     )
-    return Reading(
-        said % {"node": case.snapshot.names[node], "labels": shown}, gettext("give the node the same labels")
+    return VerdictReading(
+        template % {"node": case.snapshot.names[node], "labels": label_texts}, gettext("give the node the same labels")
     )
 
 
-def _disk(case: ClassicCase, node: int, predicate: str) -> Reading:
-    said = gettext("another pod on %(node)s mounts the same disk, and one of them writes")
-    return Reading(said % {"node": case.snapshot.names[node]}, gettext("move that pod away"))
+def _explain_disk(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    template = gettext("another pod on %(node)s mounts the same disk, and one of them writes")
+    return VerdictReading(template % {"node": case.snapshot.names[node]}, gettext("move that pod away"))
 
 
-def _zone(case: ClassicCase, node: int, predicate: str) -> Reading:
+def _explain_zone(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
     labels = case.snapshot.nodes[node].labels
-    where = listed([labels[key] for key in (BETA_ZONE, BETA_REGION) if key in labels])
-    said = gettext("%(node)s is in %(zone)s, and a volume of %(claims)s is not")
-    return Reading(said % {"node": case.snapshot.names[node], "zone": where, "claims": _claims(case)})
+    zones = join_with_and([labels[key] for key in (BETA_ZONE, BETA_REGION) if key in labels])
+    template = gettext("%(node)s is in %(zone)s, and a volume of %(claims)s is not")
+    return VerdictReading(template % {"node": case.snapshot.names[node], "zone": zones, "claims": _list_claims(case)})
 
 
-def _count(case: ClassicCase, node: int, predicate: str) -> Reading:
-    said = gettext("with the pod, %(node)s would have more volumes attached than it allows (%(predicate)s)")
-    return Reading(
-        said % {"node": case.snapshot.names[node], "predicate": predicate},
+def _explain_volume_count(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    template = gettext("with the pod, %(node)s would have more volumes attached than it allows (%(predicate)s)")
+    return VerdictReading(
+        template % {"node": case.snapshot.names[node], "predicate": predicate},
         gettext("remove a pod with such volumes from it"),
     )
 
 
-def _affinity(case: ClassicCase, node: int, predicate: str) -> Reading:
-    said = gettext("%(node)s cannot reach a volume of %(claims)s")
-    return Reading(said % {"node": case.snapshot.names[node], "claims": _claims(case)})
+def _explain_volume_affinity(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    template = gettext("%(node)s cannot reach a volume of %(claims)s")
+    return VerdictReading(template % {"node": case.snapshot.names[node], "claims": _list_claims(case)})
 
 
-def _unfound(case: ClassicCase, node: int, predicate: str) -> Reading:
-    said = gettext("no volume for %(claims)s can be used from %(node)s")
-    return Reading(
-        said % {"node": case.snapshot.names[node], "claims": _claims(case)}, gettext("create a volume there")
+def _explain_no_volumes(case: ClassicCase, node: int, predicate: str) -> VerdictReading:
+    template = gettext("no volume for %(claims)s can be used from %(node)s")
+    return VerdictReading(
+        template % {"node": case.snapshot.names[node], "claims": _list_claims(case)}, gettext("create a volume there")
     )
 
 
-def _claims(case: ClassicCase) -> str:
-    names = [name for kind, name in sources(case.pod) if kind == "claim"]
-    return ngettext("claim %(names)s", "claims %(names)s", len(names)) % {"names": listed(names)}
+def _list_claims(case: ClassicCase) -> str:
+    names = [name for kind, name in list_sources(case.pod) if kind == "claim"]
+    return ngettext("claim %(names)s", "claims %(names)s", len(names)) % {"names": join_with_and(names)}
 
 
-def _named(case: ClassicCase, predicate: str) -> Any:
-    return next(one for one in case.scheduler.algorithm.predicates if one.name == predicate)
+def _find_predicate(case: ClassicCase, predicate: str) -> Any:
+    return next(candidate for candidate in case.scheduler.algorithm.predicates if candidate.name == predicate)
 
 
-OWN: dict[str, Callable[[ClassicCase, int, str], Reading]] = {
-    then.TAINTS: _taints,
-    then.LABEL_PRESENCE: _labels,
-    then.SERVICE_AFFINITY: _service,
-    then.DISK_CONFLICT: _disk,
-    then.ZONE_CONFLICT: _zone,
-    then.VOLUME_COUNT: _count,
-    then.VOLUME_AFFINITY: _affinity,
-    then.NO_VOLUMES: _unfound,
+REASON_EXPLAINERS: dict[str, Callable[[ClassicCase, int, str], VerdictReading]] = {
+    then.TAINTS: _explain_taints,
+    then.LABEL_PRESENCE: _explain_labels,
+    then.SERVICE_AFFINITY: _explain_service,
+    then.DISK_CONFLICT: _explain_disk,
+    then.ZONE_CONFLICT: _explain_zone,
+    then.VOLUME_COUNT: _explain_volume_count,
+    then.VOLUME_AFFINITY: _explain_volume_affinity,
+    then.NO_VOLUMES: _explain_no_volumes,
 }

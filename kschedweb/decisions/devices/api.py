@@ -13,11 +13,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
-from kschedweb.decisions.devices import asking
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.devices import answers
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.responsibility import find_responsible_scheduler
+from kschedweb.decisions.rest_requests import PARAMETERS, AnsweredSerializer, DecisionRequest
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -150,13 +150,15 @@ class DevicesView(APIView):
         ],
     )
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
-        asked = Asked.of(request, name)
+        decision_request = DecisionRequest.from_query(request, name)
         node = request.query_params.get("node", "").strip()
         key = f"{namespace}/{pod}"
-        scheduler, _ = find_responsible_scheduler(asked.snapshot, asked.revision, key)
+        scheduler, _ = find_responsible_scheduler(decision_request.snapshot, decision_request.revision, key)
         # Of a pod that nobody here decides about the policy says so itself.
-        found = asking.rest(request.user, asked.snapshot, scheduler.revision or asked.revision, key, node)
-        return waiting(request, found) if isinstance(found, Question) else Response(found)
+        answer = answers.find_devices(
+            request.user, decision_request.snapshot, scheduler.revision or decision_request.revision, key, node
+        )
+        return respond_accepted(request, answer) if isinstance(answer, Question) else Response(answer)
 
 
 urlpatterns = [

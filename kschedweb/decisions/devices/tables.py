@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kschedweb.decisions.devices import words
 
 if TYPE_CHECKING:
-    from kschedweb.engine.allocation.inspecting import ChoiceInspection, DeviceVerdict, SelectorVerdict
+    from kschedweb.engine.allocation.inspection import ChoiceInspection, DeviceVerdict, SelectorVerdict
     from kschedweb.engine.plugins.dynamicresources.inspecting import PodInspection
 
 MOST_ROWS = 40  # devices of a table on the page; REST has all
@@ -82,61 +82,74 @@ class DevicesOnNode:
     requests: tuple[RequestTable, ...]
 
 
-def tables(node: str, told: PodInspection) -> DevicesOnNode:
+def build_tables(node: str, inspection: PodInspection) -> DevicesOnNode:
     """What is told of ``node``, to be shown."""
-    searched = told.searched
+    searched = inspection.searched
     return DevicesOnNode(
         node=node,
-        problem=told.problem,
+        problem=inspection.problem,
         held=tuple(
-            HeldRow(one.claim, tuple("/".join(device) for _, device in one.devices), words.held(one))
-            for one in told.held
+            HeldRow(
+                claim.claim, tuple("/".join(device) for _, device in claim.devices), words.describe_held_claim(claim)
+            )
+            for claim in inspection.held
         ),
-        found=None if searched is None else searched.found,
+        found=None if searched is None else searched.has_devices,
         failed="" if searched is None else searched.failed,
         unknown="" if searched is None else searched.unknown,
-        refusals=() if searched is None else tuple(words.refusal(one, searched) for one in searched.refusals),
+        refusals=()
+        if searched is None
+        else tuple(words.describe_refusal(refusal, searched) for refusal in searched.refusals),
         constraints=()
         if searched is None
-        else tuple((claim, words.constraint(one)) for claim, one in searched.constraints),
+        else tuple((claim, words.describe_constraint(constraint)) for claim, constraint in searched.constraints),
         unusable=() if searched is None else searched.unusable,
-        requests=() if searched is None else tuple(_table(one) for one in searched.choices),
+        requests=() if searched is None else tuple(_build_table(choice) for choice in searched.choices),
     )
 
 
-def _table(choice: ChoiceInspection) -> RequestTable:
-    listed = sorted(choice.devices, key=lambda one: (not one.chosen, not one.passes))[:MOST_ROWS]
-    shown = choice.devices if len(choice.devices) <= MOST_ROWS else listed
-    outside = {place for one in choice.devices for place, verdict in enumerate(one.selectors) if verdict.outside}
+def _build_table(choice: ChoiceInspection) -> RequestTable:
+    listed = sorted(choice.devices, key=lambda device: (not device.chosen, not device.passes))[:MOST_ROWS]
+    shown_devices = choice.devices if len(choice.devices) <= MOST_ROWS else listed
+    outside = {place for device in choice.devices for place, verdict in enumerate(device.selectors) if verdict.outside}
     return RequestTable(
         claim=choice.claim,
         name=choice.name,
-        wants=words.wants(choice),
+        wants=words.describe_count(choice),
         passing=choice.passing,
         total=len(choice.devices),
         class_missing="" if choice.class_exists else choice.device_class,
         selectors=tuple(
-            SelectorColumn(place + 1, expression, of, place in outside)
-            for place, (expression, of) in enumerate(choice.selectors)
+            SelectorColumn(place + 1, expression, source, place in outside)
+            for place, (expression, source) in enumerate(choice.selectors)
         ),
-        compares=any(one.compared for one in choice.devices),
-        rows=tuple(map(_row, shown)),
-        hidden=len(choice.devices) - len(shown),
+        compares=any(device.compared for device in choice.devices),
+        rows=tuple(map(_build_row, shown_devices)),
+        hidden=len(choice.devices) - len(shown_devices),
     )
 
 
-def _row(device: DeviceVerdict) -> DeviceRow:
+def _build_row(device: DeviceVerdict) -> DeviceRow:
     driver, pool, name = device.device
-    problems = [f"selector {number}: {one.problem}" for number, one in enumerate(device.selectors, 1) if one.problem]
-    reasons = [words.objection(one, device) for one in device.objections]
+    problems = [
+        f"selector {number}: {verdict.problem}" for number, verdict in enumerate(device.selectors, 1) if verdict.problem
+    ]
+    reasons = [words.describe_objection(objection, device) for objection in device.objections]
     if not device.chosen:
-        reasons += [f"it is chosen for {one}" for one in device.chosen_for]
+        reasons += [f"it is chosen for {request}" for request in device.chosen_for]
     return DeviceRow(
-        name, pool, driver, state(device), device.selectors, device.compared, device.holders, (*problems, *reasons)
+        name,
+        pool,
+        driver,
+        device_state(device),
+        device.selectors,
+        device.compared,
+        device.holders,
+        (*problems, *reasons),
     )
 
 
-def state(device: DeviceVerdict) -> str:
+def device_state(device: DeviceVerdict) -> str:
     """ "chosen", "other", "free" or "refused", as a row has it."""
     if device.chosen:
         return "chosen"

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.words import listed
-from kschedweb.engine.allocation.inspecting import Refused, Why
+from kschedweb.decisions.words import join_with_and
+from kschedweb.engine.allocation.inspection import ObjectionReason, RefusalReason
 from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.resourceclaim import BindingState
-from kschedweb.web.units import counted, memory
+from kschedweb.web.units import format_count, format_memory
 
 if TYPE_CHECKING:
     from kschedweb.engine.allocation.capacity import Lack
-    from kschedweb.engine.allocation.inspecting import ChoiceInspection, DeviceVerdict, Inspection, Objection, Refusal
+    from kschedweb.engine.allocation.inspection import (
+        AllocationRefusal,
+        ChoiceInspection,
+        DeviceVerdict,
+        Inspection,
+        Objection,
+    )
     from kschedweb.engine.objects.devicerequests import DeviceConstraint
     from kschedweb.engine.plugins.dynamicresources.inspecting import HeldClaim
 
 FEATURES = {"bindingConditions": "binding conditions", "consumesCounters": "shared counters"}
 OBJECTIONS = {
-    Why.ELSEWHERE: "it belongs to other nodes",
-    Why.IN_USE: "{} uses it",
-    Why.NOT_OFFERED: "the feature gate for {} is off",
-    Why.TAINTED: "the request does not tolerate its taint {}",
-    Why.ATTRIBUTE: "it lacks the attribute {}, which a constraint compares",
+    ObjectionReason.ELSEWHERE: "it belongs to other nodes",
+    ObjectionReason.IN_USE: "{} uses it",
+    ObjectionReason.NOT_OFFERED: "the feature gate for {} is off",
+    ObjectionReason.TAINTED: "the request does not tolerate its taint {}",
+    ObjectionReason.ATTRIBUTE: "it lacks the attribute {}, which a constraint compares",
 }
 SHORT_OF = {
-    Why.COUNTERS: "the counters of its pool do not suffice: {}",
-    Why.CAPACITY: "its capacity does not suffice: {}",
+    ObjectionReason.COUNTERS: "the counters of its pool do not suffice: {}",
+    ObjectionReason.CAPACITY: "its capacity does not suffice: {}",
 }
 READY = {
     BindingState.READY: "",
@@ -35,57 +41,64 @@ READY = {
 }
 
 
-def amount(nano: int) -> str:
+def format_amount(nano: int) -> str:
     """An amount in nano-units, as a quantity."""
-    return f"{nano / NANO:g}" if nano % NANO else memory(nano // NANO)
+    return f"{nano / NANO:g}" if nano % NANO else format_memory(nano // NANO)
 
 
-def objection(found: Objection, device: DeviceVerdict) -> str:
+def describe_objection(objection: Objection, device: DeviceVerdict) -> str:
     """Why the device cannot be had for the request."""
-    if found.lacks:
-        return SHORT_OF[found.why].format(_lacks(found.lacks))
-    named = listed([FEATURES.get(one, one) for one in found.names] or list(device.holders))
-    return OBJECTIONS[found.why].format(named)
+    if objection.lacks:
+        return SHORT_OF[objection.why].format(_describe_lacks(objection.lacks))
+    names = join_with_and([FEATURES.get(name, name) for name in objection.names] or list(device.holders))
+    return OBJECTIONS[objection.why].format(names)
 
 
-def _lacks(lacks: tuple[Lack, ...]) -> str:
-    return listed([f"{one.name} would need {amount(one.wanted)}, {_left(one.left)}" for one in lacks])
+def _describe_lacks(lacks: tuple[Lack, ...]) -> str:
+    return join_with_and(
+        [
+            f"{lack.name} would need {format_amount(lack.requested)}, {_describe_remaining(lack.available)}"
+            for lack in lacks
+        ]
+    )
 
 
-def _left(nano: int) -> str:
-    return f"{amount(nano)} is left" if nano > 0 else "none is left"
+def _describe_remaining(nano: int) -> str:
+    return f"{format_amount(nano)} is left" if nano > 0 else "none is left"
 
 
-def constraint(found: DeviceConstraint) -> str:
+def describe_constraint(constraint: DeviceConstraint) -> str:
     """What a constraint asks for."""
-    of = f" of {listed(sorted(found.requests))}" if found.requests else ""
-    how = "no two devices{} may have the same value of {}" if found.distinct else "all devices{} have the same {}"
-    return how.format(of, found.attribute)
+    scope = f" of {join_with_and(sorted(constraint.requests))}" if constraint.requests else ""
+    how = "no two devices{} may have the same value of {}" if constraint.distinct else "all devices{} have the same {}"
+    return how.format(scope, constraint.attribute)
 
 
-def refusal(found: Refusal, told: Inspection) -> str:
+def describe_refusal(refusal: AllocationRefusal, inspection: Inspection) -> str:
     """Why the search on the node finds nothing."""
-    if found.constraint is not None:
-        asks = constraint(found.constraint)
-        return f"the available devices do not meet a constraint of claim {found.claim}: {asks}"
-    of = [one for one in told.choices if (one.claim, one.request) == (found.claim, found.request)]
-    if found.why is Refused.TOGETHER:
-        return f"{_request(found)} finds devices, but not together with the requests before it"
-    needs = listed([f"{wants(one)}, of which {one.passing} available" for one in of])
-    return f"{_request(found)} asks for {needs}"
+    if refusal.constraint is not None:
+        asks = describe_constraint(refusal.constraint)
+        return f"the available devices do not meet a constraint of claim {refusal.claim}: {asks}"
+    choices = [
+        choice for choice in inspection.choices if (choice.claim, choice.request) == (refusal.claim, refusal.request)
+    ]
+    if refusal.why is RefusalReason.TOGETHER:
+        return f"{_name_request(refusal)} finds devices, but not together with the requests before it"
+    needs = join_with_and([f"{describe_count(choice)}, of which {choice.passing} available" for choice in choices])
+    return f"{_name_request(refusal)} asks for {needs}"
 
 
-def wants(found: ChoiceInspection) -> str:
+def describe_count(choice: ChoiceInspection) -> str:
     """How many devices a choice asks for."""
-    if found.count is None:
-        return f"all {found.wanted:,} devices of class {found.device_class}"
-    return f"{counted(found.count, 'devices')} of class {found.device_class}"
+    if choice.count is None:
+        return f"all {choice.required_count:,} devices of class {choice.device_class}"
+    return f"{format_count(choice.count, 'devices')} of class {choice.device_class}"
 
 
-def _request(found: Refusal) -> str:
-    return f"request {found.request} of claim {found.claim}"
+def _name_request(refusal: AllocationRefusal) -> str:
+    return f"request {refusal.request} of claim {refusal.claim}"
 
 
-def held(found: HeldClaim) -> str:
+def describe_held_claim(claim: HeldClaim) -> str:
     """What is to be said of a claim that has its devices; "" if they can be used on the node."""
-    return READY[found.ready] or ("" if found.usable else "its devices cannot be used on this node")
+    return READY[claim.ready] or ("" if claim.usable else "its devices cannot be used on this node")

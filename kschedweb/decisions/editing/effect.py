@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services as playground
-from kschedweb.decisions.kinds import PROFILES
+from kschedweb.decisions.deciders import PROFILES
 from kschedweb.engine.cycle.judgement import JudgementReason, why_moved
-from kschedweb.engine.patience import NotNow, Patience, checkpoint, limited
+from kschedweb.engine.patience import DeadlineExceeded, Patience, checkpoint, limit_by
 from kschedweb.jobs.inquiries import AT_ONCE_SECONDS
 from kschedweb.web.errors import ApplicationError
 
@@ -30,7 +30,7 @@ TOO_LONG = "Its decision takes too long to be compared here."
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedPod:
     """A pod that gets another node, and why; "" is no node. ``message`` says why no node is feasible ``after``."""
 
     namespace: str
@@ -47,7 +47,7 @@ class Effect:
 
     pods: int
     asked: int = 0
-    moved: list[Moved] = field(default_factory=list)
+    moved: list[MovedPod] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     @property
@@ -56,59 +56,63 @@ class Effect:
         return len(self.moved)
 
 
-def effect(
+def compute_effect(
     snapshot: Snapshot,
     before: Configuration | Algorithm,
     after: Configuration | Algorithm,
     rows: QuerySet[PodRow] | None = None,
     limit: int = POD_LIMIT,
-    decides: Decider[Any, Any, Any] = PROFILES,
+    decider: Decider[Any, Any, Any] = PROFILES,
     seconds: float = AT_ONCE_SECONDS,
-    heard: Callable[[int, int], object] = lambda done, known: None,
+    on_progress: Callable[[int, int], object] = lambda compared, total: None,
 ) -> Effect:
     """Compare ``before`` and ``after`` on the pods ``rows``, by default all pending ones, gated ones among them.
 
     Each pod is asked alone against the cluster without it.
 
-    Compares at most ``limit`` pods, and stops after ``seconds``. ``decides`` is the decider of both; ``heard`` is told
-    how many pods of how many were compared.
+    Compares at most ``limit`` pods, and stops after ``seconds``. ``decider`` is the decider of both; ``on_progress`` is
+    told how many pods of how many were compared.
     """
-    asked = pod_rows(snapshot).filter(pending=True) if rows is None else rows
-    result = Effect(asked.count())
+    pod_queryset = pod_rows(snapshot).filter(pending=True) if rows is None else rows
+    result = Effect(pod_queryset.count())
     begun = monotonic()
-    for namespace, name, scheduler in asked.values_list("namespace", "name", "scheduler_name")[:limit]:
+    for namespace, name, scheduler in pod_queryset.values_list("namespace", "name", "scheduler_name")[:limit]:
         if result.asked and monotonic() - begun > seconds:
             break
-        heard(result.asked, min(result.pods, limit))
+        on_progress(result.asked, min(result.pods, limit))
         result.asked += 1
         key = f"{namespace}/{name}"
         try:
-            if not any(decides.answers_for(one, scheduler) for one in (before, after)):
+            if not any(decider.answers_for(rules, scheduler) for rules in (before, after)):
                 continue  # Another scheduler's: it stays where it is.
-            with limited(Patience(max(seconds / 4, playground.AT_LEAST))):
-                old = playground.explain_with(snapshot, key, before, decides)
-                new = playground.explain_with(snapshot, key, after, decides)
+            with limit_by(Patience(max(seconds / 4, playground.AT_LEAST))):
+                old = playground.explain_with(snapshot, key, before, decider)
+                new = playground.explain_with(snapshot, key, after, decider)
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
             continue
-        except NotNow:
+        except DeadlineExceeded:
             checkpoint()  # whoever asks about all of them may have no time left either
             result.failed.append(f"{key}: {TOO_LONG}")
             continue
-        if moved := _moved(namespace, name, old, new):
+        if moved := _compare_placements(namespace, name, old, new):
             result.moved.append(moved)
     return result
 
 
-def _moved(namespace: str, name: str, old: Explanation, new: Explanation) -> Moved | None:
+def _compare_placements(namespace: str, name: str, old: Explanation, new: Explanation) -> MovedPod | None:
     """How the pod moves; a pod that is held outside of the queue, such as a gated one, has no node."""
-    held = {side: found.pre_enqueue for side, found in (("old", old), ("new", new)) if not found.pre_enqueue.ok}
-    if not held:
+    held_statuses = {
+        side: explanation.pre_enqueue
+        for side, explanation in (("old", old), ("new", new))
+        if not explanation.pre_enqueue.ok
+    }
+    if not held_statuses:
         reason = why_moved(old, new)
-        return Moved(namespace, name, old.node, new.node, reason, new.message) if reason else None
-    before, after = "" if "old" in held else old.node, "" if "new" in held else new.node
+        return MovedPod(namespace, name, old.node, new.node, reason, new.message) if reason else None
+    before, after = "" if "old" in held_statuses else old.node, "" if "new" in held_statuses else new.node
     if before == after:
         return None
-    status = next(iter(held.values()))
+    status = next(iter(held_statuses.values()))
     reason = JudgementReason(status.plugin, None, status.message)
-    return Moved(namespace, name, before, after, reason, new.message or status.message)
+    return MovedPod(namespace, name, before, after, reason, new.message or status.message)

@@ -9,14 +9,14 @@ from django.views.decorators.http import require_POST
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.editing.effect import POD_LIMIT, effect
-from kschedweb.decisions.inquiring.deciding import effect_ask
-from kschedweb.decisions.inquiring.views import progress
-from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.deciders import get_decider
+from kschedweb.decisions.editing.effect import POD_LIMIT, compute_effect
+from kschedweb.decisions.inquiring.decision_questions import effect_ask
+from kschedweb.decisions.inquiring.views import progress_context
 from kschedweb.decisions.services import at_hand
 from kschedweb.policies import selectors
 from kschedweb.policies.scope import scope_of
-from kschedweb.policies.views import posted
+from kschedweb.policies.views import read_posted
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -33,18 +33,20 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
 
     With ``all`` a job asks all of them.
     """
-    found = selectors.policy_get(name)
+    policy = selectors.policy_get(name)
     scope = scope_of(request)
-    saved = selectors.revision_get(found)
-    shown = posted(request, saved)
-    context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
+    saved = selectors.revision_get(policy)
+    editor = read_posted(request, saved)
+    context: dict[str, Any] = {"policy": policy, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
     context["snapshot"] = snapshot = scope.snapshot
-    if snapshot and shown.runs:
+    if snapshot and editor.runs:
         if "all" in request.POST:
-            about: dict[str, Any] = {"snapshot": snapshot, "revision": saved}
-            question = effect_ask(user=request.user, **about, document=shown.document, process=shown.process)
-            return render(request, "decisions/inquiring/begun.html", progress(request, question))
+            arguments: dict[str, Any] = {"snapshot": snapshot, "revision": saved}
+            question = effect_ask(user=request.user, **arguments, document=editor.document, process=editor.process)
+            return render(request, "decisions/inquiring/begun.html", progress_context(request, question))
         if at_hand(snapshot, saved):
-            context["effect"] = effect(snapshot, selectors.runs(saved), shown.runs, decides=decider(saved))
+            context["effect"] = compute_effect(
+                snapshot, selectors.load_revision(saved), editor.runs, decider=get_decider(saved)
+            )
         context["more"] = "effect" not in context or context["effect"].asked < context["effect"].pods
     return render(request, "policies/_effect.html", context)

@@ -13,20 +13,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.asked import AT, SNAPSHOT
+from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
-from kschedweb.decisions.asked import (
+from kschedweb.decisions.groups import answers
+from kschedweb.decisions.groups.group_status import GroupState
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
+from kschedweb.decisions.models import Question
+from kschedweb.decisions.rest_requests import (
     PARAMETERS,
     AnsweredSerializer,
     ApprovalWaitSerializer,
-    Asked,
+    DecisionRequest,
     ResponsibleSchedulerSerializer,
 )
-from kschedweb.decisions.groups import asking
-from kschedweb.decisions.groups.standing import State
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
-from kschedweb.decisions.models import Question
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
 
@@ -42,7 +42,7 @@ class PodGroupSerializer(serializers.Serializer[Any]):
     namespace = serializers.CharField()
     name = serializers.CharField()
     state = serializers.ChoiceField(
-        [state.value for state in State],
+        [state.value for state in GroupState],
         help_text="missing: pods name a PodGroup that does not exist. unread: its form is not simulated. empty: no pod "
         "names it. incomplete: fewer pods than min_count do. pending: some pods have no node. bound: all have one.",
     )
@@ -185,10 +185,10 @@ class PodGroupsView(APIView):
     )
     def get(self, request: ApiRequest, name: str) -> Response:
         snapshot = selectors.snapshot_asked(name, snapshot_named(request.query_params))
-        found = asking.listed(request.user, snapshot)
-        if isinstance(found, Question):
-            return waiting(request, found)
-        return Response({"snapshot": snapshot.pk, "groups": found})
+        groups = answers.list_groups(request.user, snapshot)
+        if isinstance(groups, Question):
+            return respond_accepted(request, groups)
+        return Response({"snapshot": snapshot.pk, "groups": groups})
 
 
 @method_decorator(heavy, name="dispatch")
@@ -215,13 +215,15 @@ class PodGroupView(APIView):
         ],
     )
     def get(self, request: ApiRequest, name: str, namespace: str, group: str) -> Response:
-        asked = Asked.of(request, name, selectors.profiles_asked)
+        decision_request = DecisionRequest.from_query(request, name, selectors.profiles_asked)
         gates = request.query_params.get("gates") or POLICY
         if gates not in (POLICY, ON):
             raise ApplicationError.at("gates", f"Must be {POLICY} or {ON}.")
         key = f"{namespace}/{group}"
-        found = asking.rest(request.user, asked.snapshot, asked.revision, key, switch=gates == ON)
-        return waiting(request, found) if isinstance(found, Question) else Response(found)
+        answer = answers.answer_for_rest(
+            request.user, decision_request.snapshot, decision_request.revision, key, switch=gates == ON
+        )
+        return respond_accepted(request, answer) if isinstance(answer, Question) else Response(answer)
 
 
 urlpatterns = [

@@ -9,10 +9,10 @@ import numpy as np
 
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decider import ProfileMissing
+from kschedweb.decisions.deciders import PROFILES
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.kinds import PROFILES
 from kschedweb.engine import Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import SUCCESS, CycleError
@@ -23,46 +23,53 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from kschedweb.decisions.groups.group_status import GroupStatus
     from kschedweb.decisions.groups.rules import GroupRules
-    from kschedweb.decisions.groups.standing import Standing
     from kschedweb.engine import Explanation
     from kschedweb.engine import Snapshot as EngineSnapshot
-    from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
+    from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
     from kschedweb.jobs.inquiries import Step
 
 
 @dataclass(frozen=True)
 class GroupCase:
-    """A group, and what one cycle of it would come to: ``found`` is ``None`` where it is not scheduled as a group.
+    """A group, and what one cycle of it would come to: ``placement`` is ``None`` where it is not scheduled as a group.
 
     ``blocked`` says in plain words why the first pod without a node has none, "" where there is no such pod.
     ``handled_by`` is the scheduler of its pods where nobody here knows it, else "".
     """
 
-    standing: Standing
+    group_status: GroupStatus
     rules: GroupRules
-    found: GroupPlacement | None = None
+    placement: GroupPlacement | None = None
     blocked: str = ""
     handled_by: str = ""
 
     @property
     def freed(self) -> list[str]:
         """The claims ("namespace/name") whose devices kube-scheduler would have given back, so that the group fits."""
-        room = None if self.found is None else self.found.room
-        claims = [] if room is None else [one for listed in room.frees.values() for one in listed]
-        return sorted({f"{one.namespace}/{one.claim}" for one in claims})
+        room = None if self.placement is None else self.placement.room
+        claims = [] if room is None else [claim for listed in room.frees.values() for claim in listed]
+        return sorted({f"{claim.namespace}/{claim.claim}" for claim in claims})
 
     @property
     def first_try(self) -> DomainTry | None:
         """The domain that the answer is about: the one taken, or else the first."""
-        found = self.found
-        if found is None or not found.tries:
+        placement = self.placement
+        if placement is None or not placement.tries:
             return None
-        return next((one for one in found.tries if found.placed and one.domain.name == found.domain), found.tries[0])
+        return next(
+            (
+                domain_try
+                for domain_try in placement.tries
+                if placement.placed and domain_try.domain.name == placement.domain
+            ),
+            placement.tries[0],
+        )
 
 
 def group_case(
-    engine: EngineSnapshot, standing: Standing, rules: GroupRules, step: Step, is_live: Callable[[str], bool]
+    engine: EngineSnapshot, group_status: GroupStatus, rules: GroupRules, step: Step, is_live: Callable[[str], bool]
 ) -> GroupCase:
     """Try the group on a copy of ``engine``; ``step`` is told of each pod that is tried.
 
@@ -70,21 +77,23 @@ def group_case(
     """
     scheduler = Scheduler(engine, rules.configuration)
     try:
-        pods = tuple(PROFILES.as_profile(scheduler, pod, is_live) for pod in standing.pending)
+        pods = tuple(PROFILES.as_profile(scheduler, pod, is_live) for pod in group_status.pending)
     except ProfileMissing as error:
-        return GroupCase(standing, rules, handled_by=error.scheduler_name)
-    group, standing = standing.group, replace(standing, pending=pods)
-    if group is None or not pods or not rules.configuration.release.groups:
-        return GroupCase(standing, rules)
+        return GroupCase(group_status, rules, handled_by=error.scheduler_name)
+    group, group_status = group_status.group, replace(group_status, pending=pods)
+    if group is None or not pods or not rules.configuration.release.has_group_scheduling:
+        return GroupCase(group_status, rules)
     try:
-        found = scheduler.explain_group(group, pods, SearchRequest(post_filter=True, watch=_Told(step)))
+        placement = scheduler.explain_group(
+            group, pods, SearchRequest(post_filter=True, watch=_ProgressStopwatch(step))
+        )
     except CycleError as error:
-        raise Unprocessable(f"The scheduling cycle of {standing.key} fails: {error}") from None
-    case = GroupCase(standing, rules, found)
-    return replace(case, blocked=_blocked(scheduler, case))
+        raise Unprocessable(f"The scheduling cycle of {group_status.key} fails: {error}") from None
+    case = GroupCase(group_status, rules, placement)
+    return replace(case, blocked=_explain_blocking_pod(scheduler, case))
 
 
-class _Told(Stopwatch):
+class _ProgressStopwatch(Stopwatch):
     """Tells ``step`` before a pod is tried, so that it can end the search."""
 
     def __init__(self, step: Step) -> None:
@@ -99,29 +108,29 @@ class _Told(Stopwatch):
         self._tried += 1
 
 
-def _blocked(scheduler: Scheduler, case: GroupCase) -> str:
+def _explain_blocking_pod(scheduler: Scheduler, case: GroupCase) -> str:
     """Why the first pod without a node has none, told of the cluster with the pods before it on their nodes."""
-    found, tried, pods = case.found, case.first_try, case.standing.pending
-    pod = next((one for one in pods if found is not None and one.key == found.blocking), None)
-    if found is None or tried is None or pod is None:
+    placement, domain_try, pods = case.placement, case.first_try, case.group_status.pending
+    pod = next((member for member in pods if placement is not None and member.key == placement.blocking), None)
+    if placement is None or domain_try is None or pod is None:
         return ""
-    there = scheduler.over(scheduler.snapshot.copy())
-    there.nominator = scheduler.nominator.copy()
+    trial_scheduler = scheduler.with_snapshot(scheduler.snapshot.copy())
+    trial_scheduler.nominator = scheduler.nominator.copy()
     for other in pods:  # of a group that is tried none keeps room from the others by a nomination
-        there.nominator.remove(other.key)
-    there.reserve_group(pods, found.before(pods, pod.key))
+        trial_scheduler.nominator.delete_nominated_pod(other.key)
+    trial_scheduler.reserve_group(pods, placement.assignments_before(pods, pod.key))
     try:
-        explanation = _within(there.explain(pod), tried.domain.nodes)
+        explanation = _restrict_to_nodes(trial_scheduler.explain(pod), domain_try.domain.nodes)
     except CycleError as error:
         return f"the scheduling cycle of {pod.name} fails: {error}"
     if explanation.feasible.size:  # what refused the pod there is asked only after the filters
         return ""
     # What keeps the group out of the queue is told of the group.
     tried_all_the_same = replace(explanation, pre_enqueue=SUCCESS)
-    return Decision(Case(there.snapshot, pod, there, tried_all_the_same, "")).answer().title
+    return Decision(Case(trial_scheduler.snapshot, pod, trial_scheduler, tried_all_the_same, "")).build_headline().title
 
 
-def _within(explanation: Explanation, nodes: NDArray[np.intp]) -> Explanation:
+def _restrict_to_nodes(explanation: Explanation, nodes: NDArray[np.intp]) -> Explanation:
     """The explanation of the nodes at these positions alone, for a pod that fits on none of them.
 
     Where it fits on some, these are its ``feasible`` nodes, and nothing is said of scores.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.decisions.words import listed
+from kschedweb.decisions.words import join_with_and
 from kschedweb.engine.releases import RELEASES
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -30,24 +30,24 @@ class GroupRules:
     @property
     def able(self) -> bool:
         """Whether the release can schedule groups as such, with whatever gates."""
-        return self.configuration.release.behaviour.groups_are_entities
+        return self.configuration.release.behaviour.pod_group_entities
 
     @property
     def note(self) -> str:
         """What has to be said of gates that are on here alone; "" for none."""
-        said = gettext("Worked out with the %(gates)s on, which the policy leaves off.")
-        return said % {"gates": gates_named(self.off)} if self.switched else ""
+        text = gettext("Worked out with the %(gates)s on, which the policy leaves off.")
+        return text % {"gates": gates_named(self.off)} if self.switched else ""
 
 
 def gates_named(names: Sequence[str]) -> str:
     """Such as "feature gates A and B"."""
-    said = ngettext("feature gate %(names)s", "feature gates %(names)s", len(names))
-    return said % {"names": listed(list(names))}
+    text = ngettext("feature gate %(names)s", "feature gates %(names)s", len(names))
+    return text % {"names": join_with_and(list(names))}
 
 
-def able() -> list[str]:
+def releases_with_groups() -> list[str]:
     """The releases that schedule groups as such."""
-    return [name for name, release in RELEASES.items() if release.behaviour.groups_are_entities]
+    return [name for name, release in RELEASES.items() if release.behaviour.pod_group_entities]
 
 
 def group_rules(revision: Revision, version: str, gates: Sequence[str], *, switch: bool) -> GroupRules:
@@ -55,15 +55,15 @@ def group_rules(revision: Revision, version: str, gates: Sequence[str], *, switc
 
     Raises ApplicationError for a classic policy, and where it cannot run with these gates.
     """
-    found = configuration(revision, version)
-    if not found.release.behaviour.groups_are_entities:
-        return GroupRules(found, (), switched=False)
-    off = tuple(gate for gate in gates if not found.release.on(gate))
+    rules = load_configuration(revision, version)
+    if not rules.release.behaviour.pod_group_entities:
+        return GroupRules(rules, (), switched=False)
+    off = tuple(gate for gate in gates if not rules.release.is_enabled(gate))
     if not (off and switch):
-        return GroupRules(found, off, switched=False)
+        return GroupRules(rules, off, switched=False)
     try:
-        found = configuration(revision, version, gates=dict.fromkeys(off, True))
+        rules = load_configuration(revision, version, gates=dict.fromkeys(off, True))
     except ValueError as error:
-        said = f"{revision.policy.name}, revision {revision.number}: {error}"
-        raise ApplicationError.at("policy", said) from None
-    return GroupRules(found, off, switched=True)
+        message = f"{revision.policy.name}, revision {revision.number}: {error}"
+        raise ApplicationError.at("policy", message) from None
+    return GroupRules(rules, off, switched=True)

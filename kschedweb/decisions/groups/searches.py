@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from kschedweb.clusters.selectors import pod_rows
 from kschedweb.policies.scope import scope_of
-from kschedweb.web.searching import SearchHit, link, rows_fitting
+from kschedweb.web.searching import SearchHit, page_hit, rows_fitting
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-def groups(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+def search_groups(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     """``words`` may be a part of the name or "namespace/part"."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words or not scope.snapshot.counts.get("PodGroup"):
@@ -21,10 +21,10 @@ def groups(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     cluster = scope.cluster.name
     namespace, _, name = words.rpartition("/")
     rows = pod_rows(scope.snapshot).filter(namespace__startswith=namespace).exclude(pod_group="")
-    named = rows.order_by("namespace", "pod_group").values_list("namespace", "pod_group").distinct()
+    group_names = rows.order_by("namespace", "pod_group").values_list("namespace", "pod_group").distinct()
 
-    def make(row: tuple[str, str]) -> SearchHit:
+    def make_hit(row: tuple[str, str]) -> SearchHit:
         space, group = row
-        return link(f"{space}/{group}", "boxes", "pod-group", cluster, space, group)
+        return page_hit(f"{space}/{group}", "boxes", "pod-group", cluster, space, group)
 
-    return rows_fitting(named, "pod_group", name, make)
+    return rows_fitting(group_names, "pod_group", name, make_hit)

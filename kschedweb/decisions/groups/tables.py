@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.groups.words import short
+from kschedweb.decisions.groups.words import short_pod_name
 
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
     from kschedweb.engine import Pod
-    from kschedweb.engine.cycle.groupplacement import DomainTry
+    from kschedweb.engine.cycle.group_placement import DomainTry
     from kschedweb.engine.cycle.placement import Placement
 
 
@@ -51,49 +51,53 @@ class DomainRow:
     message: str
 
 
-def members(case: GroupCase) -> list[MemberRow]:
+def build_member_rows(case: GroupCase) -> list[MemberRow]:
     """All pods of the group: those on nodes, then the others in the order in which they are tried."""
-    bound = [MemberRow(pod.namespace, pod.name, "bound", pod.node_name) for pod in case.standing.bound]
-    if case.found is None:
-        return bound + [MemberRow(pod.namespace, pod.name, "", gates=pod.gates) for pod in case.standing.pending]
-    tried = {one.pod: one for one in case.first_try.placements} if case.first_try is not None else {}
+    bound = [MemberRow(pod.namespace, pod.name, "bound", pod.node_name) for pod in case.group_status.bound]
+    if case.placement is None:
+        return bound + [MemberRow(pod.namespace, pod.name, "", gates=pod.gates) for pod in case.group_status.pending]
+    placement_by_pod = (
+        {placement.pod: placement for placement in case.first_try.placements} if case.first_try is not None else {}
+    )
     return bound + [
-        _member(pod, placement, tried.get(pod.key))
-        for pod, placement in zip(case.standing.pending, case.found.placements, strict=True)
+        _build_member_row(pod, placement, placement_by_pod.get(pod.key))
+        for pod, placement in zip(case.group_status.pending, case.placement.placements, strict=True)
     ]
 
 
-def _member(pod: Pod, placement: Placement, tried: Placement | None) -> MemberRow:
-    said = placement.condition
+def _build_member_row(pod: Pod, placement: Placement, tried_placement: Placement | None) -> MemberRow:
+    message = placement.condition
     if placement.node:
         state, node = "fits", placement.node
     elif placement.nominated:
         state, node = "waits", placement.nominated
-    elif tried is not None and tried.node:
-        state, node = "given up", tried.node
+    elif tried_placement is not None and tried_placement.node:
+        state, node = "given up", tried_placement.node
     else:
         state, node = "refused", ""
-    return MemberRow(pod.namespace, pod.name, state, node, said, pod.gates)
+    return MemberRow(pod.namespace, pod.name, state, node, message, pod.gates)
 
 
-def domains(case: GroupCase) -> list[DomainRow]:
+def build_domain_rows(case: GroupCase) -> list[DomainRow]:
     """The domains in which the group was tried, in that order."""
-    if case.found is None:
+    if case.placement is None:
         return []
-    scores = {score.domain.name: score.total for score in case.found.scores}
-    return [_domain(case, tried, scores.get(tried.domain.name)) for tried in case.found.tries]
+    scores = {score.domain.name: score.total for score in case.placement.scores}
+    return [
+        _build_domain_row(case, domain_try, scores.get(domain_try.domain.name)) for domain_try in case.placement.tries
+    ]
 
 
-def _domain(case: GroupCase, tried: DomainTry, score: int | None) -> DomainRow:
-    assert case.found is not None
-    blocking = next((one for one in tried.placements if not one.node), None)
+def _build_domain_row(case: GroupCase, domain_try: DomainTry, score: int | None) -> DomainRow:
+    assert case.placement is not None
+    blocking = next((placement for placement in domain_try.placements if not placement.node), None)
     return DomainRow(
-        name=tried.domain.name,
-        nodes=len(tried.domain.nodes),
-        placed=sum(bool(one.node) for one in tried.placements),
+        name=domain_try.domain.name,
+        nodes=len(domain_try.domain.nodes),
+        placed=sum(bool(placement.node) for placement in domain_try.placements),
         score=score,
-        taken=case.found.placed and tried.domain.name == case.found.domain,
-        fits=tried.status.ok,
-        pod="" if blocking is None else short(blocking.pod, case.standing),
-        message=tried.status.message if blocking is None else blocking.message,
+        taken=case.placement.placed and domain_try.domain.name == case.placement.domain,
+        fits=domain_try.status.ok,
+        pod="" if blocking is None else short_pod_name(blocking.pod, case.group_status),
+        message=domain_try.status.message if blocking is None else blocking.message,
     )

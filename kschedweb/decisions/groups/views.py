@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.groups import asking, services
+from kschedweb.decisions.groups import answers, services
 from kschedweb.decisions.models import Question
-from kschedweb.decisions.views import asked
+from kschedweb.decisions.views import snapshot_and_revision
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web.errors import ApplicationError
@@ -30,18 +30,18 @@ PAGE_SIZE = 100  # groups, or pods of one
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def everything(request: PageRequest, cluster: str) -> HttpResponse:
+def list_groups(request: PageRequest, cluster: str) -> HttpResponse:
     """All groups, each with its state."""
-    snapshot, revision = asked(request, cluster)
-    found = asking.listed(request.user, snapshot)
-    if isinstance(found, Question):
-        return redirect("decision-answer", found.pk)
+    snapshot, revision = snapshot_and_revision(request, cluster)
+    groups = answers.list_groups(request.user, snapshot)
+    if isinstance(groups, Question):
+        return redirect("decision-answer", groups.pk)
     context = {
         "snapshot": snapshot,
         "revision": profiles_only(revision),
         "cluster_name": cluster,
-        "rules": services.rules(snapshot, revision),
-        "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
+        "rules": services.read_rules(snapshot, revision),
+        "page": Paginator(groups, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, "decisions/groups/list.html", context)
 
@@ -49,10 +49,10 @@ def everything(request: PageRequest, cluster: str) -> HttpResponse:
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
+def show_group(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
     """One group: whether it fits, where its pods go, what is in the way."""
-    snapshot, chosen = asked(request, cluster)
-    scheduler, waits = services.responsible(snapshot, f"{namespace}/{group}", profiles_only(chosen))
+    snapshot, chosen = snapshot_and_revision(request, cluster)
+    scheduler, waits = services.find_responsible(snapshot, f"{namespace}/{group}", profiles_only(chosen))
     revision = (scheduler and scheduler.revision) or chosen
     scope_of(request).revision = revision
     context: dict[str, Any] = {
@@ -68,15 +68,15 @@ def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpR
     }
     try:
         switch = request.GET.get("gates") == "on"
-        named = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk}
-        context["json_query"] = urlencode(named | ({"gates": "on"} if switch else {}))
-        found = asking.page(request.user, snapshot, revision, f"{namespace}/{group}", switch=switch)
+        parameters = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk}
+        context["json_query"] = urlencode(parameters | ({"gates": "on"} if switch else {}))
+        group_page = answers.answer_for_page(request.user, snapshot, revision, f"{namespace}/{group}", switch=switch)
     except ApplicationError as error:
         if error.status == 404:
             raise
         return render(request, "decisions/groups/failed.html", {**context, "error": error})
-    if isinstance(found, Question):
-        return redirect("decision-answer", found.pk)
-    page = Paginator(found.members, PAGE_SIZE).get_page(request.GET.get("page"))
-    context |= {"shown": found, "answer": found.answer, "page": page}
+    if isinstance(group_page, Question):
+        return redirect("decision-answer", group_page.pk)
+    page = Paginator(group_page.members, PAGE_SIZE).get_page(request.GET.get("page"))
+    context |= {"shown": group_page, "answer": group_page.answer, "page": page}
     return render(request, "decisions/groups/group.html", context)

@@ -12,16 +12,16 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.inquiring import selectors
-from kschedweb.decisions.inquiring.answering import ANSWERING
+from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question
-from kschedweb.web.rest import accepted
+from kschedweb.web.rest import accepted_response
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.accounts.typing import ApiRequest
 
-AGAIN = "2"  # seconds until it makes sense to ask again
+RETRY_AFTER = "2"  # seconds until it makes sense to ask again
 
 
 class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
@@ -50,18 +50,18 @@ class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
         if content is None:
             return None
         answer: dict[str, Any] = content.get("answer", content)
-        return {**_standing(question), **answer}
+        return {**_current_status(question), **answer}
 
 
-def _standing(question: Question) -> dict[str, Any]:
+def _current_status(question: Question) -> dict[str, Any]:
     """What is true now of the pod or the group that a question is about."""
-    standing = ANSWERING[question.kind].standing
-    if standing is None or question.snapshot is None or question.revision is None:
+    read_status = QUESTION_HANDLERS[question.kind].current_status
+    if read_status is None or question.snapshot is None or question.revision is None:
         return {}
-    return standing(question.snapshot, question.revision, question.subject)
+    return read_status(question.snapshot, question.revision, question.subject)
 
 
-class AnswerView(APIView):
+class DecisionAnswerView(APIView):
     action_required = Action.VIEW
     in_part = ("GET",)
 
@@ -71,11 +71,11 @@ class AnswerView(APIView):
         return Response(DecisionQuestionSerializer(selectors.question_get(request.user, id)).data)
 
 
-def waiting(request: ApiRequest, question: Question) -> Response:
+def respond_accepted(request: ApiRequest, question: Question) -> Response:
     """202 for a question that a job works on."""
-    answer = accepted(request, DecisionQuestionSerializer(question).data, "api:decision-answer", question.pk)
-    answer["Retry-After"] = AGAIN
+    answer = accepted_response(request, DecisionQuestionSerializer(question).data, "api:decision-answer", question.pk)
+    answer["Retry-After"] = RETRY_AFTER
     return answer
 
 
-urlpatterns = [path("decisions/questions/<uuid:id>/", AnswerView.as_view(), name="decision-answer")]
+urlpatterns = [path("decisions/questions/<uuid:id>/", DecisionAnswerView.as_view(), name="decision-answer")]

@@ -8,10 +8,10 @@ from django.db.models import Q
 from django.http import Http404
 from django.utils.translation import get_language
 
-from kschedweb.decisions import veil
-from kschedweb.decisions.inquiring.answering import ANSWERING
+from kschedweb.decisions import redaction
+from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question
-from kschedweb.jobs.inquiries import unpacked
+from kschedweb.jobs.inquiries import unpack_answer
 from kschedweb.jobs.models import ENDED
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def question_get(user: User, question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none, or ``user`` may not read it."""
     related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
-    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
-    if found is None:
+    question = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
+    if question is None:
         raise Http404("There is no such question.")
-    ANSWERING[found.kind].allowed(user, found)
-    veil.question_seen(found)
-    return found
+    QUESTION_HANDLERS[question.kind].allowed(user, question)
+    redaction.question_seen(question)
+    return question
 
 
-def same(key: str) -> Question | None:
+def find_same_question(key: str) -> Question | None:
     """The question with this key, where it has an answer or a job that may still find one."""
     alive = Q(ended_at__isnull=False) | (Q(job__isnull=False) & ~Q(job__state__in=ENDED))
     return Question.objects.filter(alive, key=key).select_related("job").first()
@@ -41,5 +41,5 @@ def answer_of(question: Question) -> dict[str, Any] | None:
     """The answer, in the reader's language where it was kept in that; ``None`` if there is none yet."""
     if question.content is None:
         return None
-    found: dict[str, Any] = unpacked(question.content)
-    return veil.kept(question, found | found.pop("languages", {}).get(get_language(), {}))
+    content: dict[str, Any] = unpack_answer(question.content)
+    return redaction.redact_content(question, content | content.pop("languages", {}).get(get_language(), {}))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db import transaction
 
 from kschedweb.clusters.models import PodRow
-from kschedweb.clusters.seen import pod_missing
-from kschedweb.decisions import utilisation
+from kschedweb.clusters.redaction import pod_missing
+from kschedweb.decisions import figures_in_force
 from kschedweb.decisions.inquiring import selectors
-from kschedweb.decisions.inquiring.answering import ANSWERING
-from kschedweb.decisions.models import Kind, Question
-from kschedweb.engine.patience import NotNow, Patience, limited
-from kschedweb.jobs.inquiries import Step, answer_store, packed, refuse_more
+from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
+from kschedweb.decisions.models import Question, QuestionKind
+from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
+from kschedweb.jobs.inquiries import Step, answer_store, pack_answer, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.languages import in_english
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-Found = TypeVar("Found")
+ResultT = TypeVar("ResultT")
 MOST_SECONDS = 600  # that a job may take for one answer, while other people wait for theirs
 
 
 @dataclass(frozen=True)
-class Ask:
-    """A question before anybody was asked; ``asked`` is plain data, ``about`` and ``policy`` are words.
+class QuestionRequest:
+    """A question before anybody was asked; ``parameters`` is plain data, ``snapshot_label`` and ``policy`` are words.
 
     ``address`` is the page that shows the answer, "" for the question's own. A ``private`` one is not open to all.
     """
 
-    kind: Kind
-    asked: dict[str, Any]
-    about: str
+    kind: QuestionKind
+    parameters: dict[str, Any]
+    snapshot_label: str
     policy: str = ""
     snapshot: Snapshot | None = None
     revision: Revision | None = None
@@ -54,16 +54,18 @@ class Ask:
     @property
     def key(self) -> str:
         """Equal for questions that have the same answer."""
-        ids = [self.kind, *(None if one is None else str(one.pk) for one in (self.snapshot, self.revision))]
-        return hashlib.sha256(json.dumps([*ids, self.asked], sort_keys=True).encode()).hexdigest()
+        ids = [self.kind, *(None if row is None else str(row.pk) for row in (self.snapshot, self.revision))]
+        return hashlib.sha256(json.dumps([*ids, self.parameters], sort_keys=True).encode()).hexdigest()
 
 
-def of_cluster(kind: Kind, snapshot: Snapshot, revision: Revision | None, address: str = "", **asked: Any) -> Ask:
+def of_cluster(
+    kind: QuestionKind, snapshot: Snapshot, revision: Revision | None, address: str = "", **parameters: Any
+) -> QuestionRequest:
     """A question about a snapshot under ``revision``, and so about the figures of use that are in force there."""
-    return Ask(
+    return QuestionRequest(
         kind,
-        {**asked, "figures": str(utilisation.version(snapshot))},
-        about=f"{snapshot.cluster.name}, {snapshot.taken_at:%Y-%m-%d %H:%M} UTC",
+        {**parameters, "figures": str(figures_in_force.figures_version(snapshot))},
+        snapshot_label=f"{snapshot.cluster.name}, {snapshot.taken_at:%Y-%m-%d %H:%M} UTC",
         policy=f"{revision.policy.name}, revision {revision.number}" if revision else "",
         snapshot=snapshot,
         revision=revision,
@@ -78,64 +80,65 @@ def pod_known(snapshot: Snapshot, pod: str) -> None:
         raise pod_missing(snapshot, pod)
 
 
-def sought(
+def find_answer(
     user: User,
-    ask: Ask,
-    work: Callable[[], Found],
-    kept: Callable[[Question, dict[str, Any]], Found],
+    ask: QuestionRequest,
+    work: Callable[[], ResultT],
+    load_answer: Callable[[Question, dict[str, Any]], ResultT],
     *,
     at_hand: bool,
-) -> Found | Question:
-    """What ``work`` finds now, or ``kept`` makes of the answer that a job found; the question where there is neither.
+) -> ResultT | Question:
+    """What ``work`` finds now, or what ``load_answer`` makes of the answer that a job found.
 
-    ``at_hand`` says whether a request may begin with ``work``, which a job does where that raises NotNow.
+    Where there is neither, it is the question. ``at_hand`` says whether a request may begin with ``work``, which a job
+    does where that raises NotNow.
     """
-    known = selectors.same(ask.key)
-    if known is None and at_hand:
+    existing = selectors.find_same_question(ask.key)
+    if existing is None and at_hand:
         try:
             return work()
-        except NotNow:
+        except DeadlineExceeded:
             pass
-    question = known or question_ask(user=user, ask=ask)
+    question = existing or question_ask(user=user, ask=ask)
     content = selectors.answer_of(question)
-    return question if content is None else kept(question, content)
+    return question if content is None else load_answer(question, content)
 
 
 @transaction.atomic
-def question_ask(*, user: User, ask: Ask) -> Question:
+def question_ask(*, user: User, ask: QuestionRequest) -> Question:
     """The question: the one that somebody asked before, or a new one with its job.
 
     Raises Conflict where ``user`` waits for many answers already.
     """
-    known = selectors.same(ask.key)
-    if known is not None:
-        return known
+    existing = selectors.find_same_question(ask.key)
+    if existing is not None:
+        return existing
     refuse_more(Question, user, "questions about decisions")
-    made = Question(
+    question = Question(
         kind=ask.kind,
-        asked=ask.asked,
+        asked=ask.parameters,
         key=ask.key,
         snapshot=ask.snapshot,
-        about=ask.about,
+        about=ask.snapshot_label,
         revision=ask.revision,
         policy=ask.policy,
         address=ask.address,
         created_by=user,
     )
-    title = f"{in_english(ask.kind.label)}: {made.subject or ask.policy}, {ask.about}"[:200]
-    params = {"question": str(made.pk)}
-    made.job = job_start("decisions.answer", title=title, params=params, user=user, private=ask.private)
-    made.save(force_insert=True)
-    return made
+    title = f"{in_english(ask.kind.label)}: {question.subject or ask.policy}, {ask.snapshot_label}"[:200]
+    params = {"question": str(question.pk)}
+    question.job = job_start("decisions.answer", title=title, params=params, user=user, private=ask.private)
+    question.save(force_insert=True)
+    return question
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.content is None:
         try:
-            with limited(Patience(MOST_SECONDS)):
-                sentence, content, columns = ANSWERING[question.kind].answer(question, step)
-        except NotNow:
+            with limit_by(Patience(MOST_SECONDS)):
+                sentence, content, columns = QUESTION_HANDLERS[question.kind].answer(question, step)
+        except DeadlineExceeded:
             raise Unprocessable(f"The answer takes longer than {MOST_SECONDS // 60} min: ask about less.") from None
-        answer_store(question, sentence=sentence, content=packed(content), columns=columns)
+        answer_store(question, sentence=sentence, content=pack_answer(content), columns=columns)
     return {"decision": str(question.pk), "answer": question.sentence}

@@ -16,12 +16,12 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions import services
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.inquiring import selectors
-from kschedweb.decisions.kept.columns import unpack
+from kschedweb.decisions.kept.explanation_bytes import unpack_explanation
 from kschedweb.decisions.kept.insight import KeptMatrix
-from kschedweb.decisions.matrix.comparing import Comparison
-from kschedweb.decisions.models import Kind
+from kschedweb.decisions.matrix.comparison import PolicyComparison
+from kschedweb.decisions.models import QuestionKind
+from kschedweb.decisions.page_context import matrix_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
-from kschedweb.decisions.shown import columns
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 
@@ -39,25 +39,25 @@ MOST_NAMES = 1000  # of the nodes that the box suggests
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
-def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
+def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     """The answer of a job, or its progress; htmx asks for the part that changes."""
     question = selectors.question_get(request.user, question_id)
     content = selectors.answer_of(question)
-    context = progress(request, question)
+    context = progress_context(request, question)
     if content is None:
         part = request.htmx and not context["ended"]
         return render(request, "parts/waits.html" if part else "decisions/inquiring/waiting.html", context)
     if question.address:
         return HttpResponseClientRedirect(question.address) if request.htmx else redirect(question.address)
-    if question.kind == Kind.EFFECT:
+    if question.kind == QuestionKind.EFFECT:
         page = "part" if request.htmx else "page"
         return render(request, f"decisions/inquiring/effect_{page}.html", context | {"effect": content})
-    found = kept_matrix(question, content)
+    matrix = kept_matrix(question, content)
     if request.htmx and request.htmx.target == "cell":
-        return render(request, "decisions/arithmetic.html", kept_cell(request, found))
-    context |= content | kept_columns(request, found, "The snapshot has no node")
-    context |= _standing(question, content)
-    context["comparison"] = Comparison.read(content["comparison"]) if content.get("comparison") else None
+        return render(request, "decisions/arithmetic.html", kept_cell(request, matrix))
+    context |= content | kept_columns(request, matrix, "The snapshot has no node")
+    context |= _waiting_context(question, content)
+    context["comparison"] = PolicyComparison.from_dict(content["comparison"]) if content.get("comparison") else None
     if question.snapshot is not None and question.revision is not None:
         context["doubts"] = list_doubts(question.snapshot, question.revision, context["namespace_name"])
     response = render(request, "decisions/inquiring/decision.html", context)
@@ -66,9 +66,9 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     return response
 
 
-def _standing(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+def _waiting_context(question: Question, content: dict[str, Any]) -> dict[str, Any]:
     """What the page of a decision says of a pod that waits for approval now."""
-    if question.kind != Kind.DECISION or question.snapshot is None or question.revision is None:
+    if question.kind != QuestionKind.DECISION or question.snapshot is None or question.revision is None:
         return {}
     _, wait = find_responsible_scheduler(question.snapshot, question.revision, question.subject)
     if wait is None:
@@ -77,11 +77,11 @@ def _standing(question: Question, content: dict[str, Any]) -> dict[str, Any]:
     return {"wait": wait, "headline": waiting_headline(name, wait, content["headline"]["title"])}
 
 
-def progress(request: PageRequest, question: Question) -> dict[str, Any]:
+def progress_context(request: PageRequest, question: Question) -> dict[str, Any]:
     """Context of ``parts/waits.html``; the frame of the page is set to what the question is about."""
     job, snapshot, revision = question.job, question.snapshot, question.revision
     scope = scope_of(request)
-    if question.kind != Kind.RUN:  # which is about no cluster of the site
+    if question.kind != QuestionKind.RUN:  # which is about no cluster of the site
         scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
         scope.policy, scope.revision = revision.policy if revision else None, revision
     namespace, _, pod = question.subject.partition("/")
@@ -97,42 +97,42 @@ def progress(request: PageRequest, question: Question) -> dict[str, Any]:
         "policy": scope.policy,
     }
     context["again"] = question.address
-    if question.kind == Kind.DECISION and snapshot and revision:
+    if question.kind == QuestionKind.DECISION and snapshot and revision:
         path = reverse("decision", args=[snapshot.cluster.name, namespace, pod])
-        context["again"] = services.address(path, snapshot, revision)
+        context["again"] = services.page_address(path, snapshot, revision)
     return context
 
 
-def kept_columns(request: HttpRequest, found: KeptMatrix, absent: str) -> dict[str, Any]:
+def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[str, Any]:
     """Funnel, figure and matrix, every verdict on the node of the address, and the arithmetic of its cell."""
-    asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
+    parameters = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
-        **columns(request, found, absent),
-        **kept_cell(request, found),
+        **matrix_context(request, matrix, absent),
+        **kept_cell(request, matrix),
         "only_stored": True,
-        "worked": found.insight.worked,
-        "insight": found.insight,
-        "base_query": f"{urlencode(asked)}&" if asked else "",
-        "kept": asked,
-        "names": found.explanation.nodes[:MOST_NAMES],
+        "worked": matrix.insight.worked,
+        "insight": matrix.insight,
+        "base_query": f"{urlencode(parameters)}&" if parameters else "",
+        "kept": parameters,
+        "names": matrix.explanation.nodes[:MOST_NAMES],
     }
 
 
 def kept_decision(request: HttpRequest, question: Question, content: dict[str, Any], absent: str) -> dict[str, Any]:
     """As ``shown.decided``, of what ``deciding.kept`` kept."""
-    found = kept_matrix(question, content)
-    kept = {"answer": content["headline"], "miss": found.insight.miss, "devices": content["devices"]}
-    return kept | kept_columns(request, found, absent)
+    matrix = kept_matrix(question, content)
+    context = {"answer": content["headline"], "miss": matrix.insight.miss, "devices": content["devices"]}
+    return context | kept_columns(request, matrix, absent)
 
 
 def kept_matrix(question: Question, content: dict[str, Any]) -> KeptMatrix:
     """The verdicts and scores of an answer about a decision."""
     assert question.columns is not None
-    explanation, seen = unpack(bytes(question.columns))
-    return KeptMatrix(explanation, seen, scale=content["scale"], all_reasons=content["all_reasons"])
+    explanation, insight = unpack_explanation(bytes(question.columns))
+    return KeptMatrix(explanation, insight, scale=content["scale"], all_reasons=content["all_reasons"])
 
 
-def kept_cell(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
+def kept_cell(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
     """The arithmetic of the cell that the address names, where it was kept."""
-    worked = found.arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
-    return {"arithmetic": worked} if worked else {}
+    arithmetic = matrix.find_arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
+    return {"arithmetic": arithmetic} if arithmetic else {}

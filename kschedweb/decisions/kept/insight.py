@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.decisions.matrix.matrix import Matrix
-from kschedweb.decisions.parts import Arithmetic, Figure, Miss, Step
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep, Figure, NearestMiss
+from kschedweb.decisions.words import VerdictReading
 
 if TYPE_CHECKING:
     from kschedweb.decisions.presentation import Presentation
@@ -33,8 +33,8 @@ class Insight:
     """
 
     sentence: str = ""
-    miss: Miss | None = None
-    readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
+    miss: NearestMiss | None = None
+    readings: dict[str, dict[str, VerdictReading]] = field(default_factory=dict)
     worked: dict[str, dict[str, Arithmetic]] = field(default_factory=dict)
     kinds: dict[str, list[int]] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
@@ -43,16 +43,19 @@ class Insight:
         return asdict(self)
 
     @classmethod
-    def read(cls, data: dict[str, Any]) -> Insight:
+    def from_dict(cls, data: dict[str, Any]) -> Insight:
         """Read what ``to_dict`` gave."""
         miss = data["miss"]
         return cls(
             data["sentence"],
-            None if miss is None else Miss(miss["node"], Reading(**miss["reading"]), miss["text"]),
-            {node: {plugin: Reading(**one) for plugin, one in said.items()} for node, said in data["readings"].items()},
+            None if miss is None else NearestMiss(miss["node"], VerdictReading(**miss["reading"]), miss["text"]),
             {
-                node: {plugin: _arithmetic(one) for plugin, one in found.items()}
-                for node, found in data["worked"].items()
+                node: {plugin: VerdictReading(**reading) for plugin, reading in readings.items()}
+                for node, readings in data["readings"].items()
+            },
+            {
+                node: {plugin: _read_arithmetic(cell) for plugin, cell in cells.items()}
+                for node, cells in data["worked"].items()
             },
             data.get("kinds", {}),
             data.get("groups", {}),
@@ -73,69 +76,77 @@ class KeptMatrix(Matrix):
     def scale(self) -> int:
         return self._scale
 
-    def read(self, node: int, status: Status) -> Reading | None:
+    def explain_verdict(self, node: int, status: Status) -> VerdictReading | None:
         """The plain reading that was kept, for the nearest nodes."""
         return self.insight.readings.get(self.explanation.nodes[node], {}).get(status.plugin)
 
     def kinds(self, plugin: str) -> Ints | None:
-        kept = self.insight.kinds.get(plugin)
-        return None if kept is None else np.array(kept, dtype=np.int64)
+        kind_by_node = self.insight.kinds.get(plugin)
+        return None if kind_by_node is None else np.array(kind_by_node, dtype=np.int64)
 
     def in_group(self, key: str, node: int, count: int) -> str:
         return self.insight.groups.get(key, "")
 
-    def arithmetic(self, node: str, plugin: str) -> Arithmetic | None:
+    def find_arithmetic(self, node: str, plugin: str) -> Arithmetic | None:
         """The arithmetic of a cell, or why it is not known; ``None`` where no cell is named."""
         if not node or not plugin:
             return None
-        worked = self.insight.worked.get(node, {}).get(plugin)
+        arithmetic = self.insight.worked.get(node, {}).get(plugin)
         missing = f"The arithmetic was kept for the {BEST} best nodes only."
-        return worked or Arithmetic(node, plugin, "", error=missing)
+        return arithmetic or Arithmetic(node, plugin, "", error=missing)
 
 
-def of(decision: Presentation, chosen: str = "") -> Insight:
+def build_insight(decision: Presentation, chosen: str = "") -> Insight:
     """The insight into a decision; ``chosen`` is the node that the pod went to."""
-    found = decision.explanation
-    readings = {found.nodes[node]: _readings(decision, node) for node in _nearest(decision)}
+    explanation = decision.explanation
+    readings = {explanation.nodes[node]: _build_readings(decision, node) for node in _nearest_nodes(decision)}
     groups = {group.key: group.words for group in decision.groups if group.words}
-    if not found.feasible.size:
-        return Insight(decision.answer().title, decision.nearest_miss(MISSES), readings, {}, _kinds(decision), groups)
-    best = [found.nodes[node] for node in found.feasible[decision.order[:BEST]]]
+    if not explanation.feasible.size:
+        return Insight(
+            decision.build_headline().title,
+            decision.nearest_miss(MISSES),
+            readings,
+            {},
+            _kinds_by_plugin(decision),
+            groups,
+        )
+    best = [explanation.nodes[node] for node in explanation.feasible[decision.order[:BEST]]]
     at = decision.case.snapshot.index
     if chosen in at and chosen not in best:
         best.append(chosen)  # of many nodes with the same total
-    worked = {
-        node: {column.plugin: decision.worked(at[node], column.plugin) for column in found.scores} for node in best
+    arithmetic_by_node = {
+        node: {column.plugin: decision.compute_arithmetic(at[node], column.plugin) for column in explanation.scores}
+        for node in best
     }
-    return Insight("", None, readings, worked, _kinds(decision), groups)
+    return Insight("", None, readings, arithmetic_by_node, _kinds_by_plugin(decision), groups)
 
 
-def _kinds(decision: Presentation) -> dict[str, list[int]]:
+def _kinds_by_plugin(decision: Presentation) -> dict[str, list[int]]:
     """What tells equal verdicts apart, for the plugins of which there are several kinds."""
     several = {group.plugin for group in decision.groups if not group.key.endswith(".0")}
-    told = {plugin: decision.kinds(plugin) for plugin in several}
-    return {plugin: kinds.tolist() for plugin, kinds in told.items() if kinds is not None}
+    kinds_by_plugin = {plugin: decision.kinds(plugin) for plugin in several}
+    return {plugin: kinds.tolist() for plugin, kinds in kinds_by_plugin.items() if kinds is not None}
 
 
-def _nearest(decision: Presentation) -> list[int]:
+def _nearest_nodes(decision: Presentation) -> list[int]:
     """The nodes that the fewest filters reject, in their order."""
-    found = decision.explanation
-    rejected = np.flatnonzero(found.rejected_by >= 0)
+    explanation = decision.explanation
+    rejected = np.flatnonzero(explanation.rejected_by >= 0)
     if not rejected.size:
         return []
-    against = sum((column.codes[rejected] != 0).astype(np.int32) for column in found.filters)
+    against = sum((column.codes[rejected] != 0).astype(np.int32) for column in explanation.filters)
     nearest: list[int] = rejected[np.argsort(against, kind="stable")[:NEAREST]].tolist()
     return nearest
 
 
-def _readings(decision: Presentation, node: int) -> dict[str, Reading]:
+def _build_readings(decision: Presentation, node: int) -> dict[str, VerdictReading]:
     failing = [
         column.verdicts[int(column.codes[node])] for column in decision.explanation.filters if column.codes[node]
     ]
-    return {status.plugin: decision.read(node, status) for status in failing}
+    return {status.plugin: decision.explain_verdict(node, status) for status in failing}
 
 
-def _arithmetic(data: dict[str, Any]) -> Arithmetic:
-    steps = [Step(**step) for step in data["steps"]]
+def _read_arithmetic(data: dict[str, Any]) -> Arithmetic:
+    steps = [ArithmeticStep(**step) for step in data["steps"]]
     figures = [Figure(**figure) for figure in data["figures"]]
     return Arithmetic(**(data | {"steps": steps, "figures": figures}))

@@ -14,17 +14,25 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.asked import AT, SNAPSHOT
+from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.decisions import selectors
-from kschedweb.decisions.asked import REVISION, AboutSerializer, Asked, revision_of
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
-from kschedweb.decisions.load_aware import asking, told
-from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
+from kschedweb.decisions.load_aware import answers, rest_answers
+from kschedweb.decisions.load_aware.curves import (
+    AGES,
+    MOVING,
+    Conditions,
+    NodeScore,
+    ScoreCurve,
+    compute_curve,
+    compute_variations,
+)
 from kschedweb.decisions.load_aware.sides import all_sides, side_named
 from kschedweb.decisions.models import Question
-from kschedweb.engine.documents.marked import SIZE_LIMIT
-from kschedweb.policies.selectors import configuration
-from kschedweb.policies.validation import check
+from kschedweb.decisions.rest_requests import REVISION, DecisionRequest, DecisionSubjectSerializer, revision_of
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.policies.selectors import load_configuration
+from kschedweb.policies.validation import check_profiles
 from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
 from kschedweb.web.heavy import heavy
 
@@ -118,7 +126,7 @@ class InForceSerializer(serializers.Serializer[Any]):
     late = serializers.BooleanField(help_text="Whether figures were collected only after the snapshot.")
 
 
-class ContestSerializer(AboutSerializer):
+class ContestSerializer(DecisionSubjectSerializer):
     pod = serializers.CharField()
     watermarks = InForceSerializer()
     policies = EntrantSerializer(many=True)
@@ -127,12 +135,14 @@ class ContestSerializer(AboutSerializer):
 POLICY = OpenApiParameter("policy", OpenApiTypes.STR, description="Whose arguments; `default` without one.")
 
 
-def _conditions(data: Any, serializer: type[ConditionsSerializer] = ConditionsSerializer) -> tuple[Conditions, Any]:
+def _read_conditions(
+    data: Any, serializer: type[ConditionsSerializer] = ConditionsSerializer
+) -> tuple[Conditions, Any]:
     """Conditions that can be made, and everything else that was said. Raises ValidationError or Unprocessable."""
-    asked = serializer(data=data)
-    asked.is_valid(raise_exception=True)
-    said = asked.validated_data
-    return Conditions(**{field.name: said[field.name] for field in fields(Conditions)}).check(), said
+    bound_serializer = serializer(data=data)
+    bound_serializer.is_valid(raise_exception=True)
+    values = bound_serializer.validated_data
+    return Conditions(**{field.name: values[field.name] for field in fields(Conditions)}).validate(), values
 
 
 class CurvesView(APIView):
@@ -147,9 +157,9 @@ class CurvesView(APIView):
     )
     def get(self, request: Request) -> Response:
         revision = revision_of(request, selectors.profiles_asked)
-        conditions, _ = _conditions(request.query_params)
-        drawn = [curve(side, conditions) for side in all_sides(configuration(revision))]
-        return Response(_curves(conditions, [(conditions.moving, one) for one in drawn]))
+        conditions, _ = _read_conditions(request.query_params)
+        drawn = [compute_curve(side, conditions) for side in all_sides(load_configuration(revision))]
+        return Response(_curves_to_json(conditions, [(conditions.moving, drawn_curve) for drawn_curve in drawn]))
 
     @extend_schema(
         operation_id="load_aware_variations",
@@ -159,19 +169,19 @@ class CurvesView(APIView):
         "one kind of figure moves alone.",
     )
     def post(self, request: Request) -> Response:
-        conditions, said = _conditions(request.data, VariationsRequestSerializer)
-        checked = check(said["document"])
+        conditions, values = _read_conditions(request.data, VariationsRequestSerializer)
+        checked = check_profiles(values["document"])
         if checked.loaded is None or checked.loaded.configuration is None:
             errors: list[FieldProblem] = [
                 {"path": f"document.{error.path}".rstrip("."), "message": error.message} for error in checked.errors
             ]
             raise Unprocessable("The document is not valid.", errors=errors)
-        sides = all_sides(checked.loaded.configuration, said["scheduler_name"])
-        side = side_named(said["policy"], sides)
+        sides = all_sides(checked.loaded.configuration, values["scheduler_name"])
+        side = side_named(values["policy"], sides)
         if side is None:
             names = ", ".join(side.key for side in sides)
             raise Unprocessable("There is no such policy.", errors=[{"path": "policy", "message": f"One of {names}."}])
-        return Response(_curves(conditions, variations(side, conditions)))
+        return Response(_curves_to_json(conditions, compute_variations(side, conditions)))
 
 
 @method_decorator(heavy, name="dispatch")
@@ -192,27 +202,27 @@ class LoadAwareView(APIView):
         ],
     )
     def get(self, request: ApiRequest, name: str) -> Response:
-        asked = Asked.of(request, name, selectors.profiles_asked)
-        snapshot = asked.snapshot
+        decision_request = DecisionRequest.from_query(request, name, selectors.profiles_asked)
+        snapshot = decision_request.snapshot
         pod = request.query_params.get("pod") or selectors.pod_to_begin_with(snapshot)
         if not pod:
             raise NotFound(f"Cluster {name} has no pod that could be placed.")
-        found = asking.contest_sought(request.user, snapshot, asked.revision, pod)
-        if isinstance(found, Question):
-            return waiting(request, found)
-        return Response({**asked.about, **told.contest(found)})
+        contest = answers.contest_sought(request.user, snapshot, decision_request.revision, pod)
+        if isinstance(contest, Question):
+            return respond_accepted(request, contest)
+        return Response({**decision_request.subject, **rest_answers.contest_to_json(contest)})
 
 
-def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str, Any]:
+def _curves_to_json(conditions: Conditions, drawn: list[tuple[str, ScoreCurve]]) -> dict[str, Any]:
     return {
         "percents": list(conditions.percents),
         "conditions": ConditionsSerializer(conditions).data,
-        "curves": [_curve(moving, one) for moving, one in drawn],
+        "curves": [_curve_to_json(moving, drawn_curve) for moving, drawn_curve in drawn],
     }
 
 
-def _curve(moving: str, drawn: Curve) -> dict[str, Any]:
-    side, every = drawn.side, zip(drawn.percents, drawn.given, strict=True)
+def _curve_to_json(moving: str, drawn: ScoreCurve) -> dict[str, Any]:
+    side, points = drawn.side, zip(drawn.percents, drawn.node_scores, strict=True)
     return {
         "name": side.key,
         "plugin": side.plugin,
@@ -221,16 +231,18 @@ def _curve(moving: str, drawn: Curve) -> dict[str, Any]:
         "comparison": side.reference,
         "moving": moving,
         "scores": drawn.scores,
-        "rejected": {str(percent): given.reason for percent, given in every if given.score is None},
-        "missing": _given(drawn.missing),
-        "aged": [{"age": age, **_given(given)} for age, given in zip(AGES, drawn.aged, strict=True)],
+        "rejected": {str(percent): node_score.reason for percent, node_score in points if node_score.score is None},
+        "missing": _node_score_to_json(drawn.missing),
+        "aged": [
+            {"age": age, **_node_score_to_json(node_score)} for age, node_score in zip(AGES, drawn.aged, strict=True)
+        ],
         "unknown": side.unknown,
         "error": drawn.error,
     }
 
 
-def _given(given: Given) -> dict[str, Any]:
-    return {"score": given.score, "reason": given.reason}
+def _node_score_to_json(node_score: NodeScore) -> dict[str, Any]:
+    return {"score": node_score.score, "reason": node_score.reason}
 
 
 urlpatterns = [

@@ -12,12 +12,12 @@ from django.utils.translation import gettext, ngettext
 
 from kschedweb.decisions import services
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.kept import columns, insight
+from kschedweb.decisions.figures_in_force import FiguresInForce, in_force
+from kschedweb.decisions.kept import explanation_bytes, insight
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.snapshots import engine_snapshot
-from kschedweb.decisions.utilisation import InForce, in_force
 from kschedweb.web.errors import ApplicationError, NotFound
-from kschedweb.web.units import counted
+from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
     from kschedweb.decisions.kept.insight import Insight
     from kschedweb.decisions.load_aware.sides import ScoringSide
-    from kschedweb.decisions.parts import Arithmetic
+    from kschedweb.decisions.page_parts import Arithmetic
     from kschedweb.engine import Explanation
 
 USE = (("cpu", "15m"), ("memory", "15m"))
@@ -45,71 +45,81 @@ class Entrant:
     insight: Insight | None = None
     error: str = ""
 
-    def arithmetic(self, node: str) -> Arithmetic | None:
+    def find_arithmetic(self, node: str) -> Arithmetic | None:
         """How the score of ``node`` comes about; ``None`` for a node that there is not."""
         if self.case is not None:
             position = self.case.snapshot.index.get(node)
-            return None if position is None else Decision(self.case).worked(position, self.side.plugin)
+            return None if position is None else Decision(self.case).compute_arithmetic(position, self.side.plugin)
         if self.explanation is None or self.insight is None or node not in self.explanation.nodes:
             return None
-        return KeptMatrix(self.explanation, self.insight).arithmetic(node, self.side.plugin)
+        return KeptMatrix(self.explanation, self.insight).find_arithmetic(node, self.side.plugin)
 
     @property
     def winner(self) -> str:
         """The node that gets the pod; "" if there is none, or if every node has the same score."""
-        found = self.explanation
-        return "" if found is None or found.chosen is None or self.undecided else found.nodes[found.chosen]
+        explanation = self.explanation
+        return (
+            ""
+            if explanation is None or explanation.chosen is None or self.is_undecided
+            else explanation.nodes[explanation.chosen]
+        )
 
     @property
-    def undecided(self) -> bool:
+    def is_undecided(self) -> bool:
         """Whether there are several feasible nodes and all have the same score."""
-        found = self.explanation
-        return found is not None and len(found.feasible) > 1 and len(found.best) == len(found.feasible)
+        explanation = self.explanation
+        return (
+            explanation is not None
+            and len(explanation.feasible) > 1
+            and len(explanation.best) == len(explanation.feasible)
+        )
 
     @property
     def top(self) -> int | None:
-        found = self.explanation
-        return int(found.total.max()) if found is not None and found.total.size else None
+        explanation = self.explanation
+        return int(explanation.total.max()) if explanation is not None and explanation.total.size else None
 
     @property
     def runner_up(self) -> tuple[str, int] | None:
         """The second node and its distance; ``None`` with fewer than two feasible nodes."""
-        found = self.explanation
-        if found is None or len(found.feasible) < 2:
+        explanation = self.explanation
+        if explanation is None or len(explanation.feasible) < 2:
             return None
-        first, second = np.argsort(-found.total, kind="stable")[:2]
-        return found.nodes[int(found.feasible[second])], int(found.total[first] - found.total[second])
+        first, second = np.argsort(-explanation.total, kind="stable")[:2]
+        return explanation.nodes[int(explanation.feasible[second])], int(
+            explanation.total[first] - explanation.total[second]
+        )
 
     @property
     def shared(self) -> int:
         """The number of nodes with the highest score."""
-        found = self.explanation
-        return len(found.best) if found is not None else 0
+        explanation = self.explanation
+        return len(explanation.best) if explanation is not None else 0
 
     @property
     def words(self) -> str:
         """One sentence that says which node wins, and by how much."""
-        found = self.explanation
-        if found is None:
+        explanation = self.explanation
+        if explanation is None:
             return gettext("The scheduling cycle fails: %(error)s") % {"error": self.error}
-        if found.chosen is None:
-            return found.message or found.pre_enqueue.message or gettext("no node fits")
-        if self.undecided:
+        if explanation.chosen is None:
+            return explanation.message or explanation.pre_enqueue.message or gettext("no node fits")
+        if self.is_undecided:
             return gettext("all %(nodes)s score %(score)s, so it does not decide") % {
-                "nodes": counted(len(found.feasible), "feasible nodes"), "score": self.top,
+                "nodes": format_count(len(explanation.feasible), "feasible nodes"), "score": self.top,
             }  # fmt: skip
-        said = {"node": self.winner, "score": self.top, "others": counted(self.shared - 1, "other nodes")}
+        parameters = {"node": self.winner, "score": self.top, "others": format_count(self.shared - 1, "other nodes")}
         if self.shared > 1:
-            return gettext("%(node)s scores %(score)s, as do %(others)s") % said
+            return gettext("%(node)s scores %(score)s, as do %(others)s") % parameters
         runner_up = self.runner_up
         if runner_up is None:
-            return gettext("%(node)s is the only node that can run it") % said
-        said["second"], said["ahead"] = runner_up
-        return gettext("%(node)s scores %(score)s, %(ahead)s ahead of %(second)s") % said
+            return gettext("%(node)s is the only node that can run it") % parameters
+        parameters["second"], parameters["ahead"] = runner_up
+        return gettext("%(node)s scores %(score)s, %(ahead)s ahead of %(second)s") % parameters
 
 
 @dataclass(frozen=True)
-class Mark:
+class ScoreMark:
     """One side's score on one node; ``score`` is ``None`` if the node is rejected, and ``reason`` says why."""
 
     side: ScoringSide
@@ -125,7 +135,7 @@ class NodeMarks:
 
     node: str
     use: list[float | None]
-    marks: list[Mark]
+    marks: list[ScoreMark]
 
     @property
     def link(self) -> str:
@@ -144,9 +154,9 @@ class Contest:
     entrants: list[Entrant]
     names: list[str]
     use: list[NDArray[np.float64]]
-    in_force: InForce
+    in_force: FiguresInForce
 
-    def order(self, by: str) -> list[int]:
+    def order_nodes(self, by: str) -> list[int]:
         """Positions of the nodes, sorted by the score of side ``by``, by "node", else by CPU use, highest first.
 
         By default, nodes without any score come last.
@@ -156,8 +166,8 @@ class Contest:
             return sorted(everyone, key=lambda node: self.names[node])
         entrant = next((item for item in self.entrants if item.side.key == by and item.explanation is not None), None)
         if entrant is not None and entrant.explanation is not None:
-            found = entrant.explanation
-            scores = dict(zip(found.feasible.tolist(), found.total.tolist(), strict=True))
+            explanation = entrant.explanation
+            scores = dict(zip(explanation.feasible.tolist(), explanation.total.tolist(), strict=True))
             return sorted(everyone, key=lambda node: (-scores.get(node, -1), self.names[node]))
         cpu = np.nan_to_num(self.use[0], nan=-1.0)
         scored = {
@@ -165,9 +175,9 @@ class Contest:
         }
         return sorted(everyone, key=lambda node: (node not in scored, -cpu[node], self.names[node]))
 
-    def lines(self, nodes: Sequence[int]) -> list[NodeMarks]:
+    def node_rows(self, nodes: Sequence[int]) -> list[NodeMarks]:
         """The rows of the table for the nodes at these positions."""
-        columns = [self._marks(entrant, nodes) for entrant in self.entrants]
+        columns = [self._build_marks(entrant, nodes) for entrant in self.entrants]
         return [
             NodeMarks(
                 self.names[node],
@@ -178,20 +188,20 @@ class Contest:
         ]
 
     @staticmethod
-    def _marks(entrant: Entrant, nodes: Sequence[int]) -> list[Mark]:
-        found = entrant.explanation
-        if found is None:
-            return [Mark(entrant.side, None, False, 0, entrant.error) for _ in nodes]
-        place = {node: index for index, node in enumerate(found.feasible.tolist())}
-        best = set() if entrant.undecided else set(found.best)
+    def _build_marks(entrant: Entrant, nodes: Sequence[int]) -> list[ScoreMark]:
+        explanation = entrant.explanation
+        if explanation is None:
+            return [ScoreMark(entrant.side, None, False, 0, entrant.error) for _ in nodes]
+        place = {node: index for index, node in enumerate(explanation.feasible.tolist())}
+        best = set() if entrant.is_undecided else set(explanation.best)
         marks = []
         for node in nodes:
             if (index := place.get(node)) is None:
-                status = found.verdict_at(node) if len(found.rejected_by) else found.pre_enqueue
-                marks.append(Mark(entrant.side, None, False, 0, status.message if status else "not scored"))
+                status = explanation.verdict_at(node) if len(explanation.rejected_by) else explanation.pre_enqueue
+                marks.append(ScoreMark(entrant.side, None, False, 0, status.message if status else "not scored"))
                 continue
-            score = int(found.total[index])
-            marks.append(Mark(entrant.side, score, node in best, min(6, score * 7 // 101)))
+            score = int(explanation.total[index])
+            marks.append(ScoreMark(entrant.side, score, node in best, min(6, score * 7 // 101)))
         return marks
 
     @property
@@ -213,54 +223,58 @@ class Contest:
                 "policies": len(policies), "pod": name,
             }  # fmt: skip
         node, number = self.votes[0]
-        said = {"number": number, "policies": len(policies), "pod": name, "node": node}
+        parameters = {"number": number, "policies": len(policies), "pod": name, "node": node}
         if number == len(policies):
-            return gettext("All %(number)s policies put %(pod)s on %(node)s") % said
-        said["others"] = counted(len(self.votes) - 1, "other nodes")
+            return gettext("All %(number)s policies put %(pod)s on %(node)s") % parameters
+        parameters["others"] = format_count(len(self.votes) - 1, "other nodes")
         if len(self.votes) > 1:
             return ngettext(
                 "%(number)s of %(policies)s policies chooses %(node)s for %(pod)s; the others choose %(others)s",
                 "%(number)s of %(policies)s policies choose %(node)s for %(pod)s; the others choose %(others)s",
                 number,
-            ) % said  # fmt: skip
+            ) % parameters  # fmt: skip
         return ngettext(
             "%(number)s of %(policies)s policies chooses %(node)s for %(pod)s",
             "%(number)s of %(policies)s policies choose %(node)s for %(pod)s",
             number,
-        ) % said  # fmt: skip
+        ) % parameters  # fmt: skip
 
-    def arithmetic(self, node: str, key: str) -> Arithmetic | None:
+    def find_arithmetic(self, node: str, key: str) -> Arithmetic | None:
         """How the score of ``node`` under the side ``key`` comes about; ``None`` where there is no such cell."""
         entrant = next((item for item in self.entrants if item.side.key == key), None)
-        return None if entrant is None else entrant.arithmetic(node)
+        return None if entrant is None else entrant.find_arithmetic(node)
 
-    def kept(self) -> tuple[dict[str, Any], bytes]:
-        """The contest as plain data and bytes, for ``read``."""
+    def pack(self) -> tuple[dict[str, Any], bytes]:
+        """The contest as plain data and bytes, for ``unpack``."""
         packed = [
-            b"" if one.case is None else columns.pack(one.case.explanation, insight.of(Decision(one.case)))
-            for one in self.entrants
+            b""
+            if entrant.case is None
+            else explanation_bytes.pack_explanation(
+                entrant.case.explanation, insight.build_insight(Decision(entrant.case))
+            )
+            for entrant in self.entrants
         ]
         entrants = [
-            {"key": one.side.key, "error": one.error, "size": len(bytes_)}
-            for one, bytes_ in zip(self.entrants, packed, strict=True)
+            {"key": entrant.side.key, "error": entrant.error, "size": len(bytes_)}
+            for entrant, bytes_ in zip(self.entrants, packed, strict=True)
         ]
-        use = [[None if np.isnan(one) else one for one in column.tolist()] for column in self.use]
+        use = [[None if np.isnan(percent) else percent for percent in column.tolist()] for column in self.use]
         plain = {"pod": self.pod, "entrants": entrants, "names": self.names, "use": use}
         return plain | {"in_force": asdict(self.in_force)}, b"".join(packed)
 
     @classmethod
-    def read(cls, data: dict[str, Any], packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
-        """What ``kept`` gave; ``sides`` are those of the same revision."""
-        by_key, rest, entrants = {side.key: side for side in sides}, packed, []
-        for one in data["entrants"]:
-            head, rest = rest[: one["size"]], rest[one["size"] :]
-            found, seen = columns.unpack(head) if head else (None, None)
-            entrants.append(Entrant(by_key[one["key"]], found, insight=seen, error=one["error"]))
+    def unpack(cls, data: dict[str, Any], packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
+        """What ``pack`` gave; ``sides`` are those of the same revision."""
+        by_key, remaining, entrants = {side.key: side for side in sides}, packed, []
+        for raw in data["entrants"]:
+            head, remaining = remaining[: raw["size"]], remaining[raw["size"] :]
+            explanation, kept_insight = explanation_bytes.unpack_explanation(head) if head else (None, None)
+            entrants.append(Entrant(by_key[raw["key"]], explanation, insight=kept_insight, error=raw["error"]))
         use = [np.array(column, dtype=np.float64) for column in data["use"]]
-        return cls(data["pod"], entrants, data["names"], use, InForce(**data["in_force"]))
+        return cls(data["pod"], entrants, data["names"], use, FiguresInForce(**data["in_force"]))
 
 
-def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> Contest:
+def run_contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> Contest:
     """Explain ``pod_key`` ("namespace/name") under every side. Raises NotFound if the snapshot has no such pod."""
     engine = engine_snapshot(snapshot)
     entrants = []

@@ -9,22 +9,24 @@ from functools import cache
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.decisions.load_aware.row import Conditions, Curve, curve
+from kschedweb.decisions.load_aware.curves import Conditions, ScoreCurve, compute_curve
 from kschedweb.decisions.load_aware.sides import all_sides
-from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 
 TABLE_STEP = 5  # percent
 
 
-def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Curve]] = (), height: int = 440) -> Chart:
+def build_curve_chart(
+    drawn: Sequence[tuple[str, ScoreCurve]], *, saved: Sequence[tuple[str, ScoreCurve]] = (), height: int = 440
+) -> Chart:
     """A chart with a line for each label; ``saved`` lines are thin and dotted. Raises ValueError without a line."""
     percents = drawn[0][1].percents
-    data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
+    data = [_build_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
     data += [
-        _trace(index, gettext("%(label)s, saved") % {"label": label}, curve, saved=True)
+        _build_trace(index, gettext("%(label)s, saved") % {"label": label}, curve, saved=True)
         for index, (label, curve) in enumerate(saved)
     ]
-    made = figure(
+    chart_figure = make_figure(
         data,
         go.Layout(
             height=height,
@@ -34,34 +36,34 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
             hovermode="x unified",
         ),
     )
-    every = [*drawn, *((gettext("%(label)s, saved") % {"label": label}, curve) for label, curve in saved)]
+    lines = [*drawn, *((gettext("%(label)s, saved") % {"label": label}, curve) for label, curve in saved)]
     rows: list[list[object]] = [
-        [f"{percent} %", *(_cell(curve, index) for _, curve in every)]
+        [f"{percent} %", *(_format_score(curve, index) for _, curve in lines)]
         for index, percent in enumerate(percents)
         if percent % TABLE_STEP == 0
     ]
-    return Chart(made, summary(drawn), [gettext("Use"), *(label for label, _ in every)], rows)
+    return Chart(chart_figure, summarize_curves(drawn), [gettext("Use"), *(label for label, _ in lines)], rows)
 
 
-def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
+def summarize_curves(drawn: Sequence[tuple[str, ScoreCurve]]) -> str:
     """One sentence that says where each line is highest."""
     words = []
     for label, item in drawn:
         top = item.top
         if item.error:
-            said = gettext("%(label)s fails")
+            template = gettext("%(label)s fails")
         elif top is None:
-            said = gettext("%(label)s rejects every node")
-        elif item.flat:
-            said = gettext("%(label)s gives %(score)s at any use")
+            template = gettext("%(label)s rejects every node")
+        elif item.is_flat:
+            template = gettext("%(label)s gives %(score)s at any use")
         else:
-            said = gettext("%(label)s peaks at %(use)s %% with %(score)s")
+            template = gettext("%(label)s peaks at %(use)s %% with %(score)s")
         score, use = top or ("", "")
-        words.append(said % {"label": label, "score": score, "use": use})
+        words.append(template % {"label": label, "score": score, "use": use})
     return gettext("%(why)s.") % {"why": gettext("; ").join(words)}
 
 
-def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scatter:
+def _build_trace(index: int, label: str, curve: ScoreCurve, saved: bool = False) -> go.Scatter:
     return go.Scatter(
         name=label,
         x=list(curve.percents),
@@ -71,28 +73,30 @@ def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scat
     )
 
 
-def _cell(curve: Curve, index: int) -> int | str:
+def _format_score(curve: ScoreCurve, index: int) -> int | str:
     score = curve.scores[index]
     return gettext("rejected") if score is None else score
 
 
 @cache
-def fifty(language: str) -> Chart:
+def build_fifty_chart(language: str) -> Chart:
     """A chart of why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %.
 
     ``language`` is the reader's, for which the chart is kept.
     """
     conditions = Conditions(pod=1.0)
     published, older = (
-        curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
+        compute_curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
         for side in all_sides()
         if side.plugin == "TargetLoadPacking"
     )
-    chart = curves([(gettext("starts from the target"), published), (gettext("starts from 50"), older)], height=300)
-    return replace(chart, summary=_fifty(published, older))
+    chart = build_curve_chart(
+        [(gettext("starts from the target"), published), (gettext("starts from 50"), older)], height=300
+    )
+    return replace(chart, summary=_describe_fifty(published, older))
 
 
-def _fifty(published: Curve, older: Curve) -> str:
+def _describe_fifty(published: ScoreCurve, older: ScoreCurve) -> str:
     empty, just_above = older.scores[0], older.scores[10]
     better = [at for at in range(10, 101) if (older.scores[at] or 0) > (empty or 0)]
     return gettext(

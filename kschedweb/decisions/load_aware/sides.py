@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.presenters import get_presenter
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.web.errors import Unprocessable
@@ -33,7 +33,7 @@ class ScoringSide:
     key: str
     plugin: str
     label: str
-    about: str
+    description: str
     args: Args = field(default_factory=dict)
     reference: bool = False
     release: Release = CURRENT
@@ -41,38 +41,38 @@ class ScoringSide:
     @property
     def unknown(self) -> str:
         """What the plugin does with missing and old figures, in words."""
-        return str(presenter(self.plugin).missing)
+        return str(get_presenter(self.plugin).missing)
 
-    def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+    def configuration_alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """A configuration with only this plugin. Raises Unprocessable for invalid arguments."""
         names = ["PrioritySort", "DefaultBinder", self.plugin]
         plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
-        return self._configuration(scheduler, plugins)
+        return self._build_configuration(scheduler, plugins)
 
-    def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
-        """The default configuration in which only this plugin scores. Raises as ``alone``."""
+    def scoring_configuration(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+        """The default configuration in which only this plugin scores. Raises as ``configuration_alone``."""
         points = self.release.registry.specs[self.plugin].points
         plugins: dict[str, Any] = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
             for point in ("preScore", "score")
         }
-        return self._configuration(scheduler, {"multiPoint": {"enabled": [{"name": self.plugin}]}, **plugins})
+        return self._build_configuration(scheduler, {"multiPoint": {"enabled": [{"name": self.plugin}]}, **plugins})
 
-    def _configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
+    def _build_configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
         config = [{"name": self.plugin, "args": dict(self.args)}] if self.args else []
         profile = {"schedulerName": scheduler, "plugins": plugins, "pluginConfig": config}
-        return _loaded(json.dumps({**EMPTY, "profiles": [profile]}), self.release)
+        return _load_document(json.dumps({**EMPTY, "profiles": [profile]}), self.release)
 
 
 @lru_cache(maxsize=256)
-def _loaded(document: str, release: Release) -> Configuration:
+def _load_document(document: str, release: Release) -> Configuration:
     loaded = load(document, release)
     if loaded.configuration is None:
         raise Unprocessable("; ".join(loaded.errors))
     return loaded.configuration
 
 
-def policies(release: Release = CURRENT) -> list[str]:
+def list_load_aware_plugins(release: Release = CURRENT) -> list[str]:
     """The names of the load-aware plugins that score."""
     return [spec.name for spec in release.registry.specs.values() if spec.load_aware and "score" in spec.points]
 
@@ -82,23 +82,28 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
 
     The arguments are those of the profile ``scheduler``, or of the first profile if there is none of that name.
     """
-    given, release = arguments_of(configuration, scheduler), CURRENT if configuration is None else configuration.release
+    configured, release = (
+        arguments_of(configuration, scheduler),
+        CURRENT if configuration is None else configuration.release,
+    )
     specs = release.registry.specs
-    found = [
-        ScoringSide(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args}, release=release)
-        for name in policies(release)
-        for form in presenter(name).forms(specs[name].help)
+    sides = [
+        ScoringSide(
+            form.key, name, form.label, form.description, {**configured.get(name, {}), **form.args}, release=release
+        )
+        for name in list_load_aware_plugins(release)
+        for form in get_presenter(name).list_variants(specs[name].help)
     ]
-    about = f"{specs[REQUESTS].help} It scores by requests, not by use, and is here for comparison."
-    label, args = f"{REQUESTS} (requests)", given.get(REQUESTS, {})
-    return [*found, ScoringSide(REQUESTS, REQUESTS, label, about, args, reference=True, release=release)]
+    description = f"{specs[REQUESTS].help} It scores by requests, not by use, and is here for comparison."
+    label, args = f"{REQUESTS} (requests)", configured.get(REQUESTS, {})
+    return [*sides, ScoringSide(REQUESTS, REQUESTS, label, description, args, reference=True, release=release)]
 
 
 def own_side(configuration: Configuration, scheduler: str, plugin: str) -> ScoringSide:
     """``plugin`` with its arguments in the profile ``scheduler``."""
-    given = arguments_of(configuration, scheduler).get(plugin, {})
+    args = arguments_of(configuration, scheduler).get(plugin, {})
     release = configuration.release
-    return ScoringSide(plugin, plugin, plugin, release.registry.specs[plugin].help, given, release=release)
+    return ScoringSide(plugin, plugin, plugin, release.registry.specs[plugin].help, args, release=release)
 
 
 def side_named(key: str, sides: list[ScoringSide]) -> ScoringSide | None:

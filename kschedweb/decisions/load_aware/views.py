@@ -17,13 +17,13 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
-from kschedweb.decisions.load_aware.asking import contest_sought
-from kschedweb.decisions.load_aware.row import AGES, Conditions, Curve, curve
+from kschedweb.decisions.load_aware.answers import contest_sought
+from kschedweb.decisions.load_aware.curves import AGES, Conditions, ScoreCurve, compute_curve
 from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.decisions.models import Question
-from kschedweb.policies.kinds import WITH_PROFILES
+from kschedweb.policies.dialects import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
-from kschedweb.policies.selectors import configuration, profiles_only
+from kschedweb.policies.selectors import load_configuration, profiles_only
 from kschedweb.web.errors import NotFound
 from kschedweb.web.heavy import heavy
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.load_aware.contest import Contest
     from kschedweb.policies.models import Revision
 from kschedweb.web.durations import format_duration
-from kschedweb.web.pages import part
+from kschedweb.web.pages import page_part
 
 PAGE_SIZE = 50
 SUGGESTIONS = 20
@@ -46,38 +46,38 @@ CONDITIONS = tuple(ConditionsForm.base_fields)
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
-def policies(request: PageRequest) -> HttpResponse:
+def show_load_aware(request: PageRequest) -> HttpResponse:
     """Score curves of every policy, its scores of the cluster's nodes, and what it does without figures.
 
     htmx requests the same address for the curves alone, or for the arithmetic of one cell.
     """
-    revision = _revision(request)
-    sides = _sides(revision)
+    revision = _get_revision(request)
+    sides = _list_sides(revision)
     part = request.htmx.target if getattr(request, "htmx", False) else ""  # type: ignore[attr-defined]
-    asked = {"revision": revision, **_links(request)}
+    base_context = {"revision": revision, **_links_context(request)}
     if part == "curves":
-        return render(request, "decisions/curves.html", {**asked, **_curves(request, sides)})
-    found, problem = _contest(request, revision)
-    if isinstance(found, Question):
-        return redirect("decision-answer", found.pk)
+        return render(request, "decisions/curves.html", {**base_context, **_curves_context(request, sides)})
+    contest, problem = _find_contest(request, revision)
+    if isinstance(contest, Question):
+        return redirect("decision-answer", contest.pk)
     if part == "cell":
-        return render(request, "decisions/arithmetic.html", _cell(request, found))
+        return render(request, "decisions/arithmetic.html", _cell_context(request, contest))
     context = {
-        **asked,
-        **_curves(request, sides),
-        "contest": found,
+        **base_context,
+        **_curves_context(request, sides),
+        "contest": contest,
         "pod_problem": problem,
         "choices": selectors.revisions_to_compare(WITH_PROFILES),
-        "fifty": load_figures.fifty(get_language() or ""),
-        **_cell(request, found),
-        **_table(request, found),
+        "fifty": load_figures.build_fifty_chart(get_language() or ""),
+        **_cell_context(request, contest),
+        **_table_context(request, contest),
     }
     return render(request, "decisions/policies.html", context)
 
 
 @require_safe
 @requires(Action.VIEW)
-@part
+@page_part
 def pod_names(request: HttpRequest) -> HttpResponse:
     """Names of pods of the cluster that hold ?pod=, pending ones first, for the box that chooses one."""
     snapshot = scope_of(request).snapshot
@@ -86,51 +86,55 @@ def pod_names(request: HttpRequest) -> HttpResponse:
     return render(request, "decisions/node_names.html", {"names": names})
 
 
-def _revision(request: HttpRequest) -> Revision:
+def _get_revision(request: HttpRequest) -> Revision:
     scope = scope_of(request)
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
     return profiles_only(scope.revision)
 
 
-def _sides(revision: Revision) -> list[ScoringSide]:
-    return all_sides(configuration(revision))
+def _list_sides(revision: Revision) -> list[ScoringSide]:
+    return all_sides(load_configuration(revision))
 
 
-def _curves(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
+def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
     """The curves under the conditions in the address; under the defaults if those are invalid."""
     usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
     form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
     conditions = form.conditions if form.is_valid() else Conditions()
-    drawn = [curve(side, conditions) for side in sides]
+    drawn = [compute_curve(side, conditions) for side in sides]
     labelled = [(item.side.label, item) for item in drawn]
     other = selectors.profiles_named(request.GET["against"], "against") if request.GET.get("against") else None
     return {
         "form": form,
         "conditions": conditions,
-        "chart": load_figures.curves(labelled, saved=_changed(sides, other, conditions)),
+        "chart": load_figures.build_curve_chart(labelled, saved=_changed_curves(sides, other, conditions)),
         "drawn": drawn,
         "ages": [format_duration(age) for age in AGES],
         "against": other,
     }
 
 
-def _changed(sides: list[ScoringSide], other: Revision | None, conditions: Conditions) -> list[tuple[str, Curve]]:
+def _changed_curves(
+    sides: list[ScoringSide], other: Revision | None, conditions: Conditions
+) -> list[tuple[str, ScoreCurve]]:
     """The curves of the policies whose arguments differ in ``other``."""
     if other is None:
         return []
     mine = {side.key: side.args for side in sides}
     name = f"{other.policy.name}@{other.number}"
     return [
-        (f"{side.label} ({name})", curve(side, conditions)) for side in _sides(other) if side.args != mine.get(side.key)
+        (f"{side.label} ({name})", compute_curve(side, conditions))
+        for side in _list_sides(other)
+        if side.args != mine.get(side.key)
     ]
 
 
-def _contest(request: PageRequest, revision: Revision) -> tuple[Contest | Question | None, str]:
+def _find_contest(request: PageRequest, revision: Revision) -> tuple[Contest | Question | None, str]:
     """Every side on the cluster's nodes, for the pod in the address or else the first pending one."""
     snapshot = scope_of(request).snapshot_asked()
-    asked = request.GET.get("pod_name", "").strip()
-    key = asked or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
+    pod_name = request.GET.get("pod_name", "").strip()
+    key = pod_name or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
     if snapshot is None or not key:
         return None, ""
     try:
@@ -139,37 +143,37 @@ def _contest(request: PageRequest, revision: Revision) -> tuple[Contest | Questi
         return None, error.detail
 
 
-def _table(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
+def _table_context(request: HttpRequest, contest: Contest | None) -> dict[str, Any]:
     snapshot: Snapshot | None = scope_of(request).snapshot
-    if found is None or snapshot is None:
+    if contest is None or snapshot is None:
         return {"pod_name": request.GET.get("pod_name", "").strip()}
     sort = request.GET.get("sort", "")
-    order = found.order(sort)
+    order = contest.order_nodes(sort)
     page = Paginator(order, PAGE_SIZE).get_page(request.GET.get("page"))
     return {
-        "pod_name": found.pod,
+        "pod_name": contest.pod,
         "page": page,
-        "lines": found.lines(list(page.object_list)),
+        "lines": contest.node_rows(list(page.object_list)),
         "sort": sort,
-        "in_force": found.in_force,
+        "in_force": contest.in_force,
         "snapshot": snapshot,
     }
 
 
-def _cell(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
+def _cell_context(request: HttpRequest, contest: Contest | None) -> dict[str, Any]:
     """The arithmetic of the cell that the address names."""
     name, key = request.GET.get("node", "").strip(), request.GET.get("cell", "")
-    worked = found.arithmetic(name, key) if found else None
-    return {} if worked is None else {"arithmetic": worked}
+    arithmetic = contest.find_arithmetic(name, key) if contest else None
+    return {} if arithmetic is None else {"arithmetic": arithmetic}
 
 
-def _links(request: HttpRequest) -> dict[str, object]:
+def _links_context(request: HttpRequest) -> dict[str, object]:
     """The parameters of the address that the page's links and forms keep."""
-    asked = {name: value for name, value in request.GET.items() if value}
-    cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
+    parameters = {name: value for name, value in request.GET.items() if value}
+    cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {
         "base_query": f"{urlencode(cells)}&" if cells else "",
-        "kept_for_curves": {name: value for name, value in asked.items() if name not in (*CONDITIONS, "against")},
+        "kept_for_curves": {name: value for name, value in parameters.items() if name not in (*CONDITIONS, "against")},
         "kept_for_pod": {
             name: value for name, value in cells.items() if name not in ("pod_name", "page", "cluster", "sort")
         },

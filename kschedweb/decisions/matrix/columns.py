@@ -9,8 +9,8 @@ import numpy as np
 from django.utils.translation import gettext
 
 from kschedweb.decisions.matrix.ranking import Ranking
-from kschedweb.decisions.matrix.spread import Spread
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.matrix.spread import ScoreSpread
+from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine.framework.explanation import EXCLUDED
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Ints
 
 
-class Columns:
+class DecisionColumns:
     """One pod on every node. ``other`` is the explanation of the same pod under another policy.
 
     Subclasses know the snapshot, or what was kept of it.
@@ -29,7 +29,7 @@ class Columns:
     def __init__(self, explanation: Explanation, other: Explanation | None = None) -> None:
         self.explanation = explanation
         self.other = None if other is None else Ranking(other, other.scale)
-        self.spread = Spread(explanation.scores)
+        self.spread = ScoreSpread(explanation.scores)
         totals = explanation.total
         # Best first; nodes with equal totals keep the scheduler's order.
         self.order = np.argsort(-totals, kind="stable") if totals.size else np.zeros(0, dtype=np.intp)
@@ -61,20 +61,20 @@ class Columns:
     @property
     def winners(self) -> tuple[int | None, int | None]:
         """The positions of the nodes that this policy chooses, and the other one; ``None`` where there is none."""
-        there = "" if self.other is None else self.other.explanation.node
-        return self.explanation.chosen, self.index.get(there)
+        other_node = "" if self.other is None else self.other.explanation.node
+        return self.explanation.chosen, self.index.get(other_node)
 
     @property
-    def shown(self) -> list[int]:
+    def shown_columns(self) -> list[int]:
         """The columns of scores that are shown: those in which nodes differ, all of them if there is only one node."""
         everything = list(range(len(self.explanation.scores)))
         return self.spread.differing if len(self.places) > 1 else everything
 
-    def folded(self) -> list[tuple[str, int]]:
+    def folded_columns(self) -> list[tuple[str, int]]:
         """The other columns, whose plugins give all feasible nodes the same: the plugin and its weighted score."""
-        shown = set(self.shown)
-        left = [column for at, column in enumerate(self.explanation.scores) if at not in shown]
-        return [(column.plugin, int(column.weighted[0])) for column in left if column.raw.size]
+        visible = set(self.shown_columns)
+        folded = [column for at, column in enumerate(self.explanation.scores) if at not in visible]
+        return [(column.plugin, int(column.weighted[0])) for column in folded if column.raw.size]
 
     def kinds(self, plugin: str) -> Ints | None:
         """A number for each node that tells equal verdicts of ``plugin`` apart; ``None`` if nothing does."""
@@ -84,16 +84,16 @@ class Columns:
         """Plain words for the verdict of group ``key``: ``count`` nodes like ``node``. "" if its message suffices."""
         return ""
 
-    def read(self, node: int, status: Status) -> Reading | None:
+    def explain_verdict(self, node: int, status: Status) -> VerdictReading | None:
         """The plain reading of a filter's verdict; ``None`` if there is only its own message."""
         return None
 
-    def reading(self, node: int) -> Reading | None:
+    def decisive_reading(self, node: int) -> VerdictReading | None:
         """The plain reading of the decisive verdict on a node; ``None`` if it is feasible."""
         status = self.explanation.verdict_at(node)
         if self.explanation.rejected_by[node] == EXCLUDED:
             why = status.message if status else gettext("PreFilter named other nodes")
-            return Reading(
+            return VerdictReading(
                 gettext("%(nodes)s was not checked: %(why)s") % {"nodes": self.explanation.nodes[node], "why": why}
             )
-        return None if status is None else self.read(node, status)
+        return None if status is None else self.explain_verdict(node, status)

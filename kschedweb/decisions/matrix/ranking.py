@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Place
+from kschedweb.decisions.page_parts import Place
 from kschedweb.engine.framework.explanation import UNSCORED
 
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ class Ranking:
     def __init__(self, explanation: Explanation, scale: int) -> None:
         self.explanation = explanation
         weights = sum(column.weight for column in explanation.scores)
-        self.ceiling = UNSCORED if explanation.unscored else scale * weights
-        self.ranks = _ranks(explanation.total)
+        self.ceiling = UNSCORED if explanation.is_unscored else scale * weights
+        self.ranks = _compute_ranks(explanation.total)
         self._index = {explanation.nodes[node]: at for at, node in enumerate(explanation.feasible.tolist())}
 
-    def at(self, node: str) -> Place | None:
+    def place_by_name(self, node: str) -> Place | None:
         """The place of the node named ``node``; ``None`` if it is not feasible, or there is none."""
         index = self._index.get(node)
-        return None if index is None else self.of(index)
+        return None if index is None else self.place_by_index(index)
 
-    def places(self) -> dict[str, Place]:
+    def places_by_name(self) -> dict[str, Place]:
         """The places of all feasible nodes, in the scheduler's order."""
-        return {node: self.of(index) for node, index in self._index.items()}
+        return {node: self.place_by_index(index) for node, index in self._index.items()}
 
-    def of(self, index: int) -> Place:
+    def place_by_index(self, index: int) -> Place:
         """The place of the feasible node at ``index`` among the scores."""
         total = int(self.explanation.total[index])
         return Place(int(self.ranks[index]), len(self._index), total, self.ceiling)
 
 
-def _ranks(total: Ints) -> Ints:
+def _compute_ranks(total: Ints) -> Ints:
     """1 for the best; equal totals share a rank."""
     ranks: Ints = np.searchsorted(np.sort(-total), -total, side="left") + 1
     return ranks

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STEPS = 3  # of colour above the median, and as many below
 
 
-class Spread:
+class ScoreSpread:
     """The weighted scores of ``columns`` as deviations from each column's median, in points of the total."""
 
     def __init__(self, columns: Sequence[ScoreColumn]) -> None:
@@ -25,28 +25,28 @@ class Spread:
     @cached_property
     def differing(self) -> list[int]:
         """The positions of the columns in which some nodes differ."""
-        return [at for at, one in enumerate(self.columns) if one.raw.size and bool(np.ptp(one.normalized))]
+        return [at for at, column in enumerate(self.columns) if column.raw.size and bool(np.ptp(column.normalized))]
 
     @cached_property
     def largest(self) -> float:
         """The largest deviation of all, in points; 0 if all nodes are equal."""
-        return max((float(np.abs(self.deviations(at)).max()) for at in self.differing), default=0.0)
+        return max((float(np.abs(self.compute_deviations(at)).max()) for at in self.differing), default=0.0)
 
-    def deviations(self, at: int) -> Floats:
+    def compute_deviations(self, at: int) -> Floats:
         """The deviations of column ``at``, aligned with the feasible nodes."""
         weighted = self.columns[at].weighted
         deviations: Floats = weighted - np.median(weighted)
         return deviations
 
-    def scaled(self, deviations: Floats) -> Floats:
+    def scale_deviations(self, deviations: Floats) -> Floats:
         """Deviations from -1 to 1, by their square root, so that small ones can be seen beside large ones."""
         if not self.largest:
             return np.zeros_like(deviations, dtype=np.float64)
         scaled: Floats = np.sign(deviations) * np.sqrt(np.abs(deviations) / self.largest)
         return scaled
 
-    def steps(self, at: int) -> Ints:
+    def color_steps(self, at: int) -> Ints:
         """The deviations of column ``at`` in whole steps from -STEPS to STEPS; only the median itself has 0."""
-        scaled = self.scaled(self.deviations(at))
+        scaled = self.scale_deviations(self.compute_deviations(at))
         steps: Ints = (np.sign(scaled) * np.ceil(np.abs(scaled) * STEPS - 1e-9)).astype(np.int64)
         return steps

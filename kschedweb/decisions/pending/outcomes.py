@@ -7,11 +7,11 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.deciders import get_decider
 from kschedweb.decisions.models import PendingOutcomes
 from kschedweb.decisions.responsibility import PodStatus
 from kschedweb.engine.config import Configuration
-from kschedweb.policies.selectors import runs
+from kschedweb.policies.selectors import load_revision
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -47,49 +47,49 @@ class DecisionSummary:
         return PodStatus.HANDLED if handled else PodStatus.DECIDED
 
 
-_kept: LRU[dict[str, DecisionSummary]] = LRU(8)
+_summaries_cache: LRU[dict[str, DecisionSummary]] = LRU(8)
 
 
-def kept(snapshot: Snapshot, revision: Revision) -> Mapping[str, DecisionSummary]:
+def find_summaries(snapshot: Snapshot, revision: Revision) -> Mapping[str, DecisionSummary]:
     """What a job found, by "namespace/name"; empty where none did, or where the figures of use are others now."""
     rows = PendingOutcomes.objects.filter(snapshot=snapshot, revision=revision)
     version = rows.values_list("figures", flat=True).first()
-    if version is None or (version != figures(snapshot, revision) and weighs_use(snapshot, revision)):
+    if version is None or (version != figures_version(snapshot, revision) and weighs_use(snapshot, revision)):
         return {}
     key = snapshot.pk, revision.pk, version
-    return _kept.get(key, lambda: unpack(rows.values_list("content", flat=True).get()))
+    return _summaries_cache.get(key, lambda: unpack_summaries(rows.values_list("content", flat=True).get()))
 
 
-def figures(snapshot: Snapshot, revision: Revision) -> str:
+def figures_version(snapshot: Snapshot, revision: Revision) -> str:
     """What answers depend on beside snapshot and revision, as text."""
-    return repr(decider(revision).version(snapshot)[1:])
+    return repr(get_decider(revision).state_version(snapshot)[1:])
 
 
 def weighs_use(snapshot: Snapshot, revision: Revision) -> bool:
     """Whether a plugin of ``revision`` looks at real use."""
-    found = runs(revision, snapshot.cluster.server_version)
-    if not isinstance(found, Configuration):
+    rules = load_revision(revision, snapshot.cluster.server_version)
+    if not isinstance(rules, Configuration):
         return False
-    specs = found.release.registry.specs
-    points = (refs for profile in found.profiles for refs in profile.points.values())
+    specs = rules.release.registry.specs
+    points = (refs for profile in rules.profiles for refs in profile.points.values())
     return any(specs[ref.name].load_aware for refs in points for ref in refs if ref.name in specs)
 
 
-def pack(found: Mapping[str, DecisionSummary]) -> bytes:
+def pack_summaries(summaries: Mapping[str, DecisionSummary]) -> bytes:
     """Equal outcomes are written once: most pending pods are replicas of few."""
-    distinct = {outcome: place for place, outcome in enumerate(dict.fromkeys(found.values()))}
-    rows = [[one.node, one.feasible, one.message, one.reasons] for one in distinct]
-    places = {key: distinct[outcome] for key, outcome in found.items()}
+    distinct = {outcome: place for place, outcome in enumerate(dict.fromkeys(summaries.values()))}
+    rows = [[summary.node, summary.feasible, summary.message, summary.reasons] for summary in distinct]
+    places = {key: distinct[outcome] for key, outcome in summaries.items()}
     return zlib.compress(json.dumps([rows, places], separators=(",", ":")).encode(), LEVEL)
 
 
-def unpack(content: bytes | memoryview) -> dict[str, DecisionSummary]:
-    """The reverse of ``pack``."""
+def unpack_summaries(content: bytes | memoryview) -> dict[str, DecisionSummary]:
+    """The reverse of ``pack_summaries``."""
     rows, places = json.loads(zlib.decompress(content))
     distinct = [DecisionSummary(node, feasible, message, tuple(reasons)) for node, feasible, message, reasons in rows]
     return {key: distinct[place] for key, place in places.items()}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear the cache; for tests, which use primary keys again."""
-    _kept.clear()
+    _summaries_cache.clear()

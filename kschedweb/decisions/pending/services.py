@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.clusters.selectors import pod_refs, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.models import PendingOutcomes
-from kschedweb.decisions.pending.outcomes import figures, pack
+from kschedweb.decisions.pending.outcomes import figures_version, pack_summaries
 from kschedweb.decisions.responsibility import find_responsible_schedulers
 from kschedweb.jobs.services import job_start
 from kschedweb.policies.models import Revision
@@ -50,14 +50,18 @@ def work_out(*, snapshot: Snapshot, revision: Revision, step: Callable[[str, int
     for pod in pods:
         if (answering := schedulers[pod.scheduler_name].revision) is not None:
             keys.setdefault(answering, []).append(pod.key)
-    done, until = 0, monotonic() + SECONDS
-    for answering, theirs in keys.items():
-        found: dict[str, DecisionSummary] = {}
-        seconds = max(until - monotonic(), 0.0)
-        for key, told in services.asked(snapshot, answering, theirs, seconds) if theirs else ():
-            step("Asking pods", done, len(pods))
-            found[key] = told
-            done += 1
-        kept = {"figures": figures(snapshot, answering), "asked": len(found), "content": pack(found)}
-        PendingOutcomes.objects.update_or_create(snapshot=snapshot, revision=answering, defaults=kept)
-    return done
+    asked_count, deadline = 0, monotonic() + SECONDS
+    for answering, pod_keys in keys.items():
+        summaries: dict[str, DecisionSummary] = {}
+        seconds = max(deadline - monotonic(), 0.0)
+        for key, summary in services.iterate_summaries(snapshot, answering, pod_keys, seconds) if pod_keys else ():
+            step("Asking pods", asked_count, len(pods))
+            summaries[key] = summary
+            asked_count += 1
+        fields = {
+            "figures": figures_version(snapshot, answering),
+            "asked": len(summaries),
+            "content": pack_summaries(summaries),
+        }
+        PendingOutcomes.objects.update_or_create(snapshot=snapshot, revision=answering, defaults=fields)
+    return asked_count

@@ -13,9 +13,9 @@ from kschedweb.web.errors import NotFound
 @job_task(name="decisions.pending", restartable=True)
 def pending(progress: Progress, *, snapshot: str) -> dict[str, Any]:
     """Work out what becomes of the pending pods of a snapshot under the default policy."""
-    found = Snapshot.objects.select_related("cluster").defer("content").filter(pk=snapshot).first()
+    stored_snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=snapshot).first()
     revision = services.default_revision()
-    if found is None or revision is None:
+    if stored_snapshot is None or revision is None:
         raise NotFound("The snapshot or the policy was deleted in the meantime.")
-    asked = services.work_out(snapshot=found, revision=revision, step=progress.step)
-    return {"cluster": found.cluster.name, "snapshot": snapshot, "pods": asked}
+    pod_count = services.work_out(snapshot=stored_snapshot, revision=revision, step=progress.step)
+    return {"cluster": stored_snapshot.cluster.name, "snapshot": snapshot, "pods": pod_count}

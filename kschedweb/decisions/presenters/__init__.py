@@ -16,13 +16,13 @@ ENTRY_POINTS = "kschedweb.presenters"
 
 
 @cache
-def _known() -> dict[str, Presenter]:
+def _load_presenters() -> dict[str, Presenter]:
     modules = [vars(import_module(module.name)) for module in iter_modules(__path__, f"{__name__}.")]
-    found = [value for module in modules for value in module.values() if isinstance(value, Presenter)]
-    found += [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
-    return {presenter.plugin: presenter for presenter in found}
+    presenters = [value for module in modules for value in module.values() if isinstance(value, Presenter)]
+    presenters += [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
+    return {presenter.plugin: presenter for presenter in presenters}
 
 
-def presenter(plugin: str) -> Presenter:
+def get_presenter(plugin: str) -> Presenter:
     """The presenter of ``plugin``, or a general one that shows the plugin's own messages."""
-    return _known().get(plugin) or Presenter(plugin)
+    return _load_presenters().get(plugin) or Presenter(plugin)

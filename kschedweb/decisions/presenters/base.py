@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.words import VerdictReading
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
-    from kschedweb.decisions.parts import Arithmetic
+    from kschedweb.decisions.page_parts import Arithmetic
     from kschedweb.engine import Pod, Status
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.state.columns import Ints
@@ -21,36 +21,36 @@ Args = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class PolicyVariant:
     """A published variant of a policy: its ``key`` in addresses, and its arguments."""
 
     key: str
     label: str
-    about: str
+    description: str
     args: Args = field(default_factory=dict)
 
 
 class Presenter:
     """Puts verdicts and scores of ``plugin`` into words. Modules of this folder define one; packages register theirs.
 
-    ``about`` says what the score depends on, ``missing`` what the plugin does with missing and old figures. ``short``
-    has words for the facts of its verdicts, which follow a count: "31 nodes: …".
+    ``description`` says what the score depends on, ``missing`` what the plugin does with missing and old figures.
+    ``short`` has words for the facts of its verdicts, which follow a count: "31 nodes: …".
     """
 
-    about = ""
+    description = ""
     missing = ""
     short: Mapping[Any, str] = {}
 
     def __init__(self, plugin: str) -> None:
         self.plugin = plugin
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
         """The plain reading of ``status``, the plugin's verdict on the node at a position."""
-        return Reading(f"{snapshot.names[node]}: {status.message or status.code}.")
+        return VerdictReading(f"{snapshot.names[node]}: {status.message or status.code}.")
 
-    def in_short(self, pod: Pod, reason: str, about: Any) -> str:
-        """The words for ``reason`` with the fact ``about``, which follow a count of nodes."""
-        return str(self.short.get(about, reason))
+    def in_short(self, pod: Pod, reason: str, fact: Any) -> str:
+        """The words for ``reason`` with the fact ``fact``, which follow a count of nodes."""
+        return str(self.short.get(fact, reason))
 
     def kinds(self, snapshot: EngineSnapshot, pod: Pod) -> Ints | None:
         """A number for each node that tells its equal verdicts apart; ``None`` if their words say all there is."""
@@ -67,11 +67,11 @@ class Presenter:
         """The normalisation of ``raw``, one of the raw scores, to 0 to 100, as a formula with numbers."""
         return gettext("already between 0 and 100")
 
-    def forms(self, help: str) -> list[Form]:
+    def list_variants(self, help: str) -> list[PolicyVariant]:
         """The forms in which a load-aware policy is compared with others; ``help`` says in a sentence what it does."""
-        return [Form(self.plugin, self.plugin, help)]
+        return [PolicyVariant(self.plugin, self.plugin, help)]
 
-    def named(self, args: Args, nodes: Sequence[str]) -> Args:
+    def adapt_to_nodes(self, args: Args, nodes: Sequence[str]) -> Args:
         """``args`` adapted to the names of the nodes, for plugins whose arguments contain names."""
         return args
 
@@ -93,6 +93,6 @@ def args_of(case: Case, plugin: str) -> dict[str, Any]:
     return profile.args.get(plugin) or {}
 
 
-def instance(case: Case, plugin: str) -> Any:
+def get_plugin(case: Case, plugin: str) -> Any:
     """The plugin as the profile made it from its arguments."""
     return case.scheduler.framework(case.pod).plugin(plugin)

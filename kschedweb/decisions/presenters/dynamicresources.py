@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.decisions.presenters.base import Presenter, by_the_highest
-from kschedweb.decisions.words import Reading, listed
+from kschedweb.decisions.words import VerdictReading, join_with_and
 from kschedweb.engine.plugins.dynamicresources import NO_ACCESS
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,23 +16,25 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
 
 
-class Devices(Presenter):
-    about = _("Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims.")
+class DynamicResourcesPresenter(Presenter):
+    description = _("Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims.")
     short = {NO_ACCESS: _("has no access to the devices of the pod's claims")}
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
         name = snapshot.names[node]
         if not status.simulated:
-            return Reading(f"{name}: {status.message}", gettext("a claim that already has its devices can be judged"))
-        if NO_ACCESS in status.about:
-            claims = listed([item.claim for item in pod.resource_claims if item.claim])
-            return Reading(
+            return VerdictReading(
+                f"{name}: {status.message}", gettext("a claim that already has its devices can be judged")
+            )
+        if NO_ACCESS in status.facts:
+            claims = join_with_and([item.claim for item in pod.resource_claims if item.claim])
+            return VerdictReading(
                 gettext("the devices of %(claims)s cannot be used on %(name)s") % {"claims": claims, "name": name},
                 gettext(
                     "delete the other pods that use the claim: it then gives its devices back, and others can be chosen"
                 ),
             )
-        return Reading(
+        return VerdictReading(
             gettext("%(name)s does not have the devices that the pod asks for: %(message)s")
             % {"name": name, "message": status.message}
         )
@@ -41,4 +43,4 @@ class Devices(Presenter):
         return by_the_highest(raws, raw)
 
 
-PRESENTER = Devices("DynamicResources")
+PRESENTER = DynamicResourcesPresenter("DynamicResources")

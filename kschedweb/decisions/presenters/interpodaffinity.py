@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.words import Reading, listed
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
+from kschedweb.decisions.presenters.base import Presenter, get_plugin
+from kschedweb.decisions.words import VerdictReading, join_with_and
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.interpodaffinity import APART, NEAR, OTHERS, SCORE
+from kschedweb.engine.plugins.interpodaffinity import ANTI_AFFINITY_FACT, EXISTING_FACT, NEAR, SCORE
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -22,31 +22,34 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.topology import TopologySums
 
 
-class PodAffinity(Presenter):
-    about = _("Adds the weights of affinity and subtracts those of anti-affinity, of this pod and of the pods there.")
+class InterPodAffinityPresenter(Presenter):
+    description = _(
+        "Adds the weights of affinity and subtracts those of anti-affinity, of this pod and of the pods there."
+    )
     short = {
         NEAR: _("has no pod near that this one must run beside"),
-        APART: _("is near a pod that this one must not run beside"),
-        OTHERS: _("is near a pod that refuses this one"),
+        ANTI_AFFINITY_FACT: _("is near a pod that this one must not run beside"),
+        EXISTING_FACT: _("is near a pod that refuses this one"),
     }
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        if not status.about:
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
+        if not status.facts:
             return super().reading(snapshot, pod, node, status)
         name, labels, affinity = snapshot.names[node], snapshot.nodes[node].labels, pod.pod_affinity
-        if NEAR in status.about:
-            wanted = [_place(term, labels) for term in affinity.required]
-            return Reading(
-                gettext("the pod must run beside %(listed)s, and none is there") % {"listed": listed(wanted)},
+        if NEAR in status.facts:
+            required = [_describe_term(term, labels) for term in affinity.required]
+            return VerdictReading(
+                gettext("the pod must run beside %(listed)s, and none is there") % {"listed": join_with_and(required)},
                 gettext("start such a pod there"),
             )
-        if APART in status.about:
-            avoided = [_place(term, labels) for term in affinity.anti_required]
-            return Reading(
-                gettext("the pod must not run beside %(listed)s, and one is there") % {"listed": listed(avoided)},
+        if ANTI_AFFINITY_FACT in status.facts:
+            avoided = [_describe_term(term, labels) for term in affinity.anti_required]
+            return VerdictReading(
+                gettext("the pod must not run beside %(listed)s, and one is there")
+                % {"listed": join_with_and(avoided)},
                 gettext("move that pod away"),
             )
-        return Reading(
+        return VerdictReading(
             gettext("a pod in the same place as %(name)s must not run beside this one, by its own anti-affinity")
             % {"name": name},
             gettext("move that pod away"),
@@ -54,7 +57,7 @@ class PodAffinity(Presenter):
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         cycle = Cycle(case.snapshot, case.pod)
-        instance(case, self.plugin).pre_score(cycle, case.explanation.feasible)
+        get_plugin(case, self.plugin).pre_score(cycle, case.explanation.feasible)
         sums: TopologySums = cycle.state[SCORE]
         affinities = [case.pod.pod_affinity, *(terms.affinity for terms in case.snapshot.pods.term_sets)]
         terms = [term for item in affinities for term in (*item.required, *item.preferred, *item.anti_preferred)]
@@ -69,24 +72,29 @@ class PodAffinity(Presenter):
                 else gettext("%(key)s: the node has no such label") % {"key": key}
             )
             result.steps.append(
-                Step(place, gettext("all terms that hold in this place, with their weights"), f"{part:+d}")
+                ArithmeticStep(place, gettext("all terms that hold in this place, with their weights"), f"{part:+d}")
             )
-        result.steps.append(Step(gettext("Sum"), gettext("over the labels of the node"), str(result.computed)))
+        result.steps.append(
+            ArithmeticStep(gettext("Sum"), gettext("over the labels of the node"), str(result.computed))
+        )
 
     def normalization(self, raws: list[int], raw: int) -> str:
         low, high = min(raws), max(raws)
         return f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else gettext("all nodes equal: 0 for all")
 
 
-def _place(term: PodTerm, labels: dict[str, str]) -> str:
+def _describe_term(term: PodTerm, labels: dict[str, str]) -> str:
     key = term.topology_key
-    where = (
+    place = (
         f"{key}={labels[key]}" if key in labels else gettext("%(key)s (a label this node does not have)") % {"key": key}
     )
-    return gettext("pods with %(selector)s in %(where)s") % {"selector": _selector(term.selector), "where": where}
+    return gettext("pods with %(selector)s in %(where)s") % {
+        "selector": _describe_selector(term.selector),
+        "where": place,
+    }
 
 
-def _selector(selector: Selector) -> str:
+def _describe_selector(selector: Selector) -> str:
     if selector.nothing:
         return gettext("no labels at all")
     texts = [
@@ -95,7 +103,7 @@ def _selector(selector: Selector) -> str:
         else f"{item.key} {item.operator} {', '.join(item.values)}".strip()
         for item in selector.requirements
     ]
-    return listed(texts) if texts else gettext("any labels")
+    return join_with_and(texts) if texts else gettext("any labels")
 
 
-PRESENTER = PodAffinity("InterPodAffinity")
+PRESENTER = InterPodAffinityPresenter("InterPodAffinity")

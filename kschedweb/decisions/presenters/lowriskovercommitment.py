@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.presenters.measured import AS_NEW, RESOURCES, amount, away_from_zero, number, spread_figures
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
+from kschedweb.decisions.presenters.base import Presenter, get_plugin
+from kschedweb.decisions.presenters.figures import AS_NEW, RESOURCES, amount, away_from_zero, number, spread_figures
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.lowriskovercommitment import (
     LowRiskOverCommitment,
     Promises,
     limit_risk,
-    promised,
+    promised_amounts,
     total_risk,
 )
-from kschedweb.engine.state.watermarks.trimaran import Measured, reported
+from kschedweb.engine.state.watermarks.trimaran import TrimaranUse, reported_nodes
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
 
 
-class OverCommitment(Presenter):
-    about = (
+class OverCommitmentPresenter(Presenter):
+    description = (
         "The risk that limits exceed what the node has, and the probability that more is used than requested; the "
         f"riskier of CPU and memory decides. {AS_NEW}"
     )
@@ -35,59 +35,63 @@ class OverCommitment(Presenter):
     )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
-        plugin: LowRiskOverCommitment = instance(case, self.plugin)
-        own, watermarks = promised(case.pod), case.snapshot.watermarks
+        plugin: LowRiskOverCommitment = get_plugin(case, self.plugin)
+        pod_promises, watermarks = promised_amounts(case.pod), case.snapshot.watermarks
         result.computed = 0
         if not spread_figures(result, case, node) or watermarks is None:
             return
-        if not any(own):
+        if not any(pod_promises):
             result.notes.append("The pod has neither requests nor limits, so every node scores 0.")
             return
-        if not reported(watermarks, np.array([node]))[0]:
+        if not reported_nodes(watermarks, np.array([node]))[0]:
             result.notes.append("Nothing is known of this node's use, so it scores 0.")
             return
         risks = []
         for resource in (CPU, MEMORY):
             rows = case.explanation.feasible
             at = int(np.flatnonzero(rows == node)[0])
-            measured = Measured.of(watermarks, resource, rows)
-            promises = plugin.promises(case.snapshot, own, resource, rows)
+            measured = TrimaranUse.from_watermarks(watermarks, resource, rows)
+            promises = plugin.promises(case.snapshot, pod_promises, resource, rows)
             load = plugin.load_risk(measured, promises)
-            risks.append(_risk(result, plugin, resource, at, measured, promises, float(load[at])))
+            risks.append(_explain_risk(result, plugin, resource, at, measured, promises, float(load[at])))
         result.computed = away_from_zero((1 - max(risks)) * 100)
         formula = f"(1 − the higher of {number(risks[0])} and {number(risks[1])}) × 100, rounded half away from zero"
-        result.steps.append(Step("Score", formula, str(result.computed)))
+        result.steps.append(ArithmeticStep("Score", formula, str(result.computed)))
 
 
-def _risk(
+def _explain_risk(
     result: Arithmetic,
     plugin: LowRiskOverCommitment,
     resource: str,
     at: int,
-    measured: Measured,
+    measured: TrimaranUse,
     promises: Promises,
     load: float,
 ) -> float:
     name, weight = RESOURCES[resource], plugin.weights[resource]
-    size, request, limit = (float(each[at]) for each in (promises.allocatable, promises.request, promises.limit))
-    there, asked, most = (amount(resource, each) for each in (size, request, limit))
+    size, request, limit = (float(column[at]) for column in (promises.allocatable, promises.request, promises.limit))
+    size_text, request_text, limit_text = (amount(resource, value) for value in (size, request, limit))
     limits = float(limit_risk(promises)[at])
-    formula = f"({most} − {there}) ÷ ({most} − {asked})" if limit > size else f"limits {most} are within {there}"
-    result.steps.append(Step(f"{name}: risk of limits, with the pod", formula, number(limits)))
-    if measured.known[at]:
+    formula = (
+        f"({limit_text} − {size_text}) ÷ ({limit_text} − {request_text})"
+        if limit > size
+        else f"limits {limit_text} are within {size_text}"
+    )
+    result.steps.append(ArithmeticStep(f"{name}: risk of limits, with the pod", formula, number(limits)))
+    if measured.measured[at]:
         before = amount(resource, float(promises.request_before[at]))
         use = f"{number(float(measured.mean[at]))} % ± {number(float(measured.deviation[at]))} × √{plugin.window} %"
         formula = f"probability that a use of {use} (beta-distributed) is above the {before} requested"
         if promises.limit_before[at] < size and promises.request_before[at] <= promises.limit_before[at]:
             formula += f", given that it is below the limits, {amount(resource, float(promises.limit_before[at]))}"
-        result.steps.append(Step(f"{name}: risk of load, before the pod", formula, number(load)))
+        result.steps.append(ArithmeticStep(f"{name}: risk of load, before the pod", formula, number(load)))
     else:
         load = 0.0
         result.notes.append(f"The {name} use of this node is not known: its risk of load counts as 0.")
     risk = float(total_risk(np.array(limits), np.array(load), weight))
     formula = f"{number(weight)} × {number(limits)} + (1 − {number(weight)}) × {number(load)}"
-    result.steps.append(Step(f"{name}: risk", formula, number(risk)))
+    result.steps.append(ArithmeticStep(f"{name}: risk", formula, number(risk)))
     return risk
 
 
-PRESENTER = OverCommitment("LowRiskOverCommitment")
+PRESENTER = OverCommitmentPresenter("LowRiskOverCommitment")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine.plugins.nodename import ANOTHER
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
 
 
-class Named(Presenter):
+class NodeNamePresenter(Presenter):
     short = {ANOTHER: _("is not the one the pod names")}
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        return Reading(
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
+        return VerdictReading(
             gettext("the pod names %(node_name)s in spec.nodeName, not %(names)s")
             % {"node_name": pod.node_name, "names": snapshot.names[node]}
         )
 
 
-PRESENTER = Named("NodeName")
+PRESENTER = NodeNamePresenter("NodeName")

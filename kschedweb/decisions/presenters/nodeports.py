@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.decisions.words import Reading, listed
-from kschedweb.engine.plugins.nodeports import TAKEN
+from kschedweb.decisions.words import VerdictReading, join_with_and
+from kschedweb.engine.plugins.nodeports import HOST_PORTS_FACT
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
 
 
-class Ports(Presenter):
-    short = {TAKEN: _("has the host port taken")}
+class NodePortsPresenter(Presenter):
+    short = {HOST_PORTS_FACT: _("has the host port taken")}
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        taken = []
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
+        taken_ports = []
         for ip, protocol, port in pod.host_ports:
             used = snapshot.ports.get((protocol, port), {})
             if any(counts[node] and (ip == at or "0.0.0.0" in (ip, at)) for at, counts in used.items()):  # noqa: S104
-                taken.append(f"{port}/{protocol}")
-        return Reading(
+                taken_ports.append(f"{port}/{protocol}")
+        return VerdictReading(
             gettext("host port %(listed)s is taken on %(names)s by another pod")
-            % {"listed": listed(taken), "names": snapshot.names[node]},
+            % {"listed": join_with_and(taken_ports), "names": snapshot.names[node]},
             gettext("leave out hostPort, or use another one"),
         )
 
 
-PRESENTER = Ports("NodePorts")
+PRESENTER = NodePortsPresenter("NodePorts")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.decisions.words import Reading
+from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine.plugins.nodeunschedulable import CORDON
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
 
 
-class Cordoned(Presenter):
+class UnschedulablePresenter(Presenter):
     short = {CORDON: _("is cordoned")}
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
         name = snapshot.names[node]
-        return Reading(
+        return VerdictReading(
             gettext("%(name)s is cordoned (spec.unschedulable is true)") % {"name": name},
             gettext("run kubectl uncordon %(name)s") % {"name": name},
         )
 
 
-PRESENTER = Cordoned("NodeUnschedulable")
+PRESENTER = UnschedulablePresenter("NodeUnschedulable")

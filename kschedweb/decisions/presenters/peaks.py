@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.decisions.presenters.base import Args, Presenter, instance
-from kschedweb.decisions.presenters.measured import AS_NEW, UNKNOWN_CPU, cpu_use, number
-from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts, power_rise
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
+from kschedweb.decisions.presenters.base import Args, Presenter, get_plugin
+from kschedweb.decisions.presenters.figures import AS_NEW, UNKNOWN_CPU, cpu_use, number
+from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, power_rise, to_femtowatts
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; the draw flattens with use, as in most machines
 
 
-class Power(Presenter):
-    about = (
+class PeaksPresenter(Presenter):
+    description = (
         "By how much the pod raises the node's power draw k0 + k1 × e^(k2 × use), in femtowatts; least is best. "
         f"Without figures the rise is 0, which the plugin treats as cheapest. {AS_NEW}"
     )
@@ -31,28 +31,28 @@ class Power(Presenter):
     )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
-        plugin: Peaks = instance(case, self.plugin)
+        plugin: Peaks = get_plugin(case, self.plugin)
         use, size = cpu_use(result, case, node)
         result.computed = 0
         if math.isnan(use):
             result.notes.append(f"{UNKNOWN_CPU}, so its rise counts as 0, and the plugin treats it as cheapest.")
             return
-        asked, expected = cpu_request(case.pod), float(plugin.uses(case.snapshot, case.pod)[1][node])
-        formula = f"100 × ({number(use)} ÷ 100 × {size:.0f} + request {asked}) ÷ {size:.0f}"
-        result.steps.append(Step("Use with the pod", formula, f"{number(expected)} %"))
+        request, expected = cpu_request(case.pod), float(plugin.cpu_use(case.snapshot, case.pod)[1][node])
+        formula = f"100 × ({number(use)} ÷ 100 × {size:.0f} + request {request}) ÷ {size:.0f}"
+        result.steps.append(ArithmeticStep("Use with the pod", formula, f"{number(expected)} %"))
         if expected > 100:
-            said = "The pod would overload the node, so its rise counts as 0, and it is treated as cheapest."
-            result.notes.append(said)
+            note = "The pod would overload the node, so its rise counts as 0, and it is treated as cheapest."
+            result.notes.append(note)
             return
-        k1, k2 = (float(factor[node]) for factor in plugin.factors(case.snapshot))
+        k1, k2 = (float(factor[node]) for factor in plugin.model_factors(case.snapshot))
         if case.snapshot.names[node] not in plugin.models:
-            said = "nodePowerModel does not name this node, so its rise is 0, and it is treated as cheapest."
-            result.notes.append(said)
+            note = "nodePowerModel does not name this node, so its rise is 0, and it is treated as cheapest."
+            result.notes.append(note)
         rise = power_rise(*(np.array([value]) for value in (use, expected, k1, k2)))
         formula = f"{number(k1)} × (e^({k2:g} × {number(expected)}) − e^({k2:g} × {number(use)}))"
-        result.steps.append(Step("Rise of the power draw", formula, f"{float(rise[0]):.6g} W"))
-        result.computed = int(femtowatts(rise)[0])
-        result.steps.append(Step("In femtowatts", f"× {FEMTO:g}, cut toward 0", str(result.computed)))
+        result.steps.append(ArithmeticStep("Rise of the power draw", formula, f"{float(rise[0]):.6g} W"))
+        result.computed = int(to_femtowatts(rise)[0])
+        result.steps.append(ArithmeticStep("In femtowatts", f"× {FEMTO:g}, cut toward 0", str(result.computed)))
 
     def normalization(self, raws: list[int], raw: int) -> str:
         low, high = min(raws), max(raws)
@@ -62,12 +62,12 @@ class Power(Presenter):
             return "all nodes equal: 100 for all"
         return f"100 − 100 × ({raw} − {low}) ÷ ({high} − {low}), the quotient cut toward 0"
 
-    def named(self, args: Args, nodes: Sequence[str]) -> Args:
+    def adapt_to_nodes(self, args: Args, nodes: Sequence[str]) -> Args:
         """The arguments with the first model, else ``POWER_MODEL``, for all nodes."""
-        given = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
-        model = next(iter(given.values()), POWER_MODEL)
+        models = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
+        model = next(iter(models.values()), POWER_MODEL)
         changed = {key: value for key, value in args.items() if key != "NodePowerModel"}
         return {**changed, "nodePowerModel": dict.fromkeys(nodes, model)}
 
 
-PRESENTER = Power("Peaks")
+PRESENTER = PeaksPresenter("Peaks")

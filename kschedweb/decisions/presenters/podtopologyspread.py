@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.utils.translation import gettext
 
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.words import Reading, listed
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
+from kschedweb.decisions.presenters.base import Presenter, get_plugin
+from kschedweb.decisions.words import VerdictReading, join_with_and
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.podtopologyspread import LABEL, SKEW, PodTopologySpread, Soft, score_key
+from kschedweb.engine.plugins.podtopologyspread import LABEL, SKEW, PodTopologySpread, PreScoreState, score_key
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
     from kschedweb.engine.plugins.podtopologyspread import Constraint
 
 
-class Spread(Presenter):
-    about = _("Counts matching pods in the node's places, weighted by how many places there are; fewer are better.")
+class TopologySpreadPresenter(Presenter):
+    description = _(
+        "Counts matching pods in the node's places, weighted by how many places there are; fewer are better."
+    )
     short = {
         LABEL: _("lacks the label to spread over"),
         SKEW: _("would break the pod's topology spread"),
     }
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
         labels, name = snapshot.nodes[node].labels, snapshot.names[node]
-        hard = [rule.topology_key for rule in pod.spread_constraints if rule.hard]
+        hard = [rule.topology_key for rule in pod.spread_constraints if rule.is_hard]
         if absent := [key for key in hard if key not in labels]:
-            return Reading(
+            return VerdictReading(
                 gettext("the pod spreads over %(listed)s, a label that %(name)s does not have")
-                % {"listed": listed(absent), "name": name},
+                % {"listed": join_with_and(absent), "name": name},
                 gettext("label the node"),
             )
         for constraint in _hard_constraints(snapshot, pod):
@@ -43,7 +45,7 @@ class Spread(Presenter):
             skew = int(PodTopologySpread.skew(pod, constraint)[value])
             if skew > rule.max_skew:
                 after = int(constraint.counts[value]) + constraint.selector.matches(pod.labels)
-                return Reading(
+                return VerdictReading(
                     gettext(
                         "%(topology_key)s=%(labels)s would have %(after)s matching pods and the emptiest place "
                         "has %(value)s: a skew of %(skew)s over maxSkew %(max_skew)s"
@@ -58,16 +60,16 @@ class Spread(Presenter):
                     },
                     gettext("raise maxSkew, use ScheduleAnyway, or make room in the emptier places"),
                 )
-        return Reading(
+        return VerdictReading(
             gettext("on %(name)s the pods would be spread too unevenly over %(listed)s")
-            % {"name": name, "listed": listed(hard)}
+            % {"name": name, "listed": join_with_and(hard)}
         )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
-        plugin: PodTopologySpread = instance(case, self.plugin)
+        plugin: PodTopologySpread = get_plugin(case, self.plugin)
         cycle = Cycle(case.snapshot, case.pod)
         plugin.pre_score(cycle, case.explanation.feasible)
-        soft: Soft = cycle.state[score_key(self.plugin)]
+        soft: PreScoreState = cycle.state[score_key(self.plugin)]
         result.computed = int(plugin.score(cycle, np.array([node]))[0])
         if soft.ignored[node]:
             result.about = gettext("The node lacks a label of a constraint, so it is not scored.")
@@ -77,7 +79,7 @@ class Spread(Presenter):
             rule, value = constraint.rule, labels.get(constraint.rule.topology_key)
             if value is None:
                 result.steps.append(
-                    Step(rule.topology_key, gettext("the node has no such label"), gettext("not counted"))
+                    ArithmeticStep(rule.topology_key, gettext("the node has no such label"), gettext("not counted"))
                 )
                 continue
             at = node if constraint.by_host else int(constraint.column.codes[node])
@@ -86,8 +88,10 @@ class Spread(Presenter):
                 "weight": f"{constraint.weight:.4f}",
                 "max_skew": rule.max_skew,
             }
-            result.steps.append(Step(f"{rule.topology_key}={value}", formula, f"{constraint.added[at]:.4f}"))
-        result.steps.append(Step(gettext("Sum"), gettext("rounded"), str(result.computed)))
+            result.steps.append(
+                ArithmeticStep(f"{rule.topology_key}={value}", formula, f"{constraint.value_scores[at]:.4f}")
+            )
+        result.steps.append(ArithmeticStep(gettext("Sum"), gettext("rounded"), str(result.computed)))
 
     def normalization(self, raws: list[int], raw: int) -> str:
         high = max(raws)
@@ -108,9 +112,9 @@ def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
     return constraints
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear the cache of constraints; call it before a snapshot changes."""
     _hard_constraints.cache_clear()
 
 
-SPREAD, HKE = Spread("PodTopologySpread"), Spread("HkePodTopologySpread")
+SPREAD, HKE = TopologySpreadPresenter("PodTopologySpread"), TopologySpreadPresenter("HkePodTopologySpread")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.decisions.words import Reading, listed
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
+from kschedweb.decisions.words import VerdictReading, join_with_and
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, is_tolerated
 from kschedweb.engine.plugins.tainttoleration import TAINTED
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -22,41 +22,43 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Ints
 
 
-class Taints(Presenter):
-    about = _("Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better.")
+class TaintTolerationPresenter(Presenter):
+    description = _("Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better.")
     short = {TAINTED: _("has taints the pod does not tolerate")}
 
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        missing = _missing(snapshot.nodes[node].taints, pod)
-        return Reading(
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
+        missing = _untolerated_taints(snapshot.nodes[node].taints, pod)
+        return VerdictReading(
             ngettext(
                 "%(node)s is tainted %(taints)s, and the pod does not tolerate it",
                 "%(node)s is tainted %(taints)s, and the pod does not tolerate them",
                 len(missing),
             )
-            % {"node": snapshot.names[node], "taints": listed([str(taint) for taint in missing])},
+            % {"node": snapshot.names[node], "taints": join_with_and([str(taint) for taint in missing])},
             gettext("add a toleration for %(listed)s to the pod, or remove the taint")
-            % {"listed": listed([taint.key for taint in missing])},
+            % {"listed": join_with_and([taint.key for taint in missing])},
         )
 
     def kinds(self, snapshot: EngineSnapshot, pod: Pod) -> Ints:
         codes, sets = snapshot.taint_sets()
         kinds: dict[tuple[Taint, ...], int] = {}
-        numbers = [kinds.setdefault(_missing(taints, pod), len(kinds)) for taints in sets]
+        numbers = [kinds.setdefault(_untolerated_taints(taints, pod), len(kinds)) for taints in sets]
         return np.array(numbers, dtype=np.int64)[codes]
 
     def of_kind(self, snapshot: EngineSnapshot, pod: Pod, node: int) -> str:
-        missing = _missing(snapshot.nodes[node].taints, pod)
-        named = gettext("untolerated taint") if len(missing) == 1 else gettext("untolerated taints")
-        return f"{named} {listed([f'{{{taint}}}' for taint in missing])}"
+        missing = _untolerated_taints(snapshot.nodes[node].taints, pod)
+        label = gettext("untolerated taint") if len(missing) == 1 else gettext("untolerated taints")
+        return f"{label} {join_with_and([f'{{{taint}}}' for taint in missing])}"
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         soft = [taint for taint in case.snapshot.nodes[node].taints if taint.effect == PREFER_NO_SCHEDULE]
         considered = tuple(item for item in case.pod.tolerations if item.effect in ("", PREFER_NO_SCHEDULE))
-        missing = [taint for taint in soft if not tolerated(taint, considered)]
-        result.steps.append(Step(gettext("Soft taints"), ", ".join(map(str, soft)) or gettext("none"), str(len(soft))))
+        missing = [taint for taint in soft if not is_tolerated(taint, considered)]
         result.steps.append(
-            Step(gettext("Not tolerated"), ", ".join(map(str, missing)) or gettext("none"), str(len(missing)))
+            ArithmeticStep(gettext("Soft taints"), ", ".join(map(str, soft)) or gettext("none"), str(len(soft)))
+        )
+        result.steps.append(
+            ArithmeticStep(gettext("Not tolerated"), ", ".join(map(str, missing)) or gettext("none"), str(len(missing)))
         )
         result.computed = len(missing)
 
@@ -65,10 +67,10 @@ class Taints(Presenter):
         return gettext("no feasible node has such taints: 100 for all") if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
 
 
-def _missing(taints: tuple[Taint, ...], pod: Pod) -> tuple[Taint, ...]:
+def _untolerated_taints(taints: tuple[Taint, ...], pod: Pod) -> tuple[Taint, ...]:
     """The taints among ``taints`` that keep the pod away."""
     hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
-    return tuple(taint for taint in hard if not tolerated(taint, pod.tolerations))
+    return tuple(taint for taint in hard if not is_tolerated(taint, pod.tolerations))
 
 
-PRESENTER = Taints("TaintToleration")
+PRESENTER = TaintTolerationPresenter("TaintToleration")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Arithmetic, Figure, Step
-from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.presenters.measured import NOTHING, away_from_zero, number
+from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep, Figure
+from kschedweb.decisions.presenters.base import Presenter, get_plugin
+from kschedweb.decisions.presenters.figures import NOTHING, away_from_zero, number
 from kschedweb.engine.plugins.tidalcolocation import NEUTRAL, TidalCoLocation, Tides
 from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.web.translating import gettext_lazy as _
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 EVERYWHERE = f"Every node scores {NEUTRAL:.0f}."
 
 
-class Tide(Presenter):
-    about = (
+class TidalPresenter(Presenter):
+    description = (
         "How much higher the node stands, against the mean node and against its own mean, at the hours in which the "
         "pod works, by what its pods used at each hour of the past days. "
         f"A pod that uses the same at all hours scores {NEUTRAL:.0f} everywhere."
@@ -31,33 +31,35 @@ class Tide(Presenter):
     )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
-        plugin: TidalCoLocation = instance(case, self.plugin)
-        found = plugin.tides(case.snapshot, case.pod)
-        if found is None:
+        plugin: TidalCoLocation = get_plugin(case, self.plugin)
+        tides = plugin.compute_tides(case.snapshot, case.pod)
+        if tides is None:
             result.notes.append(f"{_why_not(case)} {EVERYWHERE}")
             result.computed = round(NEUTRAL)
             return
-        result.figures += _hours(case, found, node)
-        result.notes += _unknown(case, node)
-        total = number(float(found.pod.sum()))
-        sums = [float(found.pod @ curve) for curve in (found.node[:, node], found.cluster)]
-        met = [each / float(found.pod.sum()) for each in sums]
-        usual = [float(curve.mean()) for curve in (found.node[:, node], found.cluster)]
-        for label, each, level in zip(("Node", "Mean node"), sums, met, strict=True):
-            formula = f"sum of pod × {label.lower()} over 24 hours {number(each)} ÷ sum of pod {total}"
-            result.steps.append(Step(f"{label} when the pod works", formula, f"{number(level)} %"))
+        result.figures += _hour_figures(case, tides, node)
+        result.notes += _unknown_notes(case, node)
+        total = number(float(tides.pod.sum()))
+        sums = [float(tides.pod @ curve) for curve in (tides.node[:, node], tides.cluster)]
+        met = [curve_sum / float(tides.pod.sum()) for curve_sum in sums]
+        usual = [float(curve.mean()) for curve in (tides.node[:, node], tides.cluster)]
+        for label, curve_sum, level in zip(("Node", "Mean node"), sums, met, strict=True):
+            formula = f"sum of pod × {label.lower()} over 24 hours {number(curve_sum)} ÷ sum of pod {total}"
+            result.steps.append(ArithmeticStep(f"{label} when the pod works", formula, f"{number(level)} %"))
         for label, level in zip(("Node", "Mean node"), usual, strict=True):
-            result.steps.append(Step(f"{label} all day", "mean of the 24 hours", f"{number(level)} %"))
-        tide = float(found.tide[node])
+            result.steps.append(ArithmeticStep(f"{label} all day", "mean of the 24 hours", f"{number(level)} %"))
+        tide = float(tides.tide[node])
         formula = f"({number(met[0])} − {number(met[1])}) − ({number(usual[0])} − {number(usual[1])})"
-        result.steps.append(Step("Tide", formula, f"{number(tide)} points"))
+        result.steps.append(ArithmeticStep("Tide", formula, f"{number(tide)} points"))
         score = NEUTRAL - plugin.points * tide
-        kept = min(max(score, 0.0), 100.0)
-        bounds = "" if kept == score else f" = {number(score)}, kept within 0 and 100"
+        clamped = min(max(score, 0.0), 100.0)
+        bounds = "" if clamped == score else f" = {number(score)}, kept within 0 and 100"
         formula = f"{NEUTRAL:.0f} − {number(plugin.points)} × {number(tide)}{bounds}"
-        result.steps.append(Step("Score", formula, number(kept)))
-        result.computed = away_from_zero(kept)
-        result.steps.append(Step("Rounded", "to the nearest integer, halves away from zero", str(result.computed)))
+        result.steps.append(ArithmeticStep("Score", formula, number(clamped)))
+        result.computed = away_from_zero(clamped)
+        result.steps.append(
+            ArithmeticStep("Rounded", "to the nearest integer, halves away from zero", str(result.computed))
+        )
 
 
 def _why_not(case: Case) -> str:
@@ -67,35 +69,37 @@ def _why_not(case: Case) -> str:
     name = workload_of(case.pod, case.snapshot.objects)
     if name is None:
         return "The pod belongs to no workload, so no curve of the day is known."
-    known = watermarks.curves.get(name)
-    if known is None or np.isnan(known).all():
+    curve = watermarks.curves.get(name)
+    if curve is None or np.isnan(curve).all():
         return f"No curve of the day is known for {name}: none of its pods has run for a whole hour yet."
     return f"By the curve of {name}, its pods use nothing at any hour."
 
 
-def _hours(case: Case, found: Tides, node: int) -> list[Figure]:
-    name, curves = workload_of(case.pod, case.snapshot.objects), (found.pod, found.node[:, node], found.cluster)
+def _hour_figures(case: Case, tides: Tides, node: int) -> list[Figure]:
+    name, curves = workload_of(case.pod, case.snapshot.objects), (tides.pod, tides.node[:, node], tides.cluster)
     listed = []
-    for hour, (pod, own, mean) in enumerate(zip(*(curve.tolist() for curve in curves), strict=True)):
-        value = f"pod {number(pod)} cores, node {number(own)} %, mean node {number(mean)} %"
+    for hour, (pod, node_use, mean) in enumerate(zip(*(curve.tolist() for curve in curves), strict=True)):
+        value = f"pod {number(pod)} cores, node {number(node_use)} %, mean node {number(mean)} %"
         listed.append(Figure(f"{hour:02d}:00 to {(hour + 1) % 24:02d}:00 UTC", value, origin=f"pods of {name}"))
     return listed
 
 
-def _unknown(case: Case, node: int) -> list[str]:
+def _unknown_notes(case: Case, node: int) -> list[str]:
     """What is not known of the pod and of those on the node, and what it counts as."""
     snapshot, notes = case.snapshot, []
     assert snapshot.watermarks is not None
-    curve = snapshot.watermarks.curve(case.pod, snapshot.objects)
+    curve = snapshot.watermarks.workload_curve(case.pod, snapshot.objects)
     if curve is not None and (missing := int(np.isnan(curve).sum())):
         notes.append(
             f"Hours of which nothing is known of the pod: {missing} of 24. They count as the mean of the others."
         )
-    pods = snapshot.pods.on(node)
-    without = sum(snapshot.watermarks.curve(pod, snapshot.objects) is None for pod in pods)
-    if without:
-        notes.append(f"Pods on this node without a curve: {without} of {len(pods)}. They add nothing to the node's.")
+    pods = snapshot.pods.pods_on(node)
+    without_curve = sum(snapshot.watermarks.workload_curve(pod, snapshot.objects) is None for pod in pods)
+    if without_curve:
+        notes.append(
+            f"Pods on this node without a curve: {without_curve} of {len(pods)}. They add nothing to the node's."
+        )
     return notes
 
 
-PRESENTER = Tide("TidalCoLocation")
+PRESENTER = TidalPresenter("TidalCoLocation")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.decisions.words import Reading, listed
+from kschedweb.decisions.words import VerdictReading, join_with_and
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
 
 
-class Volumes(Presenter):
-    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+class VolumesPresenter(Presenter):
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
         names = [
             volume["persistentVolumeClaim"].get("claimName", "?")
             for volume in pod.raw.get("spec", {}).get("volumes") or []
             if isinstance(volume, dict) and isinstance(volume.get("persistentVolumeClaim"), dict)
         ]
-        claims = gettext(" (claims %(listed)s)") % {"listed": listed(names)} if names else ""
-        return Reading(
+        claims = gettext(" (claims %(listed)s)") % {"listed": join_with_and(names)} if names else ""
+        return VerdictReading(
             gettext("the pod's volumes%(claims)s cannot be used from %(names)s: %(message)s")
             % {"claims": claims, "names": snapshot.names[node], "message": status.message}
         )
 
 
-class VolumeBinding(Volumes):
-    about = _(
+class VolumeBindingPresenter(VolumesPresenter):
+    description = _(
         "Prefers nodes with more free storage for the pod's claims; 0 where no claim waits for a node (since 1.37)."
     )
 
 
-BINDING = VolumeBinding("VolumeBinding")
-ZONE, RESTRICTIONS, LIMITS = (Volumes(name) for name in ("VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"))
+BINDING = VolumeBindingPresenter("VolumeBinding")
+ZONE, RESTRICTIONS, LIMITS = (
+    VolumesPresenter(name) for name in ("VolumeZone", "VolumeRestrictions", "NodeVolumeLimits")
+)

@@ -12,14 +12,14 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from kschedweb.accounts.reach import sees
-from kschedweb.engine.releases.classic.describing import described
+from kschedweb.accounts.reach import can_see_namespace
+from kschedweb.engine.releases.classic.descriptions import describe_rule
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.decisions.parts import NodeRow
+    from kschedweb.decisions.page_parts import NodeRow
     from kschedweb.engine.releases.classic import Algorithm
 
 register = template.Library()
@@ -31,7 +31,7 @@ STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1",
 @register.filter
 def seen_in(namespace: str, snapshot: Snapshot) -> bool:
     """Whether who looks sees ``namespace`` of the cluster of ``snapshot``."""
-    return sees(snapshot.cluster_id, namespace)
+    return can_see_namespace(snapshot.cluster_id, namespace)
 
 
 @register.filter
@@ -43,18 +43,18 @@ def begun(text: str, node: str) -> str:
 @register.simple_tag
 def explained(name: str, algorithm: Algorithm | str | None) -> str:
     """``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
-    address = _page(name, algorithm)
+    address = _rule_address(name, algorithm)
     return format_html('<a href="{}">{}</a>', address, name) if address else name
 
 
 @register.simple_tag
 def what_is(name: str, algorithm: Algorithm) -> str:
     """A link to the page of the priority ``name`` of ``algorithm``, beside its name; "" if it has none."""
-    address = _page(name, algorithm)
+    address = _rule_address(name, algorithm)
     if not address:
         return ""
-    told = gettext("About %(name)s") % {"name": name}
-    return format_html('<a href="{}" aria-label="{}">{}</a>', address, told, gettext("about"))
+    label = gettext("About %(name)s") % {"name": name}
+    return format_html('<a href="{}" aria-label="{}">{}</a>', address, label, gettext("about"))
 
 
 @register.simple_tag
@@ -68,18 +68,18 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
     place = row.place
     assert place is not None
     margin = f"−{row.behind:,}" if row.margin else "0"
-    cells = [_number(place.rank), _number(f"<strong>{place.total:,}</strong>"), _number(margin)]
+    cells = [_number_cell(place.rank), _number_cell(f"<strong>{place.total:,}</strong>"), _number_cell(margin)]
     if compared:
-        cells += [_number(place.percent), elsewhere(row)]
+        cells += [_number_cell(place.percent), elsewhere(row)]
     address = escape(f"?{query}node={row.link}&cell=")
     for cell in row.cells:
         parts = f'{cell.weighted}<span class="parts">{cell.raw} → {cell.normalized} × {cell.weight}</span>'
         colour = STEPS[cell.step]
         if linked:
-            shown = f'<a class="{colour}" href="{address}{escape(cell.plugin)}#cell">{parts}</a>'
+            content = f'<a class="{colour}" href="{address}{escape(cell.plugin)}#cell">{parts}</a>'
         else:
-            shown = f'<span class="{colour}">{parts}</span>'
-        cells.append(f'<td class="score">{shown}</td>')
+            content = f'<span class="{colour}">{parts}</span>'
+        cells.append(f'<td class="score">{content}</td>')
     return mark_safe("".join(cells))  # noqa: S308 - numbers, and what was escaped
 
 
@@ -87,17 +87,17 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
 def elsewhere(row: NodeRow) -> SafeString:
     """The cells of a node under the other policy: its rank, and its share of the maximum."""
     if row.other is None:
-        cells = _number('<span class="soft">rejected</span>') + _number("–")
+        cells = _number_cell('<span class="soft">rejected</span>') + _number_cell("–")
     else:
-        cells = _number(row.other.rank) + _number(row.other.percent)
+        cells = _number_cell(row.other.rank) + _number_cell(row.other.percent)
     return mark_safe(cells)  # noqa: S308 - numbers
 
 
-def _number(shown: object) -> str:
-    return f'<td class="number">{shown}</td>'
+def _number_cell(content: object) -> str:
+    return f'<td class="number">{content}</td>'
 
 
-def _page(name: str, algorithm: Algorithm | str | None) -> str:
-    known = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
-    plugin = next((one for one in known if one.name == name), None)
-    return "" if plugin is None else reverse("classic-entry", args=[described(plugin).name])
+def _rule_address(name: str, algorithm: Algorithm | str | None) -> str:
+    rules = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
+    plugin = next((rule for rule in rules if rule.name == name), None)
+    return "" if plugin is None else reverse("classic-entry", args=[describe_rule(plugin).name])

@@ -13,14 +13,14 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.accounts.typing import ApiRequest
-from kschedweb.decisions.asked import (
+from kschedweb.decisions.rest_requests import (
     PARAMETERS,
-    AboutSerializer,
     ApprovalWaitSerializer,
-    Asked,
+    DecisionRequest,
+    DecisionSubjectSerializer,
     ResponsibleSchedulerSerializer,
 )
-from kschedweb.decisions.together.selectors import MOST, ORDER, Verdict, together
+from kschedweb.decisions.together.selectors import MAX_PODS, ORDER, PodVerdict, explain_together
 from kschedweb.web.heavy import heavy
 
 SECONDS = 10.0
@@ -28,11 +28,11 @@ POD = OpenApiParameter(
     "pod",
     str,
     many=True,
-    description=f"`namespace/name` of a pod, at most {MOST} of them. Without any: the pending pods.",
+    description=f"`namespace/name` of a pod, at most {MAX_PODS} of them. Without any: the pending pods.",
 )
 
 
-class PodVerdictSerializer(serializers.Serializer[Verdict]):
+class PodVerdictSerializer(serializers.Serializer[PodVerdict]):
     pod = serializers.CharField(source="key")
     bound_to = serializers.CharField(source="row.node", help_text="Its node now, empty for a pending pod.")
     node = serializers.CharField(source="outcome.node", default="", help_text="Where it would go, empty for nowhere.")
@@ -61,7 +61,7 @@ class PodVerdictGroupSerializer(serializers.Serializer[Any]):
     pods = PodVerdictSerializer(many=True)
 
 
-class TogetherSerializer(AboutSerializer):
+class TogetherSerializer(DecisionSubjectSerializer):
     groups = PodVerdictGroupSerializer(many=True)
 
 
@@ -73,9 +73,11 @@ class TogetherView(APIView):
     @extend_schema(parameters=[POD, *PARAMETERS], responses=TogetherSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The verdicts about several pods, those with the same reasons together."""
-        asked = Asked.of(request, name)
-        groups = together(asked.snapshot, asked.revision, request.query_params.getlist("pod"), SECONDS)
-        return Response(TogetherSerializer({**asked.about, "groups": groups}).data)
+        decision_request = DecisionRequest.from_query(request, name)
+        groups = explain_together(
+            decision_request.snapshot, decision_request.revision, request.query_params.getlist("pod"), SECONDS
+        )
+        return Response(TogetherSerializer({**decision_request.subject, "groups": groups}).data)
 
 
 urlpatterns = [path("clusters/<slug:name>/decisions/", TogetherView.as_view(), name="decisions-together")]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kschedweb.clusters.seen import pod_missing
+from kschedweb.clusters.redaction import pod_missing
 from kschedweb.clusters.selectors import pending_keys, pod_ref, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.responsibility import PodStatus
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kschedweb.decisions.services import DecisionSummary
     from kschedweb.policies.models import Revision
 
-MOST = 100  # pods at a time
+MAX_PODS = 100  # pods at a time
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PodVerdict:
     """What is decided of a pod; ``outcome`` is ``None`` where there was no time for it."""
 
     row: PodRow
@@ -33,7 +33,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Group:
+class PodVerdictGroup:
     """Pods with the same verdict.
 
     ``kind``: ``fits``, ``stays`` (bound, and it would go to its node again), ``moves`` (bound, and it would go
@@ -43,7 +43,7 @@ class Group:
 
     kind: str
     reasons: tuple[str, ...]
-    pods: tuple[Verdict, ...]
+    pods: tuple[PodVerdict, ...]
 
 
 ORDER = ("stuck", "waiting", "fits", "moves", "stays", "handled", "open")
@@ -51,26 +51,28 @@ ORDER = ("stuck", "waiting", "fits", "moves", "stays", "handled", "open")
 KINDS = {PodStatus.WAITING: "waiting", PodStatus.HANDLED: "handled"}
 
 
-def together(snapshot: Snapshot, revision: Revision, keys: Sequence[str], seconds: float) -> list[Group]:
+def explain_together(
+    snapshot: Snapshot, revision: Revision, keys: Sequence[str], seconds: float
+) -> list[PodVerdictGroup]:
     """The verdicts about pods ("namespace/name") in groups: those that fit nowhere first, the largest group first.
 
-    Without ``keys`` they are about the first ``MOST`` pending pods. Raises ``ApplicationError`` for too many, and for
-    pods that the snapshot does not have.
+    Without ``keys`` they are about the first ``MAX_PODS`` pending pods. Raises ``ApplicationError`` for too many, and
+    for pods that the snapshot does not have.
     """
-    wanted = list(dict.fromkeys(keys)) or pending_keys(snapshot, MOST)
-    if len(wanted) > MOST:
-        raise ApplicationError.at("pod", f"At most {MOST} pods are explained together; these are {len(wanted)}.")
-    rows = _rows(snapshot, wanted)
-    outcomes = services.outcomes(snapshot, revision, [pod_ref(rows[key]) for key in wanted], seconds=seconds)
-    found: dict[tuple[str, tuple[str, ...]], list[Verdict]] = {}
-    for key in wanted:
-        verdict = Verdict(rows[key], outcomes.get(key))
-        found.setdefault(_alike(verdict), []).append(verdict)
-    groups = [Group(kind, reasons, tuple(pods)) for (kind, reasons), pods in found.items()]
+    pod_keys = list(dict.fromkeys(keys)) or pending_keys(snapshot, MAX_PODS)
+    if len(pod_keys) > MAX_PODS:
+        raise ApplicationError.at("pod", f"At most {MAX_PODS} pods are explained together; these are {len(pod_keys)}.")
+    rows = _find_rows(snapshot, pod_keys)
+    outcomes = services.summarize_pods(snapshot, revision, [pod_ref(rows[key]) for key in pod_keys], seconds=seconds)
+    verdicts_by_kind: dict[tuple[str, tuple[str, ...]], list[PodVerdict]] = {}
+    for key in pod_keys:
+        verdict = PodVerdict(rows[key], outcomes.get(key))
+        verdicts_by_kind.setdefault(_group_key(verdict), []).append(verdict)
+    groups = [PodVerdictGroup(kind, reasons, tuple(pods)) for (kind, reasons), pods in verdicts_by_kind.items()]
     return sorted(groups, key=lambda group: (ORDER.index(group.kind), -len(group.pods)))
 
 
-def _alike(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
+def _group_key(verdict: PodVerdict) -> tuple[str, tuple[str, ...]]:
     outcome, bound = verdict.outcome, verdict.row.node
     if outcome is None:
         return "open", ()
@@ -83,13 +85,13 @@ def _alike(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
     return ("stays" if bound == outcome.node else "moves"), ()
 
 
-def _rows(snapshot: Snapshot, keys: Iterable[str]) -> dict[str, PodRow]:
-    named = [key.partition("/") for key in keys]
+def _find_rows(snapshot: Snapshot, keys: Iterable[str]) -> dict[str, PodRow]:
+    name_parts = [key.partition("/") for key in keys]
     rows = pod_rows(snapshot).filter(
-        namespace__in={space for space, _, _ in named if "\0" not in space},
-        name__in={name for _, _, name in named if "\0" not in name},
+        namespace__in={space for space, _, _ in name_parts if "\0" not in space},
+        name__in={name for _, _, name in name_parts if "\0" not in name},
     )
-    found = {f"{row.namespace}/{row.name}": row for row in rows}
-    if missing := [key for key in keys if key not in found]:
+    row_by_key = {f"{row.namespace}/{row.name}": row for row in rows}
+    if missing := [key for key in keys if key not in row_by_key]:
         raise ApplicationError.at("pod", f"{pod_missing(snapshot, missing[0]).detail} Write namespace/name.")
-    return found
+    return row_by_key

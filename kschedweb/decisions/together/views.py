@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import services
-from kschedweb.decisions.together.selectors import MOST, together
-from kschedweb.decisions.views import asked
+from kschedweb.decisions.together.selectors import MAX_PODS, explain_together
+from kschedweb.decisions.views import snapshot_and_revision
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
 
@@ -24,19 +24,19 @@ SECONDS = 10.0
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def page(request: HttpRequest, cluster: str) -> HttpResponse:
+def show_together(request: HttpRequest, cluster: str) -> HttpResponse:
     """The verdicts about the pods that the address names, else the pending ones; the same reasons together."""
-    snapshot, revision = asked(request, cluster)
+    snapshot, revision = snapshot_and_revision(request, cluster)
     keys = request.GET.getlist("pod")
     context: dict[str, object] = {
         "snapshot": snapshot,
         "revision": revision,
         "cluster_name": cluster,
-        "most": MOST,
-        "about": services.address("", snapshot, revision),
+        "most": MAX_PODS,
+        "about": services.page_address("", snapshot, revision),
     }
     try:
-        groups = together(snapshot, revision, keys, SECONDS)
+        groups = explain_together(snapshot, revision, keys, SECONDS)
     except ApplicationError as error:
         return render(request, "decisions/together/page.html", context | {"error": error.detail}, status=400)
     context |= {"groups": groups, "count": sum(len(group.pods) for group in groups)}

@@ -7,17 +7,17 @@ from dataclasses import field
 
 import numpy as np
 
-from kschedweb.engine.allocation.asked import AllocationError
-from kschedweb.engine.allocation.contents import Contents, namesakes, state
+from kschedweb.engine.allocation.allocated_claim import AllocatedClaim
+from kschedweb.engine.allocation.allocation_search import AllocationSearch
+from kschedweb.engine.allocation.claim_view import ClaimView
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.inventory import Inventory, inventory
-from kschedweb.engine.allocation.pools import Pool
-from kschedweb.engine.allocation.result import allocated, node_selector
-from kschedweb.engine.allocation.search import Search
-from kschedweb.engine.allocation.selecting import Selectors, UnknownError
-from kschedweb.engine.allocation.sight import Sight
-from kschedweb.engine.allocation.written import Allocated
-from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim, worth
+from kschedweb.engine.allocation.inventory import Inventory, get_inventory
+from kschedweb.engine.allocation.node_contents import Contents, compute_pool_state, find_namesakes
+from kschedweb.engine.allocation.pools import DevicePool
+from kschedweb.engine.allocation.request_data import AllocationError
+from kschedweb.engine.allocation.result import build_allocation, create_node_selector
+from kschedweb.engine.allocation.selectors import Selectors, UnknownError
+from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim, compute_worth
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
@@ -26,7 +26,7 @@ MANY = 512  # kinds of claims remembered at most
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AllocationOutcome:
     """How a search ended: with devices, which count ``worth`` for scores, or without.
 
     ``rejected`` says why the node has none, ``failed`` is kube-scheduler's error, and ``unknown`` what it depends on
@@ -43,8 +43,8 @@ class Outcome:
         return not (self.rejected or self.failed or self.unknown)
 
 
-NONE_FOUND = Outcome(rejected="cannot allocate all claims")
-INVALID = Outcome(rejected="invalid resource pools were encountered")
+NONE_FOUND = AllocationOutcome(rejected="cannot allocate all claims")
+INVALID = AllocationOutcome(rejected="invalid resource pools were encountered")
 
 
 class Allocator:
@@ -52,10 +52,10 @@ class Allocator:
 
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self.features = snapshot, features
-        self._inventory = inventory(snapshot, features)
-        self._use, self.classes = snapshot.resource_claims.use, snapshot.objects.devices.classes
-        self._kept = _kept(snapshot, self._inventory, features)
-        self.selectors = self._kept.selectors
+        self._inventory = get_inventory(snapshot, features)
+        self._use, self.classes = snapshot.resource_claims.device_use, snapshot.objects.devices.classes
+        self._cache = _get_cache(snapshot, self._inventory, features)
+        self.selectors = self._cache.selectors
 
     @property
     def unknown(self) -> str:
@@ -63,123 +63,137 @@ class Allocator:
         listed = self._inventory.problem
         return f"the node selector of ResourceSlice {listed}, which cannot be parsed" if listed else ""
 
-    def outcomes(self, claims: Sequence[ResourceClaim], nodes: Mask) -> tuple[Codes, list[Outcome]]:
+    def find_outcomes(self, claims: Sequence[ResourceClaim], nodes: Mask) -> tuple[Codes, list[AllocationOutcome]]:
         """How the search for ``claims`` ends on each of ``nodes``: codes int32[nodes] that index the outcomes.
 
         Code 0 is that of other nodes.
         """
         codes = np.zeros(len(self._snapshot), dtype=np.int32)
-        listed, known = [Outcome()], dict[Outcome, int]()
+        listed, codes_by_outcome = [AllocationOutcome()], dict[AllocationOutcome, int]()
         if self.unknown:
             codes[nodes] = 1
-            return codes, [*listed, Outcome(unknown=self.unknown)]
+            return codes, [*listed, AllocationOutcome(unknown=self.unknown)]
         rows = np.flatnonzero(nodes)
-        kinds, first, places = np.unique(self._kept.contents.codes[rows], return_index=True, return_inverse=True)
-        found = self._by_content(claims, kinds.tolist(), rows[first].tolist())
+        kinds, first, places = np.unique(self._cache.contents.codes[rows], return_index=True, return_inverse=True)
+        kind_outcomes = self._by_content(claims, kinds.tolist(), rows[first].tolist())
         numbers = np.zeros(len(kinds), dtype=np.int32)
-        for place, outcome in enumerate(found):
+        for place, outcome in enumerate(kind_outcomes):
             if outcome.failed:  # the text names what is on the node, or the claim
                 for row in rows[places == place].tolist():
-                    listed.append(self._outcome(claims, row))
+                    listed.append(self._search_node(claims, row))
                     codes[row] = len(listed) - 1
                 continue
-            if outcome not in known:
-                known[outcome] = len(listed)
+            if outcome not in codes_by_outcome:
+                codes_by_outcome[outcome] = len(listed)
                 listed.append(outcome)
-            numbers[place] = known[outcome]
+            numbers[place] = codes_by_outcome[outcome]
         same = numbers[places]
         codes[rows[same != 0]] = same[same != 0]
         return codes, listed
 
-    def _by_content(self, claims: Sequence[ResourceClaim], kinds: list[int], rows: list[int]) -> list[Outcome]:
+    def _by_content(
+        self, claims: Sequence[ResourceClaim], kinds: list[int], rows: list[int]
+    ) -> list[AllocationOutcome]:
         """The outcomes for contents of nodes, each with the position of a node that has it."""
-        known = self._kept.known(claims, self.classes)
+        known_outcomes = self._cache.get_outcomes(claims, self.classes)
         for kind, row in zip(kinds, rows, strict=True):
-            if kind not in known.by_content:
-                key = self._seen(known.sight, row)
-                if key not in known.by_sight:
-                    known.by_sight[key] = self._outcome(claims, row)
-                known.by_content[kind] = known.by_sight[key]
-        return [known.by_content[kind] for kind in kinds]
+            if kind not in known_outcomes.by_content:
+                key = self._node_view(known_outcomes.claim_view, row)
+                if key not in known_outcomes.by_sight:
+                    known_outcomes.by_sight[key] = self._search_node(claims, row)
+                known_outcomes.by_content[kind] = known_outcomes.by_sight[key]
+        return [known_outcomes.by_content[kind] for kind in kinds]
 
-    def _seen(self, sight: Sight, row: int) -> Hashable:
+    def _node_view(self, sight: ClaimView, row: int) -> Hashable:
         """Equal for nodes on which the search ends alike for the claims that ``sight`` is of, but for names."""
-        pools = self.pools(row)
-        found = [
-            (pool.id[0], pool.incomplete, pool.invalid, tuple(map(sight.kind, pool.devices)), state(pool, self._use))
+        pools = self.get_pools(row)
+        pool_views = [
+            (
+                pool.id[0],
+                pool.incomplete,
+                pool.invalid,
+                tuple(map(sight.device_kind, pool.devices)),
+                compute_pool_state(pool, self._use),
+            )
             for pool in pools
         ]
-        return tuple(found), namesakes(pools)
+        return tuple(pool_views), find_namesakes(pools)
 
-    def _outcome(self, claims: Sequence[ResourceClaim], row: int) -> Outcome:
-        search = self.search(claims, row)
+    def _search_node(self, claims: Sequence[ResourceClaim], row: int) -> AllocationOutcome:
+        search = self.create_search(claims, row)
         try:
-            if not search.found():
-                invalid = not self.features.local and any(pool.invalid for pool in self.pools(row))
+            if not search.find_devices():
+                invalid = not self.features.local and any(pool.invalid for pool in self.get_pools(row))
                 return INVALID if invalid else NONE_FOUND
             total, node = 0, self._snapshot.names[row]
             for claim, chosen in zip(claims, search.chosen, strict=True):
-                node_selector(claim, node, chosen)
-                total += worth(claim.requests, {one.request for one in chosen})
+                create_node_selector(claim, node, chosen)
+                total += compute_worth(claim.requests, {chosen_device.request for chosen_device in chosen})
         except AllocationError as error:
-            return Outcome(failed=str(error))
+            return AllocationOutcome(failed=str(error))
         except UnknownError as error:
-            return Outcome(unknown=str(error))
-        return Outcome(total)
+            return AllocationOutcome(unknown=str(error))
+        return AllocationOutcome(total)
 
-    def allocated(self, claims: Sequence[ResourceClaim], row: int) -> list[Allocated] | None:
+    def allocate_claims(self, claims: Sequence[ResourceClaim], row: int) -> list[AllocatedClaim] | None:
         """The devices of each of ``claims`` on the node at a position; ``None`` where there are not enough.
 
         Raises AllocationError and UnknownError.
         """
-        search, node = self.search(claims, row), self._snapshot.names[row]
-        if not search.found():
+        search, node = self.create_search(claims, row), self._snapshot.names[row]
+        if not search.find_devices():
             return None
-        return [allocated(claim, node, chosen) for claim, chosen in zip(claims, search.chosen, strict=True)]
+        return [build_allocation(claim, node, chosen) for claim, chosen in zip(claims, search.chosen, strict=True)]
 
-    def search(self, claims: Sequence[ResourceClaim], row: int) -> Search:
+    def create_search(self, claims: Sequence[ResourceClaim], row: int) -> AllocationSearch:
         """A search for devices for ``claims`` on the node at a position, which has not begun."""
-        sight = self._kept.known(claims, self.classes).sight
-        return Search(claims, self.pools(row), self._use, self.classes, self.selectors, self.features, sight)
+        sight = self._cache.get_outcomes(claims, self.classes).claim_view
+        return AllocationSearch(
+            claims, self.get_pools(row), self._use, self.classes, self.selectors, self.features, sight
+        )
 
-    def pools(self, row: int) -> Sequence[Pool]:
+    def get_pools(self, row: int) -> Sequence[DevicePool]:
         """The pools that the node at a position sees, in the order in which they are tried."""
         return self._inventory.places[int(self._inventory.place_of[row])]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOutcomes:
     """The outcomes for claims of one signature, by the code of a node's content, and by what the claims see of it."""
 
-    sight: Sight
-    by_content: dict[int, Outcome] = field(default_factory=dict)
-    by_sight: dict[Hashable, Outcome] = field(default_factory=dict)
+    claim_view: ClaimView
+    by_content: dict[int, AllocationOutcome] = field(default_factory=dict)
+    by_sight: dict[Hashable, AllocationOutcome] = field(default_factory=dict)
 
 
-class Kept:
+class AllocatorCache:
     """What is remembered from pod to pod, while slices, classes and nodes stay: for one cluster's use of devices."""
 
     def __init__(self, contents: Contents, features: Features) -> None:
         self.contents = contents
         self.selectors = Selectors(features.language, shares=features.consumable or not features.early)
-        self._known: dict[Hashable, Known] = {}
+        self._outcomes: dict[Hashable, KnownOutcomes] = {}
 
-    def known(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Known:
+    def get_outcomes(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> KnownOutcomes:
         """What is known for claims that ask for the same."""
         signature = tuple((claim.requests, claim.constraints) for claim in claims)
-        found = self._known.get(signature)
-        if found is None:
-            if len(self._known) >= MANY:
-                del self._known[next(iter(self._known))]
-            found = self._known[signature] = Known(Sight(claims, classes, self.selectors))
-        return found
+        outcomes = self._outcomes.get(signature)
+        if outcomes is None:
+            if len(self._outcomes) >= MANY:
+                del self._outcomes[next(iter(self._outcomes))]
+            outcomes = self._outcomes[signature] = KnownOutcomes(ClaimView(claims, classes, self.selectors))
+        return outcomes
 
 
-def _kept(snapshot: Snapshot, of: Inventory, features: Features) -> Kept:
+def _get_cache(snapshot: Snapshot, device_inventory: Inventory, features: Features) -> AllocatorCache:
     claims = snapshot.resource_claims
-    use, kept = claims.use, claims.kept
-    if not isinstance(kept, Kept) or kept.contents.inventory is not of or kept.contents.overgrown:
-        kept = claims.kept = Kept(Contents(of, use), features)
+    use, cache = claims.device_use, claims.allocator_cache
+    if (
+        not isinstance(cache, AllocatorCache)
+        or cache.contents.inventory is not device_inventory
+        or cache.contents.is_overgrown
+    ):
+        cache = claims.allocator_cache = AllocatorCache(Contents(device_inventory, use), features)
     else:
-        kept.contents.follow(use)
-    return kept
+        cache.contents.follow(use)
+    return cache

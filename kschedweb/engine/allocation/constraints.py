@@ -24,28 +24,28 @@ class Constraint(Protocol):
 
 
 class _OnAttribute:
-    def __init__(self, wanted: DeviceConstraint) -> None:
-        assert wanted.attribute is not None
-        self._concerns, self._attribute = wanted.concerns, wanted.attribute
+    def __init__(self, constraint: DeviceConstraint) -> None:
+        assert constraint.attribute is not None
+        self._concerns, self._attribute = constraint.concerns_request, constraint.attribute
 
 
-class SameAttribute(_OnAttribute):
+class MatchAttribute(_OnAttribute):
     """All devices have the same value."""
 
-    def __init__(self, wanted: DeviceConstraint) -> None:
-        super().__init__(wanted)
+    def __init__(self, constraint: DeviceConstraint) -> None:
+        super().__init__(constraint)
         self._value: Attribute | None = None
         self._devices = 0
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        found = device.attribute(self._attribute, driver)
-        if found is None:
+        value = device.get_attribute(self._attribute, driver)
+        if value is None:
             return False
         if not self._devices:
-            self._value = found
-        elif found is UNKNOWN_TYPE or found != self._value:
+            self._value = value
+        elif value is UNKNOWN_TYPE or value != self._value:
             return False
         self._devices += 1
         return True
@@ -66,27 +66,29 @@ class DistinctAttribute(_OnAttribute):
     was taken away.
     """
 
-    def __init__(self, wanted: DeviceConstraint) -> None:
-        super().__init__(wanted)
+    def __init__(self, constraint: DeviceConstraint) -> None:
+        super().__init__(constraint)
         self._values: dict[str, Hashable] = {}
         self._devices = 0
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        found = device.attribute(self._attribute, driver)
-        if found is None or (self._devices and not self._differs(found, device)):
+        value = device.get_attribute(self._attribute, driver)
+        if value is None or (self._devices and not self._is_distinct(value, device)):
             return False
-        self._values[request] = self._compared(found, device)
+        self._values[request] = self._comparison_key(value, device)
         self._devices += 1
         return True
 
-    def _differs(self, found: Attribute, device: Device) -> bool:
-        known = self._values.values()
-        return not known or (found is not UNKNOWN_TYPE and self._compared(found, device) not in known)
+    def _is_distinct(self, value: Attribute, device: Device) -> bool:
+        known_values = self._values.values()
+        return not known_values or (
+            value is not UNKNOWN_TYPE and self._comparison_key(value, device) not in known_values
+        )
 
-    def _compared(self, found: Attribute, device: Device) -> Hashable:
-        return found
+    def _comparison_key(self, value: Attribute, device: Device) -> Hashable:
+        return value
 
     def remove(self, request: str, full: str) -> None:
         if self._concerns(request, full):
@@ -101,24 +103,24 @@ class DistinctAttribute(_OnAttribute):
 class DistinctDevices(DistinctAttribute):
     """As kube-scheduler 1.34 has it: where a value stands is compared, not the value. Devices that have one differ."""
 
-    def _compared(self, found: Attribute, device: Device) -> Hashable:
+    def _comparison_key(self, value: Attribute, device: Device) -> Hashable:
         return id(device)
 
 
 class AllDistinct(_OnAttribute):
     """No two devices have the same value."""
 
-    def __init__(self, wanted: DeviceConstraint) -> None:
-        super().__init__(wanted)
+    def __init__(self, constraint: DeviceConstraint) -> None:
+        super().__init__(constraint)
         self._values: list[Attribute] = []
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        found = device.attribute(self._attribute, driver)
-        if found is None or (self._values and (found is UNKNOWN_TYPE or found in self._values)):
+        value = device.get_attribute(self._attribute, driver)
+        if value is None or (self._values and (value is UNKNOWN_TYPE or value in self._values)):
             return False
-        self._values.append(found)
+        self._values.append(value)
         return True
 
     def remove(self, request: str, full: str) -> None:
@@ -130,13 +132,13 @@ class AllDistinct(_OnAttribute):
         return frozenset(self._values)
 
 
-def made(wanted: DeviceConstraint, *, remembers: bool = False, by_device: bool = False) -> Constraint:
+def create_constraint(constraint: DeviceConstraint, *, remembers: bool = False, by_device: bool = False) -> Constraint:
     """The constraint of a claim, without devices.
 
     ``remembers``: one on distinct values forgets no device. ``by_device``: it compares devices, not values.
     """
-    if not wanted.distinct:
-        return SameAttribute(wanted)
+    if not constraint.distinct:
+        return MatchAttribute(constraint)
     if by_device:
-        return DistinctDevices(wanted)
-    return AllDistinct(wanted) if remembers else DistinctAttribute(wanted)
+        return DistinctDevices(constraint)
+    return AllDistinct(constraint) if remembers else DistinctAttribute(constraint)

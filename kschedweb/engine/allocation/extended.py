@@ -28,60 +28,69 @@ def requests_and_uses(
     ``classes`` names the DeviceClass of each resource.
     Init containers that end before others start use the devices of those that follow them.
     """
-    inits, others = pod.resources.init_containers, pod.resources.containers
-    containers = (*inits, *others)
-    lasting = [place for place, one in enumerate(containers) if place >= len(inits) or one.sidecar]
-    found: list[DeviceRequest] = []
+    inits, regular_containers = pod.resources.init_containers, pod.resources.containers
+    containers = (*inits, *regular_containers)
+    lasting = [place for place, container in enumerate(containers) if place >= len(inits) or container.sidecar]
+    device_requests: list[DeviceRequest] = []
     uses: list[ResourceUse] = []
     for resource in sorted(resources):
-        kept: dict[int, DeviceRequest] = {}
+        requests_by_place: dict[int, DeviceRequest] = {}
         for place in lasting:
-            request = _request(place, containers[place], resource, classes[resource], 0)
+            request = _create_request(place, containers[place], resource, classes[resource], 0)
             if request is not None:
-                kept[place] = request
+                requests_by_place[place] = request
                 uses.append(ResourceUse(containers[place].name, resource, request.name))
-        passing = [_Passing(place, containers[place], resource, kept) for place in range(len(containers))]
-        passing = [one for one in passing if one.place not in lasting and one.amount]
-        own = [request for one in passing if (request := one.request(classes[resource])) is not None]
+        passing = [
+            _ShortLivedContainer(place, containers[place], resource, requests_by_place)
+            for place in range(len(containers))
+        ]
+        passing = [container for container in passing if container.place not in lasting and container.amount]
+        own_requests = [
+            request for container in passing if (request := container.create_request(classes[resource])) is not None
+        ]
         # They run one after the other, and so share the largest request.
-        largest = max(own, key=lambda request: request.choices[0].count, default=None)
-        for one in passing:
-            uses += one.uses(largest)
-        found += [*([] if largest is None else [largest]), *kept.values()]
-    return tuple(sorted(found, key=lambda request: request.name)), tuple(uses)
+        largest = max(own_requests, key=lambda request: request.choices[0].count, default=None)
+        for container in passing:
+            uses += container.list_uses(largest)
+        device_requests += [*([] if largest is None else [largest]), *requests_by_place.values()]
+    return tuple(sorted(device_requests, key=lambda request: request.name)), tuple(uses)
 
 
-class _Passing:
+class _ShortLivedContainer:
     """A container that ends before those after it start, and its ``resource``: it uses devices of theirs first."""
 
-    def __init__(self, place: int, container: Container, resource: str, kept: Mapping[int, DeviceRequest]) -> None:
+    def __init__(
+        self, place: int, container: Container, resource: str, requests_by_place: Mapping[int, DeviceRequest]
+    ) -> None:
         self.place, self._container, self._resource = place, container, resource
-        self.amount = _amount(container, resource)
+        self.amount = _count_devices(container, resource)
         self._reused, self._usable = [], 0
-        for later, request in kept.items():
+        for later, request in requests_by_place.items():
             if later >= place and self._usable < self.amount:
                 self._reused.append(request)
                 self._usable += request.choices[0].count
 
-    def request(self, device_class: str) -> DeviceRequest | None:
+    def create_request(self, device_class: str) -> DeviceRequest | None:
         """For what is missing beyond the devices of others; ``None`` for nothing."""
-        return _request(self.place, self._container, self._resource, device_class, self._usable)
+        return _create_request(self.place, self._container, self._resource, device_class, self._usable)
 
-    def uses(self, largest: DeviceRequest | None) -> Iterator[ResourceUse]:
-        own = [] if largest is None or self._usable >= self.amount else [largest]
-        listed: Sequence[DeviceRequest] = [*self._reused, *own]
+    def list_uses(self, largest: DeviceRequest | None) -> Iterator[ResourceUse]:
+        own_requests = [] if largest is None or self._usable >= self.amount else [largest]
+        listed: Sequence[DeviceRequest] = [*self._reused, *own_requests]
         return (ResourceUse(self._container.name, self._resource, request.name) for request in listed)
 
 
-def _amount(container: Container, resource: str) -> int:
+def _count_devices(container: Container, resource: str) -> int:
     """How many devices the container asks for; nothing where it is no whole number."""
-    amount, rest = divmod(container.requests.get(resource, 0), NANO)
-    return 0 if rest else amount
+    amount, remainder = divmod(container.requests.get(resource, 0), NANO)
+    return 0 if remainder else amount
 
 
-def _request(place: int, container: Container, resource: str, device_class: str, usable: int) -> DeviceRequest | None:
+def _create_request(
+    place: int, container: Container, resource: str, device_class: str, usable: int
+) -> DeviceRequest | None:
     """What the container asks for beyond the ``usable`` devices of others; ``None`` for nothing."""
-    amount = _amount(container, resource)
+    amount = _count_devices(container, resource)
     if amount <= usable:
         return None
     name = f"container-{place}-request-{sorted(container.requests).index(resource)}"

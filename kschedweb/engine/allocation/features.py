@@ -42,7 +42,7 @@ class Features:
     language: Language = ONLY_1_36
 
     @classmethod
-    def of(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
+    def from_gates(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
         """By the feature gates of Kubernetes; ``on`` says whether one is on.
 
         ``heeds_status``: that the status of devices is on is reason enough to take another allocator.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.pools import Pool, PoolId, Seen, build
-from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice, tainted
+from kschedweb.engine.allocation.pools import DevicePool, PoolId, VisibleSlice, build_pool
+from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice, apply_taint_rules
 from kschedweb.engine.objects.resourceclaim import selector_problem
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.nodematching import matches_any
@@ -31,108 +31,117 @@ class Inventory:
         devices = snapshot.objects.devices
         rules = tuple(devices.taint_rules.values()) if features.taint_rules else ()
         for listed in devices.slices.values():
-            by_pool[listed.driver, listed.pool].append(tainted(listed, rules) if rules else listed)
-        own: dict[int, list[Pool]] = defaultdict(list)
-        common: list[Pool] = []
+            by_pool[listed.driver, listed.pool].append(apply_taint_rules(listed, rules) if rules else listed)
+        pools_by_node: dict[int, list[DevicePool]] = defaultdict(list)
+        common: list[DevicePool] = []
         for pool in sorted(by_pool):
-            self._see(by_pool[pool], own, common)
-        self.places: list[tuple[Pool, ...]] = []
-        self.place_of: Codes = self._placed(own, common)
+            self._add_pool(by_pool[pool], pools_by_node, common)
+        self.places: list[tuple[DevicePool, ...]] = []
+        self.place_of: Codes = self._assign_places(pools_by_node, common)
         self.places_of: dict[PoolId, list[int]] = defaultdict(list)
         for place, pools in enumerate(self.places):
-            for one in pools:
-                self.places_of[one.id].append(place)
+            for seen_pool in pools:
+                self.places_of[seen_pool.id].append(place)
 
-    def _placed(self, own: dict[int, list[Pool]], common: list[Pool]) -> Codes:
-        known: dict[tuple[int, ...], int] = {}
+    def _assign_places(self, pools_by_node: dict[int, list[DevicePool]], common: list[DevicePool]) -> Codes:
+        place_by_pools: dict[tuple[int, ...], int] = {}
         places = np.zeros(len(self._snapshot), dtype=np.int32)
-        shared = _ordered(common)
+        shared = _sort_pools(common)
         for node in range(len(self._snapshot)):
-            pools = _ordered([*common, *own[node]]) if node in own else shared
-            place = known.setdefault(tuple(map(id, pools)), len(known))
+            pools = _sort_pools([*common, *pools_by_node[node]]) if node in pools_by_node else shared
+            place = place_by_pools.setdefault(tuple(map(id, pools)), len(place_by_pools))
             if place == len(self.places):
                 self.places.append(pools)
             places[node] = place
         return places
 
-    def _see(self, slices: list[ResourceSlice], own: dict[int, list[Pool]], common: list[Pool]) -> None:
-        """Add the pool of ``slices`` to those that nodes see on their ``own``, or to those ``common`` to all."""
-        relevant = [one for one in slices if self._relevant(one)]
+    def _add_pool(
+        self, slices: list[ResourceSlice], pools_by_node: dict[int, list[DevicePool]], common: list[DevicePool]
+    ) -> None:
+        """Add the pool of ``slices`` to those of single nodes, ``pools_by_node``, or to those ``common`` to all."""
+        relevant = [resource_slice for resource_slice in slices if self._is_relevant(resource_slice)]
         if not relevant:
             return
-        if all(one.nodes.name and not (one.by_device or one.counter_sets) for one in relevant):
-            self._see_by_name(relevant, own, slices)
+        if all(
+            resource_slice.nodes.name and not (resource_slice.by_device or resource_slice.counter_sets)
+            for resource_slice in relevant
+        ):
+            self._see_by_name(relevant, pools_by_node, slices)
             return
-        masks = [self._masks(one) for one in relevant]
+        masks = [self._compute_masks(resource_slice) for resource_slice in relevant]
         table = np.array([mask for own_masks in masks for mask in own_masks], dtype=np.bool_)
-        known: dict[bytes, Pool | None] = {}
+        pool_by_column: dict[bytes, DevicePool | None] = {}
 
-        def seen_from(node: int) -> Pool | None:
+        def seen_from(node: int) -> DevicePool | None:
             column = table[:, node]
             key = column.tobytes()
-            if key not in known:
-                known[key] = self._pool(relevant, masks, column, slices)
-            return known[key]
+            if key not in pool_by_column:
+                pool_by_column[key] = self._build_pool(relevant, masks, column, slices)
+            return pool_by_column[key]
 
         varying = table[table.any(axis=1) & ~table.all(axis=1)]
         special: Mask = np.any(varying, axis=0)
-        others = np.flatnonzero(~special)
-        plain = seen_from(int(others[0])) if others.size else None
-        if plain is not None and others.size == len(self._snapshot):
+        plain_nodes = np.flatnonzero(~special)
+        plain = seen_from(int(plain_nodes[0])) if plain_nodes.size else None
+        if plain is not None and plain_nodes.size == len(self._snapshot):
             common.append(plain)
             return
         for node in range(len(self._snapshot)) if plain is not None else np.flatnonzero(special).tolist():
-            found = seen_from(node) if special[node] else plain
-            if found is not None:
-                own[node].append(found)
+            pool = seen_from(node) if special[node] else plain
+            if pool is not None:
+                pools_by_node[node].append(pool)
 
-    def _relevant(self, listed: ResourceSlice) -> bool:
+    def _is_relevant(self, listed: ResourceSlice) -> bool:
         """Whether some node can see the slice."""
-        features, named = self._features, not listed.nodes.unset
+        features, has_nodes = self._features, not listed.nodes.is_unset
         if features.partitionable:
-            return bool(listed.by_device or named or (listed.counter_sets and not self._on_nodes))
-        return listed.by_device is None and named and (features.local or not listed.counter_sets)
+            return bool(listed.by_device or has_nodes or (listed.counter_sets and not self._on_nodes))
+        return listed.by_device is None and has_nodes and (features.local or not listed.counter_sets)
 
     def _see_by_name(
-        self, relevant: list[ResourceSlice], own: dict[int, list[Pool]], everything: list[ResourceSlice]
+        self, relevant: list[ResourceSlice], pools_by_node: dict[int, list[DevicePool]], everything: list[ResourceSlice]
     ) -> None:
-        by_node: dict[str, list[Seen]] = defaultdict(list)
-        for one in relevant:
-            by_node[one.nodes.name].append(Seen(one, (True,) * len(one.devices)))
-        for name, seen in by_node.items():
+        by_node: dict[str, list[VisibleSlice]] = defaultdict(list)
+        for resource_slice in relevant:
+            by_node[resource_slice.nodes.name].append(
+                VisibleSlice(resource_slice, (True,) * len(resource_slice.devices))
+            )
+        for name, visible_slices in by_node.items():
             if (node := self._snapshot.index.get(name)) is not None:
-                pool = _worth_seeing(build(seen, everything, self._features))
+                pool = _worth_seeing(build_pool(visible_slices, everything, self._features))
                 if pool is not None:
-                    own[node].append(pool)
+                    pools_by_node[node].append(pool)
 
-    def _pool(
+    def _build_pool(
         self, slices: list[ResourceSlice], masks: list[list[Mask]], column: Mask, everything: Sequence[ResourceSlice]
-    ) -> Pool | None:
-        seen, at = [], 0
-        for listed, own in zip(slices, masks, strict=True):
-            here = column[at + 1 : at + len(own)].tolist() if listed.by_device else [True] * len(listed.devices)
+    ) -> DevicePool | None:
+        visible_slices, at = [], 0
+        for listed, slice_masks in zip(slices, masks, strict=True):
+            for_node = (
+                column[at + 1 : at + len(slice_masks)].tolist() if listed.by_device else [True] * len(listed.devices)
+            )
             if column[at]:
-                seen.append(Seen(listed, tuple(here)))
-            at += len(own)
-        return _worth_seeing(build(seen, everything, self._features)) if seen else None
+                visible_slices.append(VisibleSlice(listed, tuple(for_node)))
+            at += len(slice_masks)
+        return _worth_seeing(build_pool(visible_slices, everything, self._features)) if visible_slices else None
 
-    def _masks(self, listed: ResourceSlice) -> list[Mask]:
+    def _compute_masks(self, listed: ResourceSlice) -> list[Mask]:
         """The nodes that see the slice, and then the nodes of each of its devices where they have their own."""
         size = len(self._snapshot)
         devices = []
         if listed.by_device:
-            devices = [self._mask(device.nodes, listed) for device in listed.devices]
+            devices = [self._compute_mask(device.nodes, listed) for device in listed.devices]
         if listed.counter_sets and not self._on_nodes:  # a pool cannot be used without them
             whole = np.ones(size, dtype=np.bool_)
-        elif not listed.nodes.unset:
-            whole = self._mask(listed.nodes, listed)
+        elif not listed.nodes.is_unset:
+            whole = self._compute_mask(listed.nodes, listed)
         elif devices:
             whole = np.logical_or.reduce(devices)
         else:
             whole = np.zeros(size, dtype=np.bool_)
         return [whole, *devices]
 
-    def _mask(self, choice: NodeChoice, listed: ResourceSlice) -> Mask:
+    def _compute_mask(self, choice: NodeChoice, listed: ResourceSlice) -> Mask:
         snapshot = self._snapshot
         if choice.name:
             mask = np.zeros(len(snapshot), dtype=np.bool_)
@@ -148,21 +157,21 @@ class Inventory:
         return matches_any(snapshot, choice.terms)
 
 
-def _worth_seeing(pool: Pool | None) -> Pool | None:
+def _worth_seeing(pool: DevicePool | None) -> DevicePool | None:
     """The pool, unless it has nothing for a node and keeps it from nothing."""
-    return None if pool is not None and pool.usable and not pool.devices else pool
+    return None if pool is not None and pool.is_usable and not pool.devices else pool
 
 
-def _ordered(pools: list[Pool]) -> tuple[Pool, ...]:
+def _sort_pools(pools: list[DevicePool]) -> tuple[DevicePool, ...]:
     """By driver and name, those whose devices have to be made ready last."""
-    return tuple(sorted(pools, key=lambda pool: (pool.binds, pool.id)))
+    return tuple(sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id)))
 
 
-def inventory(snapshot: Snapshot, features: Features) -> Inventory:
+def get_inventory(snapshot: Snapshot, features: Features) -> Inventory:
     """What the nodes of ``snapshot`` see now."""
-    held: dict[Features, tuple[int, Inventory]] = snapshot.memo("device inventories", dict)
+    inventories: dict[Features, tuple[int, Inventory]] = snapshot.cached_by_nodes("device inventories", dict)
     version = snapshot.objects.devices.version
-    found = held.get(features)
-    if found is None or found[0] != version:
-        found = held[features] = version, Inventory(snapshot, features)
-    return found[1]
+    entry = inventories.get(features)
+    if entry is None or entry[0] != version:
+        entry = inventories[features] = version, Inventory(snapshot, features)
+    return entry[1]

@@ -14,13 +14,16 @@ PoolId = tuple[str, str]  # driver, name
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A device with the slice that lists it. Not ``here``: it is for other nodes than the one that sees its slice."""
+class DeviceCandidate:
+    """A device with the slice that lists it.
+
+    Not ``is_for_node``: it is for other nodes than the one that sees its slice.
+    """
 
     device: Device
     id: DeviceId
     listed_in: ResourceSlice
-    here: bool
+    is_for_node: bool
 
     @property
     def nodes(self) -> NodeChoice:
@@ -28,14 +31,14 @@ class Candidate:
         return self.device.nodes if self.listed_in.by_device else self.listed_in.nodes
 
     @property
-    def split(self) -> int:
+    def excess_terms(self) -> int:
         """How many terms its node selector has, where these are more than an allocation can express, else 0."""
         terms = self.nodes.terms
         return 0 if terms is None or len(terms) < 2 else len(terms)
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class DevicePool:
     """A pool as one or more nodes see it.
 
     All devices of one that is ``incomplete`` or ``invalid`` cannot be asked for, and mostly none can be used.
@@ -44,15 +47,15 @@ class Pool:
     """
 
     id: PoolId
-    devices: tuple[Candidate, ...] = ()
-    elsewhere: tuple[Candidate, ...] = ()
+    devices: tuple[DeviceCandidate, ...] = ()
+    elsewhere: tuple[DeviceCandidate, ...] = ()
     counters: Counters | None = None
     incomplete: bool = False
     invalid: bool = False
     problem: str = ""
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         return not (self.incomplete or self.invalid)
 
     @property
@@ -61,116 +64,140 @@ class Pool:
         return "/".join(self.id)
 
     @cached_property
-    def binds(self) -> bool:
+    def has_binding_conditions(self) -> bool:
         """Whether some device has to be made ready: such pools are tried last."""
-        return any(one.device.binding_conditions is not None for one in self.devices)
+        return any(candidate.device.binding_conditions is not None for candidate in self.devices)
 
     @cached_property
-    def counts(self) -> bool:
+    def consumes_counters(self) -> bool:
         """Whether a device here consumes counters."""
-        return any(one.device.consumes for one in self.devices)
+        return any(candidate.device.consumes for candidate in self.devices)
 
     @cached_property
     def content(self) -> Hashable:
         """Equal for pools of whose devices the same can be had, while none is in use."""
-        devices = tuple((one.device.content, one.here, one.split) for one in self.devices)
+        devices = tuple(
+            (candidate.device.content, candidate.is_for_node, candidate.excess_terms) for candidate in self.devices
+        )
         return self.id[0], self.incomplete, self.invalid, devices
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleSlice:
     """A slice that a node sees, with which of its devices are for the node."""
 
     listed: ResourceSlice
-    here: tuple[bool, ...]
+    for_node: tuple[bool, ...]
 
 
-def build(seen: list[Seen], everything: Iterable[ResourceSlice], features: Features) -> Pool | None:
+def build_pool(
+    visible_slices: list[VisibleSlice], everything: Iterable[ResourceSlice], features: Features
+) -> DevicePool | None:
     """The pool of these slices, which are all that a node sees of it; ``None`` where they are out of date.
 
     ``everything`` are all slices of the pool.
     """
-    newest = max(one.listed.generation for one in seen)
-    seen = [one for one in seen if one.listed.generation == newest]
-    seen.sort(key=lambda one: (one.listed.binds and features.binding_last, one.listed.name))
-    first = seen[0].listed
+    newest = max(visible_slice.listed.generation for visible_slice in visible_slices)
+    visible_slices = [visible_slice for visible_slice in visible_slices if visible_slice.listed.generation == newest]
+    visible_slices.sort(
+        key=lambda visible_slice: (
+            visible_slice.listed.has_binding_conditions and features.binding_last,
+            visible_slice.listed.name,
+        )
+    )
+    first = visible_slices[0].listed
     pool = first.driver, first.pool
     if features.local:
-        return _local(pool, seen)
-    others: list[ResourceSlice] = []
-    if len(seen) != first.count:
+        return _build_local_pool(pool, visible_slices)
+    other_slices: list[ResourceSlice] = []
+    if len(visible_slices) != first.count:
         of_pool = list(everything)
-        if any(one.generation > newest for one in of_pool):
+        if any(resource_slice.generation > newest for resource_slice in of_pool):
             return None
-        current = [one for one in of_pool if one.generation == newest]
+        current = [resource_slice for resource_slice in of_pool if resource_slice.generation == newest]
         if len(current) != first.count:
-            return Pool(pool, incomplete=True)
-        names = {one.listed.name for one in seen}
-        others = [one for one in current if one.name not in names]
-    return _valid(pool, seen, others, features) or Pool(pool, invalid=True)
+            return DevicePool(pool, incomplete=True)
+        names = {visible_slice.listed.name for visible_slice in visible_slices}
+        other_slices = [resource_slice for resource_slice in current if resource_slice.name not in names]
+    return _build_valid_pool(pool, visible_slices, other_slices, features) or DevicePool(pool, invalid=True)
 
 
-def _local(pool: PoolId, seen: list[Seen]) -> Pool:
+def _build_local_pool(pool: PoolId, visible_slices: list[VisibleSlice]) -> DevicePool:
     """The pool that these slices are, complete or not."""
-    incomplete, names = len(seen) != seen[0].listed.count, set[str]()
-    for device in (device for one in seen for device in one.listed.devices):
+    incomplete, names = len(visible_slices) != visible_slices[0].listed.count, set[str]()
+    for device in (device for visible_slice in visible_slices for device in visible_slice.listed.devices):
         if device.name in names:
             problem = f"pool {pool[1]} is invalid: duplicate device name {device.name}"
-            return Pool(pool, incomplete=incomplete, invalid=True, problem=problem)
+            return DevicePool(pool, incomplete=incomplete, invalid=True, problem=problem)
         names.add(device.name)
-    return Pool(pool, _devices(pool, seen), incomplete=incomplete)
+    return DevicePool(pool, _list_candidates(pool, visible_slices), incomplete=incomplete)
 
 
-def _devices(pool: PoolId, seen: list[Seen]) -> tuple[Candidate, ...]:
+def _list_candidates(pool: PoolId, visible_slices: list[VisibleSlice]) -> tuple[DeviceCandidate, ...]:
     return tuple(
-        Candidate(device, (*pool, device.name), one.listed, here)
-        for one in seen
-        for device, here in zip(one.listed.devices, one.here, strict=True)
+        DeviceCandidate(device, (*pool, device.name), visible_slice.listed, for_node)
+        for visible_slice in visible_slices
+        for device, for_node in zip(visible_slice.listed.devices, visible_slice.for_node, strict=True)
     )
 
 
-def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features: Features) -> Pool | None:
+def _build_valid_pool(
+    pool: PoolId, visible_slices: list[VisibleSlice], other_slices: list[ResourceSlice], features: Features
+) -> DevicePool | None:
     """The complete pool; ``None`` where its slices contradict each other."""
     counting = features.partitionable
-    listing = [one for one in seen if not (counting and one.listed.counter_sets)]
-    names = [device.name for one in listing for device in one.listed.devices]
+    listing = [
+        visible_slice for visible_slice in visible_slices if not (counting and visible_slice.listed.counter_sets)
+    ]
+    names = [device.name for visible_slice in listing for device in visible_slice.listed.devices]
     if len(set(names)) != len(names):
         return None
-    devices = _devices(pool, listing)
+    devices = _list_candidates(pool, listing)
     if not counting:
-        return Pool(pool, devices)
-    listed = {one.listed.name: one.listed for one in seen} | {one.name: one for one in others}
-    sets = [(name, counters) for one in listed.values() for name, counters in one.counter_sets]
+        return DevicePool(pool, devices)
+    listed = {visible_slice.listed.name: visible_slice.listed for visible_slice in visible_slices} | {
+        resource_slice.name: resource_slice for resource_slice in other_slices
+    }
+    sets = [(name, counters) for resource_slice in listed.values() for name, counters in resource_slice.counter_sets]
     counters = dict(sets)
     if len(counters) != len(sets):
         return None
-    consuming = [device for one in [*(each.listed for each in seen), *others] for device in one.devices]
-    if not all(_counted(device, counters) for device in consuming if device.consumes):
+    consuming = [
+        device
+        for resource_slice in [*(visible_slice.listed for visible_slice in visible_slices), *other_slices]
+        for device in resource_slice.devices
+    ]
+    if not all(_has_counters(device, counters) for device in consuming if device.consumes):
         return None
-    elsewhere = tuple(Candidate(device, (*pool, device.name), one, False) for one in others for device in one.devices)
-    return Pool(pool, devices, elsewhere, counters)
+    elsewhere = tuple(
+        DeviceCandidate(device, (*pool, device.name), resource_slice, False)
+        for resource_slice in other_slices
+        for device in resource_slice.devices
+    )
+    return DevicePool(pool, devices, elsewhere, counters)
 
 
-def _counted(device: Device, counters: Counters) -> bool:
+def _has_counters(device: Device, counters: Counters) -> bool:
     """Whether there is a counter for all that ``device`` consumes."""
     return all(
-        name in counters and all(counter in counters[name] for counter, _ in wanted) for name, wanted in device.consumes
+        name in counters and all(counter in counters[name] for counter, _ in amounts)
+        for name, amounts in device.consumes
     )
 
 
-def available(counters: Counters, taken: Iterable[Candidate]) -> Counters:
-    """What the devices ``taken`` leave of a pool's or a slice's counters; it can be less than nothing."""
-    left: Counters = {name: dict(amounts) for name, amounts in counters.items()}
-    for one in taken:
-        consume(left, one.device, -1)
-    return left
+def compute_available(counters: Counters, devices_in_use: Iterable[DeviceCandidate]) -> Counters:
+    """What the devices ``devices_in_use`` leave of a pool's or a slice's counters; it can be less than nothing."""
+    remaining: Counters = {name: dict(amounts) for name, amounts in counters.items()}
+    for candidate in devices_in_use:
+        consume_counters(remaining, candidate.device, -1)
+    return remaining
 
 
-def consume(counters: Counters, device: Device, by: int) -> None:
+def consume_counters(counters: Counters, device: Device, by: int) -> None:
     """Add ``by`` times what ``device`` consumes to those of ``counters`` that there are."""
-    for name, wanted in device.consumes:
-        found: Amounts | None = counters.get(name)
-        if found is not None:
-            for counter, amount in wanted:
-                if counter in found:
-                    found[counter] += by * amount
+    for name, amounts in device.consumes:
+        counter_amounts: Amounts | None = counters.get(name)
+        if counter_amounts is not None:
+            for counter, amount in amounts:
+                if counter in counter_amounts:
+                    counter_amounts[counter] += by * amount

@@ -5,57 +5,59 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from kschedweb.engine.allocation.asked import AllocationError
-from kschedweb.engine.allocation.taking import Chosen
-from kschedweb.engine.allocation.written import Allocated
-from kschedweb.engine.objects.access import Json, objects, text, texts
-from kschedweb.engine.objects.nodeselector import FIELD_NAME, terms
+from kschedweb.engine.allocation.allocated_claim import AllocatedClaim
+from kschedweb.engine.allocation.request_data import AllocationError
+from kschedweb.engine.allocation.taken_devices import ChosenDevice
+from kschedweb.engine.objects.json_access import Json, get_objects, get_string, get_strings
+from kschedweb.engine.objects.nodeselector import FIELD_NAME, parse_terms
 from kschedweb.engine.objects.resourceclaim import AllocatedDevice, Allocation, ResourceClaim
 
 KINDS = ("matchFields", "matchExpressions")
 
 
-def allocated(claim: ResourceClaim, node: str, chosen: Sequence[Chosen]) -> Allocated:
+def build_allocation(claim: ResourceClaim, node: str, chosen: Sequence[ChosenDevice]) -> AllocatedClaim:
     """The devices ``chosen`` for ``claim`` on ``node``. Raises AllocationError.
 
     Devices that have to be made ready are taken to be.
     """
-    selector = node_selector(claim, node, chosen)
+    selector = create_node_selector(claim, node, chosen)
     allocation = Allocation(
-        terms=None if selector is None else terms(selector, "nodeSelectorTerms"),
-        devices=tuple(_device(one) for one in chosen),
+        terms=None if selector is None else parse_terms(selector, "nodeSelectorTerms"),
+        devices=tuple(_to_allocated_device(chosen_device) for chosen_device in chosen),
         dated=True,
     )
-    return Allocated(claim, chosen, allocation, selector)
+    return AllocatedClaim(claim, chosen, allocation, selector)
 
 
-def _device(one: Chosen) -> AllocatedDevice:
-    consumed = tuple(one.consumed.items()) if one.consumed else None
-    share = str(uuid.uuid4()) if one.shared else ""
-    return AllocatedDevice(one.request, one.one.id, one.choice.admin, share, consumed)
+def _to_allocated_device(chosen_device: ChosenDevice) -> AllocatedDevice:
+    consumed = tuple(chosen_device.consumed.items()) if chosen_device.consumed else None
+    share = str(uuid.uuid4()) if chosen_device.shared else ""
+    return AllocatedDevice(
+        chosen_device.request, chosen_device.candidate.id, chosen_device.choice.admin, share, consumed
+    )
 
 
-def node_selector(claim: ResourceClaim, node: str, chosen: Sequence[Chosen]) -> Json | None:
+def create_node_selector(claim: ResourceClaim, node: str, chosen: Sequence[ChosenDevice]) -> Json | None:
     """The nodes on which all of ``chosen`` can be used, ``None`` for all. Raises AllocationError."""
-    found: dict[str, list[Json]] = {kind: [] for kind in KINDS}
-    for one in chosen:
-        nodes = one.one.nodes
-        if nodes.name or one.one.device.binds_to_node:
+    requirements_by_kind: dict[str, list[Json]] = {kind: [] for kind in KINDS}
+    for chosen_device in chosen:
+        nodes = chosen_device.candidate.nodes
+        if nodes.name or chosen_device.candidate.device.binds_to_node:
             only = {"key": FIELD_NAME, "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [only]}]}
-        if one.one.split:
-            problem = f"unsupported ResourceSlice.NodeSelector with {one.one.split} terms"
+        if chosen_device.candidate.excess_terms:
+            problem = f"unsupported ResourceSlice.NodeSelector with {chosen_device.candidate.excess_terms} terms"
             raise AllocationError(f"create NodeSelector for claim {claim.name}: {problem}")
-        for term in objects(nodes.selector or {}, "nodeSelectorTerms"):
+        for term in get_objects(nodes.selector or {}, "nodeSelectorTerms"):
             for kind in KINDS:
-                for requirement in objects(term, kind):
-                    if not any(_same(requirement, other) for other in found[kind]):
-                        found[kind].append(requirement)
-    term = {kind: listed for kind, listed in found.items() if listed}
+                for requirement in get_objects(term, kind):
+                    if not any(_is_same_requirement(requirement, other) for other in requirements_by_kind[kind]):
+                        requirements_by_kind[kind].append(requirement)
+    term = {kind: listed for kind, listed in requirements_by_kind.items() if listed}
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def _same(one: Json, other: Json) -> bool:
-    if any(text(one, key) != text(other, key) for key in ("key", "operator")):
+def _is_same_requirement(requirement: Json, other: Json) -> bool:
+    if any(get_string(requirement, key) != get_string(other, key) for key in ("key", "operator")):
         return False
-    return set(texts(one, "values")) == set(texts(other, "values"))
+    return set(get_strings(requirement, "values")) == set(get_strings(other, "values"))

@@ -16,25 +16,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kschedweb.engine.autoscaling.cluster.world import (
+from kschedweb.engine.autoscaling.cluster.cluster_state import (
     BEST_EFFORT,
     IGNORE,
     RESPECT,
     STRICT,
-    Objects,
-    Settings,
-    World,
+    ClusterState,
+    KarpenterObjects,
+    KarpenterOptions,
 )
-from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType
+from kschedweb.engine.autoscaling.offers.cross_checks import POOLS, find_faults
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType
 from kschedweb.engine.autoscaling.offers.nodepools import NodePool
-from kschedweb.engine.autoscaling.offers.ready import READY, ready_types
-from kschedweb.engine.autoscaling.offers.together import POOLS, faults
-from kschedweb.engine.autoscaling.provisioning.explaining import explain_pools
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
+from kschedweb.engine.autoscaling.offers.ready_catalogue import READY, ready_types
+from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_pools
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Faulty, Flag, Object
-from kschedweb.engine.documents.types import REQUIRED, Either, Field, ListOf, Struct
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.documents.leaves import DocumentProblem, EnumChoice, Faulty, Flag, Object
+from kschedweb.engine.documents.types import REQUIRED, Either, ListType, Struct, StructField
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 VERSION, KIND = "kschedweb/v1", "Karpenter"
@@ -51,96 +51,102 @@ class Karpenter:
 
     types: tuple[InstanceType, ...]
     pools: tuple[NodePool, ...]
-    settings: Settings
+    settings: KarpenterOptions
     ready: bool
     """Whether the instance types are those of the ready catalogue, whose prices are invented."""
 
-    def world(self, objects: Objects, now: float) -> World:
+    def build_cluster_state(self, objects: KarpenterObjects, now: float) -> ClusterState:
         """A cluster of ``objects`` at ``now`` (seconds of the epoch) that this Karpenter looks after."""
-        return objects.world(list(self.types), list(self.pools), self.settings, now)
+        return objects.build_cluster_state(list(self.types), list(self.pools), self.settings, now)
 
     def sold_in(self, zones: Sequence[str]) -> Karpenter:
         """With the ready catalogue in these zones, if it is the ready one; any other is sold where it says."""
         if not self.ready or not zones:
             return self
-        return replace(self, types=tuple(InstanceType.read(one) for one in ready_types(zones)))
+        return replace(self, types=tuple(InstanceType.from_json(raw_type) for raw_type in ready_types(zones)))
 
     def warnings(self) -> list[DocumentProblem]:
         """What keeps a NodePool from bringing nodes although Karpenter takes it, in its words."""
-        told = explain_pools(Ground(self.world(Objects(), 0.0)))
+        explained_pools = explain_pools(SchedulingContext(self.build_cluster_state(KarpenterObjects(), 0.0)))
         places = {pool.name: place for place, pool in enumerate(self.pools)}
-        return [DocumentProblem(f"{POOLS}[{places[one['nodePool']]}]", one["why"]) for one in told if "why" in one]
+        return [
+            DocumentProblem(f"{POOLS}[{places[explanation['nodePool']]}]", explanation["why"])
+            for explanation in explained_pools
+            if "why" in explanation
+        ]
 
 
-def read(raw: Any) -> Karpenter:
+def read_document(raw: Any) -> Karpenter:
     """The document in ``raw``, plain data. Raises KarpenterError with every problem."""
     problems: list[DocumentProblem] = []
-    found = DOCUMENT.read(raw, "", problems)
+    karpenter = DOCUMENT.read(raw, "", problems)
     if problems:
         raise KarpenterError(problems[:MOST_PROBLEMS])
-    assert isinstance(found, Karpenter)
-    return found
+    assert isinstance(karpenter, Karpenter)
+    return karpenter
 
 
 def json_schema() -> Json:
     """The JSON Schema of the document."""
-    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
-def _options(preferences: str, min_values: str, spot_to_spot: bool) -> Settings:
-    return Settings(preferences, min_values, spot_to_spot)
+def _create_options(preferences: str, min_values: str, spot_to_spot: bool) -> KarpenterOptions:
+    return KarpenterOptions(preferences, min_values, spot_to_spot)
 
 
-def made(node_pools: Sequence[Json], instance_types: Sequence[Json] | str, options: Settings) -> Karpenter:
+def create_karpenter(
+    node_pools: Sequence[Json], instance_types: Sequence[Json] | str, options: KarpenterOptions
+) -> Karpenter:
     """Karpenter of fields that are each well; raises KarpenterError with what is wrong between them."""
     is_ready = instance_types == READY
     listed = ready_types() if isinstance(instance_types, str) else instance_types
-    types = tuple(InstanceType.read(one) for one in listed)
-    pools = tuple(NodePool.read(one) for one in node_pools)
-    if problems := [DocumentProblem(fault.at, fault.text) for fault in faults(types, pools)]:
+    types = tuple(InstanceType.from_json(raw_type) for raw_type in listed)
+    pools = tuple(NodePool.from_json(raw_pool) for raw_pool in node_pools)
+    if problems := [DocumentProblem(fault.at, fault.text) for fault in find_faults(types, pools)]:
         raise KarpenterError(problems)
     return Karpenter(types, pools, options, is_ready)
 
 
-def _document(api_version: str, kind: str, **fields: Any) -> Karpenter:
-    return made(**fields)
+def _create_from_document(api_version: str, kind: str, **fields: Any) -> Karpenter:
+    return create_karpenter(**fields)
 
 
 FIELDS = (
-    Field(
+    StructField(
         "nodePools",
-        ListOf(Object(NodePool.read), 1, MOST_POOLS),
+        ListType(Object(NodePool.from_json), 1, MOST_POOLS),
         "NodePools of karpenter.sh/v1, as kubectl gets them.",
         REQUIRED,
     ),
-    Field(
+    StructField(
         "instanceTypes",
-        Either(READY, ListOf(Object(InstanceType.read), 1, MOST_TYPES), READY),
+        Either(READY, ListType(Object(InstanceType.from_json), 1, MOST_TYPES), READY),
         "What the cloud sells: ready for a small catalogue with invented prices, or a list with name, capacity and "
         "offerings (zone, capacityType, price), or the list of Karpenter's kwok provider.",
         READY,
     ),
-    Field(
+    StructField(
         "options",
         Struct(
             "Options",
             "Options of Karpenter that change decisions.",
             (
-                Field(
+                StructField(
                     "preferencePolicy",
-                    Choice((RESPECT, IGNORE)),
+                    EnumChoice((RESPECT, IGNORE)),
                     "Whether preferences of pods count until a pod has no place otherwise.",
                     RESPECT,
                     argument="preferences",
                 ),
-                Field(
+                StructField(
                     "minValuesPolicy",
-                    Choice((STRICT, BEST_EFFORT)),
+                    EnumChoice((STRICT, BEST_EFFORT)),
                     "Whether minValues may be given up.",
                     STRICT,
                     argument="min_values",
                 ),
-                Field(
+                StructField(
                     "spotToSpotConsolidation",
                     Flag(),
                     "Whether a spot node may be replaced by a cheaper spot node.",
@@ -148,19 +154,19 @@ FIELDS = (
                     argument="spot_to_spot",
                 ),
             ),
-            make=_options,
+            make=_create_options,
         ),
         "Options of Karpenter that change decisions.",
-        Settings(),
+        KarpenterOptions(),
     ),
 )
 DOCUMENT = Struct(
     KIND,
     "What Karpenter is told: NodePools, instance types and options.",
     (
-        Field("apiVersion", Choice((VERSION,)), "The form of this document.", REQUIRED),
-        Field("kind", Choice((KIND,)), "What this document is.", REQUIRED),
+        StructField("apiVersion", EnumChoice((VERSION,)), "The form of this document.", REQUIRED),
+        StructField("kind", EnumChoice((KIND,)), "What this document is.", REQUIRED),
         *FIELDS,
     ),
-    make=_document,
+    make=_create_from_document,
 )

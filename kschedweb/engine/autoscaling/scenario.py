@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from kschedweb.engine.autoscaling.cluster.world import World, read_world
-from kschedweb.engine.autoscaling.disruption.answering import disrupt
-from kschedweb.engine.autoscaling.disruption.explaining import explain_nodes
-from kschedweb.engine.autoscaling.provisioning.answering import provision
-from kschedweb.engine.autoscaling.provisioning.explaining import explain_offers, explain_pools
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
-from kschedweb.engine.objects.access import Json, ObjectError, boolean, moment, text
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState, read_cluster_state
+from kschedweb.engine.autoscaling.disruption.node_explanations import explain_nodes
+from kschedweb.engine.autoscaling.disruption.output import disrupt_cluster
+from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_offers, explain_pools
+from kschedweb.engine.autoscaling.provisioning.output import provision_nodes
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_boolean, get_string, get_time
 
 RUNS, MOST_ALTERNATIVES = 8, 6
 SEED = 1  # of the other choices; in the first run the first by name is chosen
@@ -26,65 +26,65 @@ class AutoscalingError(ValueError):
     """A scenario that cannot be run; the text says where and why."""
 
 
-def answer(raw: Json, clock: Callable[[], float], *, runs: int = RUNS) -> Json:
+def answer_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS) -> Json:
     """What Karpenter would do. ``clock`` tells the time (seconds of the epoch) where the scenario does not.
 
     Raises AutoscalingError.
     """
     name = raw.get("name") or ""
     try:
-        name = text(raw, "name")
-        now = moment(raw, "now")
-        world = read_world(raw, clock() if now is None else now)
-        disrupting, explaining = boolean(raw, "disrupt"), boolean(raw, "explain")
+        name = get_string(raw, "name")
+        now = get_time(raw, "now")
+        world = read_cluster_state(raw, clock() if now is None else now)
+        disrupting, explaining = get_boolean(raw, "disrupt"), get_boolean(raw, "explain")
     except ObjectError as error:
         raise AutoscalingError(f"{name}: {error}" if isinstance(name, str) and name else str(error)) from None
     chance = Random(SEED)  # noqa: S311 - only other choices are wanted
-    first = _once(name, world, disrupting, None)
-    others = [_once(name, world, disrupting, chance) for _ in range(runs - 1)]
-    return first | _varied(first, others) | (explained(world, disrupting) if explaining else {})
+    first = _run_once(name, world, disrupting, None)
+    other_answers = [_run_once(name, world, disrupting, chance) for _ in range(runs - 1)]
+    return first | _find_variations(first, other_answers) | (explain_cluster(world, disrupting) if explaining else {})
 
 
-def explained(world: World, disrupting: bool) -> Json:
+def explain_cluster(world: ClusterState, disrupting: bool) -> Json:
     """Why NodePools, new nodes and, where ``disrupting``, the nodes that are there are what they are."""
-    ground = Ground(world)
-    found: Json = {"nodePools": explain_pools(ground), "newNodes": explain_offers(ground)}
-    return {"explained": found | ({"nodes": explain_nodes(ground)} if disrupting else {})}
+    context = SchedulingContext(world)
+    explanations: Json = {"nodePools": explain_pools(context), "newNodes": explain_offers(context)}
+    return {"explained": explanations | ({"nodes": explain_nodes(context)} if disrupting else {})}
 
 
-def _once(name: str, world: World, disrupting: bool, chance: Random | None) -> Json:
-    ground = Ground(world)
-    found: Json = {"name": name}
+def _run_once(name: str, world: ClusterState, disrupting: bool, chance: Random | None) -> Json:
+    context = SchedulingContext(world)
+    result: Json = {"name": name}
     if world.faults:
-        found["nodePoolErrors"] = dict(world.faults)
-    found["provisioning"] = provision(ground, chance)
+        result["nodePoolErrors"] = dict(world.faults)
+    result["provisioning"] = provision_nodes(context, chance)
     if disrupting:
-        found["disruption"] = disrupt(ground, chance)
-    return found
+        result["disruption"] = disrupt_cluster(context, chance)
+    return result
 
 
-def _varied(first: Json, others: list[Json]) -> Json:
+def _find_variations(first: Json, other_answers: list[Json]) -> Json:
     """The answers that differ in more than words, and whether words differ."""
-    bare, texts, reasons = _bare(first)
-    seen, alternatives, more = {bare}, list[Json](), {}
-    for one in others:
-        other, of_errors, of_reasons = _bare(one)
+    bare, texts, reasons = _strip_texts(first)
+    seen_answers, alternatives, more = {bare}, list[Json](), {}
+    for other_answer in other_answers:
+        other, of_errors, of_reasons = _strip_texts(other_answer)
         if of_errors != texts:
             more["errorTextsVary"] = True
         if of_reasons != reasons:
             more["reasonsVary"] = True
-        if other not in seen:
-            seen.add(other)
+        if other not in seen_answers:
+            seen_answers.add(other)
             alternatives.append(json.loads(other))
     if len(alternatives) > MOST_ALTERNATIVES:
         more["alternativesLeftOff"] = True
     return more | ({"alternatives": alternatives[:MOST_ALTERNATIVES]} if alternatives else {})
 
 
-def _bare(told: Json) -> tuple[str, str, str]:
+def _strip_texts(answer: Json) -> tuple[str, str, str]:
     """An answer without what may differ in words only, the texts of its errors, and its reasons."""
-    provisioning, disruption = told["provisioning"], told.get("disruption")
-    bare = {**told, "provisioning": {**provisioning, "podErrors": dict.fromkeys(provisioning["podErrors"], "")}}
+    provisioning, disruption = answer["provisioning"], answer.get("disruption")
+    bare = {**answer, "provisioning": {**provisioning, "podErrors": dict.fromkeys(provisioning["podErrors"], "")}}
     if disruption is not None:
         bare["disruption"] = {key: value for key, value in disruption.items() if key != "reasons"}
     reasons = None if disruption is None else disruption.get("reasons")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from kschedweb.engine.cel.effort import BUDGET, Frame, Run, spend, weight
-from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
+from kschedweb.engine.cel.cost import BUDGET, Frame, Run, count_elements, spend_steps
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError, Panicked
 from kschedweb.engine.cel.libraries import lists, regex, strings
 from kschedweb.engine.cel.macros import SORT_BY_KEYS
 from kschedweb.engine.cel.paths import Path
@@ -18,15 +18,17 @@ from kschedweb.engine.values import dataclass
 
 # Functions whose effort grows with their values, and by how much if not as these do.
 _GROWING: dict[str, Callable[..., int]] = {
-    **dict.fromkeys(strings.LIBRARY.functions, lambda *values: sum(map(weight, values))),
+    **dict.fromkeys(strings.LIBRARY.functions, lambda *values: sum(map(count_elements, values))),
     **dict.fromkeys(
-        (*lists.LIBRARY.functions, *lists.INCLUDES.functions, IN, BINARY["+"]), lambda *values: sum(map(weight, values))
+        (*lists.LIBRARY.functions, *lists.INCLUDES.functions, IN, BINARY["+"]),
+        lambda *values: sum(map(count_elements, values)),
     ),
-    **dict.fromkeys(regex.LIBRARY.functions, regex.effort),
+    **dict.fromkeys(regex.LIBRARY.functions, regex.search_cost),
     **dict.fromkeys(
-        ("sets.contains", "sets.equivalent", "sets.intersects"), lambda one, two: weight(one) * weight(two)
+        ("sets.contains", "sets.equivalent", "sets.intersects"),
+        lambda first, second: count_elements(first) * count_elements(second),
     ),
-    "distinct": lambda values: weight(values) ** 2,
+    "distinct": lambda values: count_elements(values) ** 2,
 }
 
 
@@ -40,23 +42,23 @@ _ADDABLE = frozenset((str, bytes, int, Uint, float))
 class Code:
     """What computes a part. ``value`` is there where kube-scheduler knows it beforehand.
 
-    ``path`` is there where dots and brackets after the part prolong a way. ``known``: it has one value for all devices.
-    ``panics``: it may end the whole evaluation.
+    ``path`` is there where dots and brackets after the part prolong a way. ``invariant``: it has one value for all
+    devices. ``panics``: it may end the whole evaluation.
     """
 
     run: Run
     value: Value = MISSING
     path: Path | None = None
-    known: bool = False
+    invariant: bool = False
     panics: bool = False
 
     @property
-    def constant(self) -> bool:
+    def is_constant(self) -> bool:
         return self.value is not MISSING
 
 
-def constant(value: Value) -> Code:
-    return Code(lambda _: value, value, known=True)
+def make_constant(value: Value) -> Code:
+    return Code(lambda _: value, value, invariant=True)
 
 
 def no_frame() -> Frame:
@@ -64,29 +66,29 @@ def no_frame() -> Frame:
     return [None, BUDGET]
 
 
-def applied(name: str, run: Callable[..., Value], args: list[Code]) -> Code:
+def apply_function(name: str, run: Callable[..., Value], args: list[Code]) -> Code:
     """A call of ``run``; computed at once where its values are known, unless that fails."""
-    known, panics = all(arg.known for arg in args), name == IN or any(arg.panics for arg in args)
-    code = Code(_calling(run, [arg.run for arg in args], _GROWING.get(name)), known=known, panics=panics)
-    if not known:
+    invariant, panics = all(arg.invariant for arg in args), name == IN or any(arg.panics for arg in args)
+    code = Code(_make_call(run, [arg.run for arg in args], _GROWING.get(name)), invariant=invariant, panics=panics)
+    if not invariant:
         return code
     checkpoint()
     try:
         value = code.run(no_frame())
-    except (EvaluationError, Panicked, Refused):
+    except (EvaluationError, Panicked, ExpressionError):
         return code
-    return Code(lambda _: value, known=True)
+    return Code(lambda _: value, invariant=True)
 
 
-def _calling(run: Callable[..., Value], args: list[Run], growing: Callable[..., int] | None) -> Run:
+def _make_call(run: Callable[..., Value], args: list[Run], growing: Callable[..., int] | None) -> Run:
     if growing:
 
-        def measured(frame: Frame) -> Value:
+        def run_measured(frame: Frame) -> Value:
             values = [arg(frame) for arg in args]
-            spend(frame, growing(*values))
+            spend_steps(frame, growing(*values))
             return run(*values)
 
-        return measured
+        return run_measured
     if len(args) == 1:
         (only,) = args
         return lambda frame: run(only(frame))
@@ -96,7 +98,7 @@ def _calling(run: Callable[..., Value], args: list[Run], growing: Callable[..., 
     return lambda frame: run(*[arg(frame) for arg in args])
 
 
-def watched(first: Code, second: Code) -> Code:
+def with_both_evaluated(first: Code, second: Code) -> Code:
     """``first``, of two values that are both computed before kube-scheduler looks at the errors of either."""
 
     def run(frame: Frame) -> Value:
@@ -110,14 +112,14 @@ def watched(first: Code, second: Code) -> Code:
     return replace(first, run=run)
 
 
-def measured(name: str, run: Callable[..., Value], args: list[Run], what: int) -> Run:
+def measured_call(name: str, run: Callable[..., Value], args: list[Run], measure: int) -> Run:
     """A call of a function that kube-scheduler measures: it panics where what it measures is not there.
 
-    ``what`` is ``FIRST`` for the list that is the first value, ``KEYS`` for the one that is the second, ``LEVEL`` for
-    the number that is the second.
+    ``measure`` is ``FIRST`` for the list that is the first value, ``KEYS`` for the one that is the second, ``LEVEL``
+    for the number that is the second.
     """
     effort = _GROWING[name]
-    place, kinds = min(what, KEYS), frozenset((int,)) if what == LEVEL else LISTS
+    place, kinds = min(measure, KEYS), frozenset((int,)) if measure == LEVEL else LISTS
 
     def call(frame: Frame) -> Value:
         values: list[Value] = []
@@ -127,21 +129,21 @@ def measured(name: str, run: Callable[..., Value], args: list[Run], what: int) -
                 values.append(arg(frame))
             except EvaluationError as error:
                 if at == place:
-                    raise _panic("*types.Err", what, addable=False) from None
+                    raise _make_panic("*types.Err", measure, addable=False) from None
                 problem = error
                 values.append(None)
         if type(values[place]) not in kinds:
-            raise _panic(go_name(values[place]), what, addable=type(values[place]) in _ADDABLE)
+            raise _make_panic(go_name(values[place]), measure, addable=type(values[place]) in _ADDABLE)
         if problem:
             raise problem
-        spend(frame, effort(*values))
+        spend_steps(frame, effort(*values))
         return run(*values)
 
     return call
 
 
-def _panic(name: str, what: int, *, addable: bool) -> Panicked:
-    if what == LEVEL:
+def _make_panic(name: str, measure: int, *, addable: bool) -> Panicked:
+    if measure == LEVEL:
         return Panicked(f"internal error: interface conversion: ref.Val is {name}, not types.Int")
     method = "Contains" if addable else "Add"
     return Panicked(f"internal error: interface conversion: {name} is not traits.Lister: missing method {method}")

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from kschedweb.engine.cel.environment import LEFT_OUT, NAMES, Language
-from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.cel.functions import Function, Overload
-from kschedweb.engine.cel.kinds import (
+from kschedweb.engine.cel.syntax import (
+    AND,
+    OPTIONAL_SELECT,
+    OR,
+    Call,
+    Fold,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Node,
+    Select,
+)
+from kschedweb.engine.cel.types import (
     BOOL,
     BYTES,
     DEVICE,
@@ -23,19 +36,6 @@ from kschedweb.engine.cel.kinds import (
     more_general,
     optional_of,
 )
-from kschedweb.engine.cel.syntax import (
-    AND,
-    OPTIONAL_SELECT,
-    OR,
-    Call,
-    Fold,
-    Ident,
-    ListOf,
-    Literal,
-    MapOf,
-    Node,
-    Select,
-)
 from kschedweb.engine.cel.values import Uint
 from kschedweb.engine.values import dataclass
 
@@ -45,7 +45,7 @@ _LITERALS = {type(None): NULL, bool: BOOL, int: INT, Uint: UINT, float: DOUBLE, 
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedExpr:
     """``calls`` holds for each call its function and the overloads it can mean."""
 
     root: Node
@@ -53,27 +53,27 @@ class Checked:
     calls: dict[Call, tuple[Function, list[Overload]]]
 
 
-def check(root: Node, language: Language) -> Checked:
+def check_expression(root: Node, language: Language) -> CheckedExpr:
     """Check an expression that selects devices; raises Refused without the expression's name."""
     checker = _Checker(language)
-    result = checker.bindings.resolved(checker.check(root), final=True)
+    result = checker.bindings.substitute(checker.check(root), final=True)
     checker.compare_literals()
     if result != BOOL and result not in language.results:
-        raise Refused(f"it must evaluate to bool or the unknown type, not {result}")
-    return Checked(root, result, checker.calls)
+        raise ExpressionError(f"it must evaluate to bool or the unknown type, not {result}")
+    return CheckedExpr(root, result, checker.calls)
 
 
-def dotted(node: Node) -> str:
+def qualified_name(node: Node) -> str:
     """The name that ``a.b.c`` spells, empty if it is something else."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:
-        before = dotted(node.operand)
+        before = qualified_name(node.operand)
         return f"{before}.{node.field}" if before else ""
     return ""
 
 
-def unwrapped(kind: Type) -> tuple[Type, bool]:
+def unwrap_optional(kind: Type) -> tuple[Type, bool]:
     """What an optional holds, and whether it is one."""
     return (kind.params[0], True) if kind.name == "optional_type" and kind.params else (kind, False)
 
@@ -86,184 +86,186 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = [NAMES]
         self.types: dict[Node, Type] = {}
         self.calls: dict[Call, tuple[Function, list[Overload]]] = {}
-        self.literals: list[ListOf | MapOf] = []
+        self.literals: list[ListExpr | MapExpr] = []
         self.depth = self.count = 0
 
     def check(self, node: Node) -> Type:
         self.depth += 1
         self.count += 1
         if self.depth > MAX_DEPTH or self.count > MAX_PARTS:
-            raise Refused(f"it has more than {MAX_DEPTH} levels or {MAX_PARTS} parts")
-        found = self.types[node] = self.kind_of(node)
+            raise ExpressionError(f"it has more than {MAX_DEPTH} levels or {MAX_PARTS} parts")
+        kind = self.types[node] = self.kind_of(node)
         self.depth -= 1
-        return found
+        return kind
 
     def kind_of(self, node: Node) -> Type:
         match node:
             case Literal():
-                found = _LITERALS[type(node.value)]
+                kind = _LITERALS[type(node.value)]
             case Ident():
-                found = self.ident(node)
+                kind = self.check_ident(node)
             case Select():
-                found = self.selected(node.operand, node.field, optional=False)
-                found = BOOL if node.test else found
+                kind = self.check_select_field(node.operand, node.field, optional=False)
+                kind = BOOL if node.test else kind
             case Call():
-                found = self.call(node)
-            case ListOf():
-                found = self.list_of(node)
-            case MapOf():
-                found = self.map_of(node)
+                kind = self.check_call(node)
+            case ListExpr():
+                kind = self.check_create_list(node)
+            case MapExpr():
+                kind = self.check_create_map(node)
             case _:
                 assert isinstance(node, Fold)
-                found = self.fold(node)
-        return found
+                kind = self.check_comprehension(node)
+        return kind
 
-    def ident(self, node: Ident) -> Type:
+    def check_ident(self, node: Ident) -> Type:
         for scope in self.scopes[:1] if node.rooted and self.keeps else reversed(self.scopes):
             if node.name in scope:
                 return scope[node.name]
-        raise Refused(f"nothing is called {node.name}")
+        raise ExpressionError(f"nothing is called {node.name}")
 
-    def selected(self, operand: Node, name: str, *, optional: bool) -> Type:
-        kind, was_optional = unwrapped(self.bindings.resolved(self.check(operand)))
+    def check_select_field(self, operand: Node, name: str, *, optional: bool) -> Type:
+        kind, was_optional = unwrap_optional(self.bindings.substitute(self.check(operand)))
         if kind.kind == "map":
             result = kind.params[1]
         elif kind == DEVICE:
             if name not in self.device_fields:
-                raise Refused(f"a device has no field {name}")
+                raise ExpressionError(f"a device has no field {name}")
             result = self.device_fields[name]
         elif kind.kind == "param":
-            self.bindings.fits(DYN, kind)
+            self.bindings.is_assignable(DYN, kind)
             result = DYN
-        elif kind.dynamic:
+        elif kind.is_dynamic:
             result = DYN
         else:
-            raise Refused(f"{kind} has no field {name}")
+            raise ExpressionError(f"{kind} has no field {name}")
         result = optional_of(result) if was_optional or optional else result
-        return self.bindings.resolved(result)
+        return self.bindings.substitute(result)
 
-    def call(self, node: Call) -> Type:
+    def check_call(self, node: Call) -> Type:
         if node.function == OPTIONAL_SELECT:
             operand, field = node.args
             assert isinstance(field, Literal)
-            return self.selected(operand, field.value, optional=True)
+            return self.check_select_field(operand, field.value, optional=True)
         types = [self.check(arg) for arg in node.args]
         if node.target is None:
-            return self.resolved_call(node, node.function, types, member=False)
-        name = f"{dotted(node.target)}.{node.function}"
+            return self.resolve_overload(node, node.function, types, member=False)
+        name = f"{qualified_name(node.target)}.{node.function}"
         if name in self.functions or name in LEFT_OUT:
-            return self.resolved_call(node, name, types, member=False)
+            return self.resolve_overload(node, name, types, member=False)
         types.insert(0, self.check(node.target))
-        return self.resolved_call(node, node.function, types, member=True)
+        return self.resolve_overload(node, node.function, types, member=True)
 
-    def resolved_call(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
+    def resolve_overload(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
         function = self.functions.get(name)
         if function is None and name in LEFT_OUT:
-            raise Refused(f"the function {name} is left out of the simulation")
+            raise ExpressionError(f"the function {name} is left out of the simulation")
         if function is None:
-            raise Refused(f"no function is called {name}")
+            raise ExpressionError(f"no function is called {name}")
         if name in (AND, OR):
-            return self.logical(node, function, types)
+            return self.check_logical(node, function, types)
         matching: list[Overload] = []
         result: Type | None = None
         for overload in function.overloads:
             if overload.member != member:
                 continue
-            of, *params = self.bindings.instance((overload.result, *overload.params))
-            if not self.bindings.all_fit(tuple(types), tuple(params)):
+            overload_result, *params = self.bindings.instantiate((overload.result, *overload.params))
+            if not self.bindings.is_assignable_list(tuple(types), tuple(params)):
                 continue
             matching.append(overload)
-            of = self.bindings.resolved(of)
+            overload_result = self.bindings.substitute(overload_result)
             if result is None:
-                result = of
-            elif not result.dynamic and of != result:
+                result = overload_result
+            elif not result.is_dynamic and overload_result != result:
                 result = DYN
         if result is None:
-            shown = ", ".join(str(self.bindings.resolved(kind, final=True)) for kind in types)
-            raise Refused(f"{name} is not defined for ({shown})")
+            argument_types = ", ".join(str(self.bindings.substitute(kind, final=True)) for kind in types)
+            raise ExpressionError(f"{name} is not defined for ({argument_types})")
         self.calls[node] = (function, matching)
         return result
 
-    def logical(self, node: Call, function: Function, types: list[Type]) -> Type:
+    def check_logical(self, node: Call, function: Function, types: list[Type]) -> Type:
         for kind in types:
-            if not self.bindings.fits(kind, BOOL):
-                raise Refused(f"bool is expected, not {self.bindings.resolved(kind)}")
+            if not self.bindings.is_assignable(kind, BOOL):
+                raise ExpressionError(f"bool is expected, not {self.bindings.substitute(kind)}")
         self.calls[node] = (function, function.overloads)
         return BOOL
 
-    def needs(self, kind: Type, wanted: Type) -> None:
-        if not self.bindings.fits(wanted, kind):
-            raise Refused(f"{self.bindings.resolved(wanted)} is expected, not {self.bindings.resolved(kind)}")
+    def require_type(self, kind: Type, expected: Type) -> None:
+        if not self.bindings.is_assignable(expected, kind):
+            raise ExpressionError(
+                f"{self.bindings.substitute(expected)} is expected, not {self.bindings.substitute(kind)}"
+            )
 
-    def joined(self, first: Type | None, second: Type) -> Type:
+    def join_types(self, first: Type | None, second: Type) -> Type:
         if first is None:
             return second
-        self.needs(second, first)
+        self.require_type(second, first)
         return more_general(first, second)
 
-    def list_of(self, node: ListOf) -> Type:
+    def check_create_list(self, node: ListExpr) -> Type:
         self.literals.append(node)
         element: Type | None = None
         for place, part in enumerate(node.elements):
             kind = self.check(part)
-            element = self.joined(element, self.held(kind) if place in node.optional else kind)
-        return list_of(element or self.bindings.fresh())
+            element = self.join_types(element, self.unwrap_element(kind) if place in node.optional else kind)
+        return list_of(element or self.bindings.new_type_var())
 
-    def held(self, kind: Type) -> Type:
+    def unwrap_element(self, kind: Type) -> Type:
         """What the optional after a question mark holds."""
-        inner, is_optional = unwrapped(kind)
+        inner, is_optional = unwrap_optional(kind)
         if not is_optional:
             # Where the type is not known, kube-scheduler ends with a panic.
-            raise Refused(f"{kind} after ? is not known to be an optional")
+            raise ExpressionError(f"{kind} after ? is not known to be an optional")
         return inner
 
-    def map_of(self, node: MapOf) -> Type:
+    def check_create_map(self, node: MapExpr) -> Type:
         self.literals.append(node)
         key: Type | None = None
         value: Type | None = None
         for key_part, value_part, optional in node.entries:
-            key = self.joined(key, self.check(key_part))
+            key = self.join_types(key, self.check(key_part))
             kind = self.check(value_part)
-            value = self.joined(value, self.held(kind) if optional else kind)
-        return map_of(key or self.bindings.fresh(), value or self.bindings.fresh())
+            value = self.join_types(value, self.unwrap_element(kind) if optional else kind)
+        return map_of(key or self.bindings.new_type_var(), value or self.bindings.new_type_var())
 
-    def fold(self, node: Fold) -> Type:
+    def check_comprehension(self, node: Fold) -> Type:
         self.check(node.range)
         start = self.check(node.start)
-        over = self.bindings.resolved(self.types[node.range])
+        over = self.bindings.substitute(self.types[node.range])
         self.scopes.append({node.accumulator: start})
-        self.scopes.append(dict(zip(node.variables, self.elements(over, len(node.variables)), strict=True)))
-        self.needs(self.check(node.condition), BOOL)
-        self.needs(self.check(node.step), start)
+        self.scopes.append(dict(zip(node.variables, self.element_types(over, len(node.variables)), strict=True)))
+        self.require_type(self.check(node.condition), BOOL)
+        self.require_type(self.check(node.step), start)
         self.scopes.pop()
         result = self.check(node.result)
         self.scopes.pop()
-        return self.bindings.resolved(result)
+        return self.bindings.substitute(result)
 
-    def elements(self, over: Type, count: int) -> list[Type]:
+    def element_types(self, over: Type, count: int) -> list[Type]:
         """The types of a macro's variables."""
         if over.kind == "list":
             return [over.params[0]] if count == 1 else [INT, over.params[0]]
         if over.kind == "map":
             return list(over.params[:count])
         if over.kind in ("param", "dyn"):
-            self.bindings.fits(DYN, over)
+            self.bindings.is_assignable(DYN, over)
             return [DYN] * count
-        raise Refused(f"a macro goes over lists and maps, not over {over}")
+        raise ExpressionError(f"a macro goes over lists and maps, not over {over}")
 
     def compare_literals(self) -> None:
         """All elements of a list, all keys and all values of a map, must have one type."""
         for node in self.literals:
-            if isinstance(node, ListOf):
-                self.alike(node.elements, node.optional)
+            if isinstance(node, ListExpr):
+                self.require_same_type(node.elements, node.optional)
             else:
-                self.alike([key for key, _, _ in node.entries], frozenset())
+                self.require_same_type([key for key, _, _ in node.entries], frozenset())
                 optional = frozenset(place for place, entry in enumerate(node.entries) if entry[2])
-                self.alike([value for _, value, _ in node.entries], optional)
+                self.require_same_type([value for _, value, _ in node.entries], optional)
 
-    def alike(self, parts: list[Node], optional: frozenset[int]) -> None:
-        found = [self.bindings.resolved(self.types[part], final=True) for part in parts]
-        found = [unwrapped(kind)[0] if place in optional else kind for place, kind in enumerate(found)]
-        for kind in found[1:]:
-            if kind != found[0]:
-                raise Refused(f"a list or map has both {found[0]} and {kind}")
+    def require_same_type(self, parts: list[Node], optional: frozenset[int]) -> None:
+        kinds = [self.bindings.substitute(self.types[part], final=True) for part in parts]
+        kinds = [unwrap_optional(kind)[0] if place in optional else kind for place, kind in enumerate(kinds)]
+        for kind in kinds[1:]:
+            if kind != kinds[0]:
+                raise ExpressionError(f"a list or map has both {kinds[0]} and {kind}")

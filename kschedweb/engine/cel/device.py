@@ -8,8 +8,8 @@ from typing import Any
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.quantities import Quantity
 from kschedweb.engine.cel.values import DeviceMapping
-from kschedweb.engine.cel.versions import Version, version
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.cel.versions import Version, parse_version
+from kschedweb.engine.objects.json_access import Json
 
 
 class Unreadable:
@@ -25,7 +25,7 @@ Attribute = bool | int | str | Version | Unreadable
 _NOTHING = DeviceMapping({})
 
 
-def attribute(raw: Json) -> Attribute:
+def parse_attribute(raw: Json) -> Attribute:
     """An attribute of a ResourceSlice's device: ``{"int": 5}``, ``{"bool": …}``, ``{"string": …}``, ``{"version": …}``.
 
     Lists are for a feature gate that is off by default: like an attribute without a value, they cannot be used.
@@ -38,7 +38,7 @@ def attribute(raw: Json) -> Attribute:
     if not isinstance(text, str):
         return Unreadable("unsupported attribute value")
     try:
-        return version(text)
+        return parse_version(text)
     except EvaluationError as error:
         return Unreadable(f"parse semantic version: {error}")
 
@@ -66,13 +66,13 @@ class Device:
         self.domains = {"attributes": _by_domain(driver, attributes), "capacity": _by_domain(driver, capacity)}
         self.fields = DeviceMapping(
             {"driver": driver, "allowMultipleAllocations": allow_multiple}
-            | {field: DeviceMapping(named, _NOTHING) for field, named in self.domains.items()}
+            | {field: DeviceMapping(by_name, _NOTHING) for field, by_name in self.domains.items()}
         )
 
 
-def _by_domain(driver: str, named: Readable[str, Any]) -> dict[str, DeviceMapping]:
+def _by_domain(driver: str, values: Readable[str, Any]) -> dict[str, DeviceMapping]:
     domains: dict[str, DeviceMapping] = {}
-    for name, value in named.items():
+    for name, value in values.items():
         domain, separator, identifier = name.partition("/")
         if not separator:
             domain, identifier = driver, name

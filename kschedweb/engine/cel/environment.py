@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kschedweb.engine.cel.functions import Function, Library
-from kschedweb.engine.cel.kinds import (
+from kschedweb.engine.cel.libraries import kubernetes, lists, optionals, regex, standard, strings
+from kschedweb.engine.cel.types import (
     ANY,
     BOOL,
     BYTES,
@@ -22,7 +23,6 @@ from kschedweb.engine.cel.kinds import (
     optional_of,
     type_of,
 )
-from kschedweb.engine.cel.libraries import kubernetes, lists, optionals, regex, standard, strings
 from kschedweb.engine.values import dataclass
 
 
@@ -42,7 +42,7 @@ class Language:
     keeps: bool
 
 
-def _functions(*parts: Library) -> dict[str, Function]:
+def _merge_functions(*parts: Library) -> dict[str, Function]:
     # In kube-scheduler's order: a call that could mean several overloads takes the first that fits.
     library = Library()
     for part in parts:
@@ -52,10 +52,10 @@ def _functions(*parts: Library) -> dict[str, Function]:
 
 _COMMON = (standard.LIBRARY, regex.LIBRARY, lists.LIBRARY, optionals.LIBRARY, kubernetes.LIBRARY, strings.LIBRARY)
 _EARLIER = (*_COMMON, lists.EARLIER, strings.EARLIER)
-UP_TO_1_35 = Language(_functions(*_EARLIER), ANY, frozenset({ANY}), keeps=False)
-ONLY_1_36 = Language(_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset({ANY}), keeps=False)
+UP_TO_1_35 = Language(_merge_functions(*_EARLIER), ANY, frozenset({ANY}), keeps=False)
+ONLY_1_36 = Language(_merge_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset({ANY}), keeps=False)
 SINCE_1_37 = Language(
-    _functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES), DYN, frozenset({ANY, DYN}), keeps=True
+    _merge_functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES), DYN, frozenset({ANY, DYN}), keeps=True
 )
 DEVICE_NAME = "device"
 # The names that stand for a value of their own: the variable, and types.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-_SHOWN = 120
+_EXCERPT_LENGTH = 120
 
 
-class Refused(Exception):
+class ExpressionError(Exception):
     """The expression is outside the simulation: not valid CEL here, or of a part of CEL that is left out.
 
     The text names the expression and what is wrong with it.
     """
 
     def __init__(self, why: str, expression: str = "") -> None:
-        shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
-        super().__init__(f"the CEL expression {shown!r}: {why}" if expression else why)
+        excerpt = expression if len(expression) <= _EXCERPT_LENGTH else f"{expression[:_EXCERPT_LENGTH]}…"
+        super().__init__(f"the CEL expression {excerpt!r}: {why}" if expression else why)
         self.why = why
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from kschedweb.engine.cel.errors import EvaluationError
-from kschedweb.engine.cel.kinds import Type, signature
-from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Mapping, Perhaps, TypeName, Value
+from kschedweb.engine.cel.types import Type, parse_signature
+from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Mapping, OptionalValue, TypeName, Value
 from kschedweb.engine.values import dataclass
 
 Run = Callable[..., Value]
@@ -28,7 +28,7 @@ class Overload:
     guarded: bool = True
 
     def accepts(self, values: tuple[Value, ...]) -> bool:
-        return len(values) == len(self.params) and all(map(belongs, values, self.params))
+        return len(values) == len(self.params) and all(map(matches_type, values, self.params))
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class Function:
         for overload in self.overloads:
             if overload.run and overload.accepts(values):
                 return overload.run(*values)
-        raise self.unknown(values)
+        raise self.make_overload_error(values)
 
-    def only(self, overload: Overload) -> Run:
+    def bind_overload(self, overload: Overload) -> Run:
         """What calls ``overload`` and no other."""
         run = overload.run
         assert run is not None
@@ -56,38 +56,38 @@ class Function:
             (param,) = overload.params
 
             def unary(value: Value) -> Value:
-                if not belongs(value, param):
-                    raise self.unknown((value,))
+                if not matches_type(value, param):
+                    raise self.make_overload_error((value,))
                 return run(value)
 
             return unary
 
         def call(*values: Value) -> Value:
             if not overload.accepts(values):
-                raise self.unknown(values)
+                raise self.make_overload_error(values)
             return run(*values)
 
         return call
 
-    def unknown(self, values: Iterable[Value]) -> EvaluationError:
+    def make_overload_error(self, values: Iterable[Value]) -> EvaluationError:
         names = ", ".join(TYPE_NAMES[type(value)] for value in values)
         return EvaluationError(f"no such overload: {self.name}({names})")
 
 
-def belongs(value: Value, param: Type) -> bool:
+def matches_type(value: Value, param: Type) -> bool:
     """Whether a value is of the type of a parameter; of a list or map the first element speaks for all."""
     kind = param.kind
     if kind in ("dyn", "any", "param"):
         return True
     if kind == "list":
-        return type(value) in LISTS and (not value or belongs(value[0], param.params[0]))
+        return type(value) in LISTS and (not value or matches_type(value[0], param.params[0]))
     if kind == "map":
         if not isinstance(value, Mapping):
             return False
         first = next(value.items(), None)
-        return first is None or all(map(belongs, first, param.params))
+        return first is None or all(map(matches_type, first, param.params))
     if kind == "opaque" and param.name == "optional_type":
-        return type(value) is Perhaps
+        return type(value) is OptionalValue
     return TYPE_NAMES[type(value)] == param.name if kind != "type" else type(value) is TypeName
 
 
@@ -97,7 +97,7 @@ class Library:
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
 
-    def add(
+    def add_overloads(
         self,
         name: str,
         forms: Iterable[str] | str,
@@ -109,11 +109,11 @@ class Library:
         """Add overloads, each as ``"int, A -> bool"``, that ``run`` computes."""
         function = self.functions.setdefault(name, Function(name))
         for form in [forms] if isinstance(forms, str) else forms:
-            function.overloads.append(Overload(*signature(form), member, run, guarded))
+            function.overloads.append(Overload(*parse_signature(form), member, run, guarded))
 
     def add_whole(self, name: str, forms: Iterable[str], run: Run, *, member: bool = False) -> None:
         """Add overloads of a function whose value ``run`` computes for all values, whatever they are."""
-        self.add(name, forms, member=member)
+        self.add_overloads(name, forms, member=member)
         self.functions[name].run = run
 
     def merge(self, other: Library) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.cel.values import INT_MAX, UINT_MAX, Uint
 from kschedweb.engine.values import dataclass
 
@@ -50,50 +50,50 @@ class Token:
     value: Any = None
 
 
-def tokens(expression: str) -> list[Token]:
+def tokenize(expression: str) -> list[Token]:
     """The words of ``expression`` and one that marks its end; raises Refused."""
-    found, at = [], 0
+    tokens, at = [], 0
     while at < len(expression):
         match = _WORDS.match(expression, at)
         if match is None:
-            raise Refused(f"the character {expression[at]!r} at {at + 1} belongs to no word of CEL")
+            raise ExpressionError(f"the character {expression[at]!r} at {at + 1} belongs to no word of CEL")
         at = match.end()
         kind = match.lastgroup or ""
         if kind != "space":
-            found.append(_token(kind, match[0]))
-    return [*found, Token("end", "the end")]
+            tokens.append(_make_token(kind, match[0]))
+    return [*tokens, Token("end", "the end")]
 
 
-def _token(kind: str, text: str) -> Token:
+def _make_token(kind: str, text: str) -> Token:
     if kind == "name" and text in KEYWORDS:
         return Token(KEYWORDS[text], text, _KEYWORD_VALUES.get(text))
     if kind == "int":
-        return Token("int", text, _whole(text))
+        return Token("int", text, _parse_whole(text))
     if kind == "uint":
-        return Token("literal", text, Uint(_whole(text[:-1])))
+        return Token("literal", text, Uint(_parse_whole(text[:-1])))
     if kind == "float":
         return Token("float", text, float(text))
     if kind in ("string", "bytes"):
-        return Token("literal", text, _unquoted(text[kind == "bytes" :], kind == "bytes"))
+        return Token("literal", text, _unquote(text[kind == "bytes" :], kind == "bytes"))
     return Token(kind, text)
 
 
-def _whole(text: str) -> int:
+def _parse_whole(text: str) -> int:
     digits = text[2:] if text.startswith("0x") else text
     number = int(digits, 16 if text.startswith("0x") else 10) if len(digits) <= _MAX_DIGITS else UINT_MAX + 1
     if number > UINT_MAX:
-        raise Refused(f"{text[:_MAX_DIGITS]} is not a whole number of 64 bits")
+        raise ExpressionError(f"{text[:_MAX_DIGITS]} is not a whole number of 64 bits")
     return number
 
 
-def signed(text: str, number: int, *, negative: bool) -> int:
+def apply_sign(text: str, number: int, *, negative: bool) -> int:
     """A whole number with its sign; raises Refused where it does not fit 64 bits."""
     if number > INT_MAX + negative:
-        raise Refused(f"{text} is not a whole number of 64 bits")
+        raise ExpressionError(f"{text} is not a whole number of 64 bits")
     return -number if negative else number
 
 
-def _unquoted(text: str, is_bytes: bool) -> str | bytes:
+def _unquote(text: str, is_bytes: bool) -> str | bytes:
     """What a string or bytes literal stands for."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     raw = text[0] in "rR"
@@ -103,27 +103,27 @@ def _unquoted(text: str, is_bytes: bool) -> str | bytes:
     if raw:
         return body.encode() if is_bytes else body
     if is_bytes:
-        return _ESCAPED.sub(lambda match: _byte(match[0]), body).encode("utf-8", "surrogateescape")
-    return _ESCAPED.sub(lambda match: _character(match[0]), body)
+        return _ESCAPED.sub(lambda match: _decode_byte(match[0]), body).encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda match: _decode_character(match[0]), body)
 
 
-def _code(escape: str) -> int:
+def _code_point(escape: str) -> int:
     sign = escape[1]
     if sign in _HEX:
         return int(escape[2:], 16)
     return _ESCAPES[sign] if sign in _ESCAPES else int(escape[1:], 8)
 
 
-def _character(escape: str) -> str:
-    code = _code(escape)
+def _decode_character(escape: str) -> str:
+    code = _code_point(escape)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise Refused(f"{escape} is no character")
+        raise ExpressionError(f"{escape} is no character")
     return chr(code)
 
 
-def _byte(escape: str) -> str:
+def _decode_byte(escape: str) -> str:
     """One byte, kept as a character until all are put together."""
     if escape[1] in "uU":
-        raise Refused(f"{escape} is not allowed in bytes")
-    code = _code(escape)
+        raise ExpressionError(f"{escape} is not allowed in bytes")
+    code = _code_point(escape)
     return chr(code) if code < 0x80 else chr(0xDC00 + code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.cel.syntax import (
     AND,
     BINARY,
@@ -14,9 +14,9 @@ from kschedweb.engine.cel.syntax import (
     Call,
     Fold,
     Ident,
-    ListOf,
+    ListExpr,
     Literal,
-    MapOf,
+    MapExpr,
     Node,
     Select,
 )
@@ -28,43 +28,43 @@ _SORTED = "@__sortBy_input__"
 ALL, EXISTS, EXISTS_ONE, LIST, MAP, ENTRIES, BIND = "all", "exists", "exists_one", "list", "map", "entries", "bind"
 
 
-def expanded(call: Call) -> Node | None:
+def expand_macro(call: Call) -> Node | None:
     """What ``call`` stands for, ``None`` if it is no macro; raises Refused where its arguments do not fit."""
     if call.target is None:
-        return _has(call.args[0]) if call.function == "has" and len(call.args) == 1 else None
+        return _make_has(call.args[0]) if call.function == "has" and len(call.args) == 1 else None
     if call.function == "bind":
         is_macro = len(call.args) == 3 and isinstance(call.target, Ident) and call.target.name == "cel"
-        return _bind(_variable(call.args[0]), call.args[1], call.args[2]) if is_macro else None
+        return _make_bind(_variable_name(call.args[0]), call.args[1], call.args[2]) if is_macro else None
     macro = _MACROS.get((call.function, len(call.args)))
     return macro(call.target, call.args) if macro else None
 
 
-def _has(argument: Node) -> Node:
+def _make_has(argument: Node) -> Node:
     if not isinstance(argument, Select) or argument.test:
-        raise Refused("has() takes a field selection")
+        raise ExpressionError("has() takes a field selection")
     return Select(argument.operand, argument.field, test=True)
 
 
-def _variable(node: Node) -> str:
+def _variable_name(node: Node) -> str:
     if not isinstance(node, Ident):
-        raise Refused("the variable of a macro must be a simple name")
+        raise ExpressionError("the variable of a macro must be a simple name")
     if node.name == ACCUMULATOR:
-        raise Refused(f"a variable cannot be called {ACCUMULATOR}")
+        raise ExpressionError(f"a variable cannot be called {ACCUMULATOR}")
     return node.name
 
 
-def _variables(nodes: list[Node]) -> tuple[str, ...]:
-    names = tuple(_variable(node) for node in nodes)
+def _variable_names(nodes: list[Node]) -> tuple[str, ...]:
+    names = tuple(_variable_name(node) for node in nodes)
     if len(set(names)) < len(names):
-        raise Refused(f"the variable {names[0]} is named twice")
+        raise ExpressionError(f"the variable {names[0]} is named twice")
     return names
 
 
-def _bind(name: str, value: Node, body: Node) -> Node:
-    return Fold(BIND, ListOf([]), ("#unused",), name, value, Literal(False), Ident(name), body, value=body)
+def _make_bind(name: str, value: Node, body: Node) -> Node:
+    return Fold(BIND, ListExpr([]), ("#unused",), name, value, Literal(False), Ident(name), body, value=body)
 
 
-def _quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node]:
+def _make_quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node]:
     def expand(target: Node, args: list[Node]) -> Node:
         accumulator, condition = Ident(ACCUMULATOR), args[count]
         holds: Node = Literal(True)
@@ -79,54 +79,58 @@ def _quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node]:
             more = Call(BINARY["+"], [accumulator, Literal(1)])
             start, step = Literal(0), Call(CONDITIONAL, [condition, more, accumulator])
             result = Call(BINARY["=="], [accumulator, Literal(1)])
-        variables = _variables(args[:count])
+        variables = _variable_names(args[:count])
         return Fold(kind, target, variables, ACCUMULATOR, start, holds, step, result, filter=condition)
 
     return expand
 
 
-def _collector(kind: str, count: int, *, filtered: bool) -> Callable[[Node, list[Node]], Node]:
+def _make_collector(kind: str, count: int, *, filtered: bool) -> Callable[[Node, list[Node]], Node]:
     """A macro that makes a list or map of what its last argument gives; before it may stand a condition."""
 
     def expand(target: Node, args: list[Node]) -> Node:
-        return _collect(kind, target, _variables(args[:count]), args[count] if filtered else None, args[-1])
+        return _make_collection(
+            kind, target, _variable_names(args[:count]), args[count] if filtered else None, args[-1]
+        )
 
     return expand
 
 
-def _collect(kind: str, target: Node, variables: tuple[str, ...], condition: Node | None, value: Node) -> Node:
+def _make_collection(kind: str, target: Node, variables: tuple[str, ...], condition: Node | None, value: Node) -> Node:
     accumulator = Ident(ACCUMULATOR)
-    step: Node = Call(BINARY["+"], [accumulator, ListOf([value])])
+    step: Node = Call(BINARY["+"], [accumulator, ListExpr([value])])
     if kind == MAP:
         step = Call(INSERT, [accumulator, Ident(variables[0]), value])
     elif kind == ENTRIES:
         step = Call(INSERT, [accumulator, value])
     if condition:
         step = Call(CONDITIONAL, [condition, step, accumulator])
-    start: Node = ListOf([]) if kind == LIST else MapOf([])
+    start: Node = ListExpr([]) if kind == LIST else MapExpr([])
     return Fold(
         kind, target, variables, ACCUMULATOR, start, Literal(True), step, accumulator, filter=condition, value=value
     )
 
 
-def _filter(target: Node, args: list[Node]) -> Node:
-    return _collect(LIST, target, _variables(args[:1]), args[1], args[0])
+def _make_filter(target: Node, args: list[Node]) -> Node:
+    return _make_collection(LIST, target, _variable_names(args[:1]), args[1], args[0])
 
 
 def _sort_by(target: Node, args: list[Node]) -> Node:
-    if isinstance(target, Literal | MapOf):
-        raise Refused("sortBy can only be applied to a list, identifier, comprehension, call or select expression")
-    keys = _collect(LIST, Ident(_SORTED), _variables(args[:1]), None, args[1])
-    return _bind(_SORTED, target, Call(SORT_BY_KEYS, [keys], Ident(_SORTED)))
+    if isinstance(target, Literal | MapExpr):
+        raise ExpressionError(
+            "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        )
+    keys = _make_collection(LIST, Ident(_SORTED), _variable_names(args[:1]), None, args[1])
+    return _make_bind(_SORTED, target, Call(SORT_BY_KEYS, [keys], Ident(_SORTED)))
 
 
 def _opt_map(target: Node, args: list[Node]) -> Node:
-    mapped = _bind(_variable(args[0]), Call("value", [], target), args[1])
+    mapped = _make_bind(_variable_name(args[0]), Call("value", [], target), args[1])
     return _if_present(target, Call("of", [mapped], Ident("optional")))
 
 
 def _opt_flat_map(target: Node, args: list[Node]) -> Node:
-    return _if_present(target, _bind(_variable(args[0]), Call("value", [], target), args[1]))
+    return _if_present(target, _make_bind(_variable_name(args[0]), Call("value", [], target), args[1]))
 
 
 def _if_present(target: Node, accepted: Node) -> Node:
@@ -134,23 +138,23 @@ def _if_present(target: Node, accepted: Node) -> Node:
 
 
 _MACROS: dict[tuple[str, int], Callable[[Node, list[Node]], Node]] = {
-    ("all", 2): _quantifier(ALL, 1),
-    ("all", 3): _quantifier(ALL, 2),
-    ("exists", 2): _quantifier(EXISTS, 1),
-    ("exists", 3): _quantifier(EXISTS, 2),
-    ("exists_one", 2): _quantifier(EXISTS_ONE, 1),
-    ("exists_one", 3): _quantifier(EXISTS_ONE, 2),
-    ("existsOne", 2): _quantifier(EXISTS_ONE, 1),
-    ("existsOne", 3): _quantifier(EXISTS_ONE, 2),
-    ("map", 2): _collector(LIST, 1, filtered=False),
-    ("map", 3): _collector(LIST, 1, filtered=True),
-    ("filter", 2): _filter,
-    ("transformList", 3): _collector(LIST, 2, filtered=False),
-    ("transformList", 4): _collector(LIST, 2, filtered=True),
-    ("transformMap", 3): _collector(MAP, 2, filtered=False),
-    ("transformMap", 4): _collector(MAP, 2, filtered=True),
-    ("transformMapEntry", 3): _collector(ENTRIES, 2, filtered=False),
-    ("transformMapEntry", 4): _collector(ENTRIES, 2, filtered=True),
+    ("all", 2): _make_quantifier(ALL, 1),
+    ("all", 3): _make_quantifier(ALL, 2),
+    ("exists", 2): _make_quantifier(EXISTS, 1),
+    ("exists", 3): _make_quantifier(EXISTS, 2),
+    ("exists_one", 2): _make_quantifier(EXISTS_ONE, 1),
+    ("exists_one", 3): _make_quantifier(EXISTS_ONE, 2),
+    ("existsOne", 2): _make_quantifier(EXISTS_ONE, 1),
+    ("existsOne", 3): _make_quantifier(EXISTS_ONE, 2),
+    ("map", 2): _make_collector(LIST, 1, filtered=False),
+    ("map", 3): _make_collector(LIST, 1, filtered=True),
+    ("filter", 2): _make_filter,
+    ("transformList", 3): _make_collector(LIST, 2, filtered=False),
+    ("transformList", 4): _make_collector(LIST, 2, filtered=True),
+    ("transformMap", 3): _make_collector(MAP, 2, filtered=False),
+    ("transformMap", 4): _make_collector(MAP, 2, filtered=True),
+    ("transformMapEntry", 3): _make_collector(ENTRIES, 2, filtered=False),
+    ("transformMapEntry", 4): _make_collector(ENTRIES, 2, filtered=True),
     ("sortBy", 2): _sort_by,
     ("optMap", 2): _opt_map,
     ("optFlatMap", 2): _opt_flat_map,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import lru_cache
 
-from kschedweb.engine.cel.errors import Refused
-from kschedweb.engine.cel.patterns import Chars, Choice, Edge, Part, Repeat, Sequence, parse_pattern
+from kschedweb.engine.cel.errors import ExpressionError
+from kschedweb.engine.cel.patterns import Alternation, Chars, Edge, Part, Repeat, Sequence, parse_pattern
 from kschedweb.engine.values import dataclass
 
 MAX_STEPS = 4000  # of a program
@@ -18,63 +18,63 @@ Step = tuple[int, object, object]
 
 
 @dataclass(slots=True)
-class Program:
+class PatternProgram:
     """A pattern as steps: test a character, test a place, go on in two ways (the first one preferred), end."""
 
     steps: list[Step] = field(default_factory=list)
 
-    def effort(self, text: str) -> int:
+    def search_cost(self, text: str) -> int:
         """How many steps of a computation a search in ``text`` counts for."""
         return len(self.steps) * (len(text) + 1) // _EFFORT
 
-    def first(self, text: str, start: int = 0) -> tuple[int, int] | None:
+    def find_first(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Where the first match from ``start`` on begins and ends."""
         threads: dict[int, int] = {}
-        found: tuple[int, int] | None = None
+        span: tuple[int, int] | None = None
         for at in range(start, len(text) + 1):
-            if found is None:
-                self._follow(threads, 0, at, text, at)
+            if span is None:
+                self._add_threads(threads, 0, at, text, at)
             character = ord(text[at]) if at < len(text) else -1
             following: dict[int, int] = {}
             for place, begun in threads.items():
-                kind, one, _ = self.steps[place]
+                kind, first, _ = self.steps[place]
                 if kind == _MATCH:
-                    found = begun, at
+                    span = begun, at
                     break
-                if character >= 0 and any(low <= character <= high for low, high in one):  # type: ignore[attr-defined]
-                    self._follow(following, place + 1, begun, text, at + 1)
+                if character >= 0 and any(low <= character <= high for low, high in first):  # type: ignore[attr-defined]
+                    self._add_threads(following, place + 1, begun, text, at + 1)
             threads = following
-            if not threads and found is not None:
-                return found
-        return found
+            if not threads and span is not None:
+                return span
+        return span
 
-    def _follow(self, threads: dict[int, int], place: int, begun: int, text: str, at: int) -> None:
+    def _add_threads(self, threads: dict[int, int], place: int, begun: int, text: str, at: int) -> None:
         """Add to ``threads`` where one at ``place`` can go without a character, in order of preference."""
-        waiting, seen = [place], set()
+        waiting, visited = [place], set()
         while waiting:
             place = waiting.pop()
-            if place in seen or place in threads:
+            if place in visited or place in threads:
                 continue
-            seen.add(place)
-            kind, one, two = self.steps[place]
+            visited.add(place)
+            kind, first, second = self.steps[place]
             if kind == _SPLIT:
-                waiting += [int(two), int(one)]  # type: ignore[call-overload]
+                waiting += [int(second), int(first)]  # type: ignore[call-overload]
             elif kind == _JUMP:
-                waiting.append(int(one))  # type: ignore[call-overload]
+                waiting.append(int(first))  # type: ignore[call-overload]
             elif kind == _EDGE:
-                if _is_edge(str(one), text, at):
+                if _is_edge(str(first), text, at):
                     waiting.append(place + 1)
             else:
                 threads[place] = begun
 
-    def every(self, text: str) -> Iterator[str]:
+    def find_all(self, text: str) -> Iterator[str]:
         """All matches, one after the other; none is empty right after another."""
         at, before = 0, -1
         while at <= len(text):
-            found = self.first(text, at)
-            if found is None:
+            span = self.find_first(text, at)
+            if span is None:
                 return
-            begin, end = found
+            begin, end = span
             accepted = not (end == at and begin == before)
             at = at + 1 if end == at else end
             before = end
@@ -96,98 +96,98 @@ def _is_edge(kind: str, text: str, at: int) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def program(pattern: str) -> Program:
+def compile_program(pattern: str) -> PatternProgram:
     """The program for a pattern; raises Refused."""
-    made = Program()
-    _Writer(made.steps).write(parse_pattern(pattern))
-    made.steps.append((_MATCH, None, None))
-    return made
+    compiled = PatternProgram()
+    _Writer(compiled.steps).write_part(parse_pattern(pattern))
+    compiled.steps.append((_MATCH, None, None))
+    return compiled
 
 
 class _Writer:
     def __init__(self, steps: list[Step]) -> None:
         self.steps = steps
 
-    def step(self, kind: int, one: object = None, two: object = None) -> int:
+    def add_step(self, kind: int, first: object = None, second: object = None) -> int:
         if len(self.steps) >= MAX_STEPS:
-            raise Refused("a pattern repeats too much")
-        self.steps.append((kind, one, two))
+            raise ExpressionError("a pattern repeats too much")
+        self.steps.append((kind, first, second))
         return len(self.steps) - 1
 
-    def write(self, part: Part) -> None:
+    def write_part(self, part: Part) -> None:
         if isinstance(part, Chars):
-            self.step(_CHARS, part.ranges)
+            self.add_step(_CHARS, part.ranges)
         elif isinstance(part, Edge):
-            self.step(_EDGE, part.kind)
+            self.add_step(_EDGE, part.kind)
         elif isinstance(part, Sequence):
             for inner in part.parts:
-                self.write(inner)
-        elif isinstance(part, Choice):
-            self.choice(part.parts)
+                self.write_part(inner)
+        elif isinstance(part, Alternation):
+            self.write_choice(part.parts)
         else:
-            self.repeat(part)
+            self.write_repeat(part)
 
-    def choice(self, parts: tuple[Part, ...]) -> None:
+    def write_choice(self, parts: tuple[Part, ...]) -> None:
         ends = []
         for part in parts[:-1]:
-            split = self.step(_SPLIT)
-            self.write(part)
-            ends.append(self.step(_JUMP))
+            split = self.add_step(_SPLIT)
+            self.write_part(part)
+            ends.append(self.add_step(_JUMP))
             self.steps[split] = (_SPLIT, split + 1, len(self.steps))
-        self.write(parts[-1])
+        self.write_part(parts[-1])
         for end in ends:
             self.steps[end] = (_JUMP, len(self.steps), None)
 
-    def repeat(self, repeat: Repeat) -> None:
-        part, least = repeat.part, repeat.least
-        if repeat.most is None:
-            for _ in range(least - 1):
-                self.write(part)
-            if least:
-                self.plus(part, lazy=repeat.lazy)
-            elif nullable(part):
+    def write_repeat(self, repeat: Repeat) -> None:
+        part, minimum = repeat.part, repeat.minimum
+        if repeat.maximum is None:
+            for _ in range(minimum - 1):
+                self.write_part(part)
+            if minimum:
+                self.write_plus(part, lazy=repeat.lazy)
+            elif is_nullable(part):
                 # So that a round that takes nothing is not preferred to none.
-                self.optional([lambda: self.plus(part, lazy=repeat.lazy)], lazy=repeat.lazy)
+                self.write_optional([lambda: self.write_plus(part, lazy=repeat.lazy)], lazy=repeat.lazy)
             else:
-                self.star(part, lazy=repeat.lazy)
+                self.write_star(part, lazy=repeat.lazy)
             return
-        for _ in range(least):
-            self.write(part)
-        self.optional([lambda: self.write(part)] * (repeat.most - least), lazy=repeat.lazy)
+        for _ in range(minimum):
+            self.write_part(part)
+        self.write_optional([lambda: self.write_part(part)] * (repeat.maximum - minimum), lazy=repeat.lazy)
 
-    def plus(self, part: Part, *, lazy: bool) -> None:
+    def write_plus(self, part: Part, *, lazy: bool) -> None:
         start = len(self.steps)
-        self.write(part)
-        split = self.step(_SPLIT)
+        self.write_part(part)
+        split = self.add_step(_SPLIT)
         self.steps[split] = (_SPLIT, split + 1, start) if lazy else (_SPLIT, start, split + 1)
 
-    def star(self, part: Part, *, lazy: bool) -> None:
-        split = self.step(_SPLIT)
-        self.write(part)
-        self.step(_JUMP, split)
-        self._exit(split, lazy=lazy)
+    def write_star(self, part: Part, *, lazy: bool) -> None:
+        split = self.add_step(_SPLIT)
+        self.write_part(part)
+        self.add_step(_JUMP, split)
+        self._set_exit(split, lazy=lazy)
 
-    def optional(self, writes: list[Callable[[], None]], *, lazy: bool) -> None:
+    def write_optional(self, writes: list[Callable[[], None]], *, lazy: bool) -> None:
         """Each of ``writes`` only after the one before it."""
         splits = []
         for write in writes:
-            splits.append(self.step(_SPLIT))
+            splits.append(self.add_step(_SPLIT))
             write()
         for split in splits:
-            self._exit(split, lazy=lazy)
+            self._set_exit(split, lazy=lazy)
 
-    def _exit(self, split: int, *, lazy: bool) -> None:
+    def _set_exit(self, split: int, *, lazy: bool) -> None:
         """Let ``split`` go on behind it or leave to here."""
         out = len(self.steps)
         self.steps[split] = (_SPLIT, out, split + 1) if lazy else (_SPLIT, split + 1, out)
 
 
-def nullable(part: Part) -> bool:
+def is_nullable(part: Part) -> bool:
     """Whether a part can match nothing."""
     if isinstance(part, Chars):
         return False
     if isinstance(part, Sequence):
-        return all(map(nullable, part.parts))
-    if isinstance(part, Choice):
-        return any(map(nullable, part.parts))
-    return not isinstance(part, Repeat) or part.least == 0 or nullable(part.part)
+        return all(map(is_nullable, part.parts))
+    if isinstance(part, Alternation):
+        return any(map(is_nullable, part.parts))
+    return not isinstance(part, Repeat) or part.minimum == 0 or is_nullable(part.part)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.engine.cel.effort import MAX_LENGTH, bounded
-from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused, no_such_overload
+from kschedweb.engine.cel.cost import MAX_LENGTH, check_size
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError, Panicked, no_such_overload
 from kschedweb.engine.cel.quantities import Quantity
 from kschedweb.engine.cel.values import (
     GO_NAMES,
@@ -18,18 +18,18 @@ from kschedweb.engine.cel.values import (
     NOT_BOOL,
     TYPE_NAMES,
     UINT_MAX,
-    Broken,
     Concatenated,
     DeviceMapping,
     Growing,
+    LostValue,
     Mapping,
-    Perhaps,
+    OptionalValue,
     TypeName,
     Uint,
     Value,
-    forms,
+    format_value,
     go_name,
-    shown,
+    key_forms,
 )
 from kschedweb.engine.cel.versions import Version
 
@@ -45,59 +45,59 @@ _KEYS = _NUMBERS | {bool}
 _UNHASHABLE = frozenset((bytes, Version))
 
 
-def equal(left: Value, right: Value) -> bool:
-    """``left == right``; raises EvaluationError where that is not defined."""
-    if left is None or right is None:
-        return left is right
-    return same(left, right)
+def equal(lhs: Value, rhs: Value) -> bool:
+    """``lhs == right``; raises EvaluationError where that is not defined."""
+    if lhs is None or rhs is None:
+        return lhs is rhs
+    return equals_value(lhs, rhs)
 
 
-def same(left: Value, right: Value) -> bool:
-    """Whether ``left`` says that it equals ``right``; raises EvaluationError where it cannot tell."""
-    kind = type(left)
+def equals_value(lhs: Value, rhs: Value) -> bool:
+    """Whether ``lhs`` says that it equals ``rhs``; raises EvaluationError where it cannot tell."""
+    kind = type(lhs)
     if kind in _NUMBERS:
-        return type(right) in _NUMBERS and left == left and right == right and _order(left, right) == 0
+        return type(rhs) in _NUMBERS and lhs == lhs and rhs == rhs and _compare_numbers(lhs, rhs) == 0
     way = _SAME.get(kind)
-    return way(left, right) if way else kind is type(right) and bool(left == right)
+    return way(lhs, rhs) if way else kind is type(rhs) and bool(lhs == rhs)
 
 
-def _same_amounts(left: Quantity, right: Value) -> bool:
-    if type(right) is not Quantity or right.computed:
-        raise _incomparable(right)
-    return left.compare(right) == 0
+def _same_amounts(lhs: Quantity, rhs: Value) -> bool:
+    if type(rhs) is not Quantity or rhs.computed:
+        raise _incomparable_error(rhs)
+    return lhs.compare(rhs) == 0
 
 
-def _same_versions(left: Version, right: Value) -> bool:
-    if type(right) is not Version:
-        raise _incomparable(right)
-    return left.compare(right) == 0
+def _same_versions(lhs: Version, rhs: Value) -> bool:
+    if type(rhs) is not Version:
+        raise _incomparable_error(rhs)
+    return lhs.compare(rhs) == 0
 
 
-def _incomparable(value: Value) -> EvaluationError:
-    return EvaluationError(value.words) if type(value) is Broken else no_such_overload()
+def _incomparable_error(value: Value) -> EvaluationError:
+    return EvaluationError(value.words) if type(value) is LostValue else no_such_overload()
 
 
-def _same_lists(left: list[Value], right: Value) -> bool:
+def _same_lists(lhs: list[Value], rhs: Value) -> bool:
     """Elements that cannot be told count as equal, in a list that ``+`` made they are an error."""
-    if type(right) not in LISTS or len(left) != len(right):
+    if type(rhs) not in LISTS or len(lhs) != len(rhs):
         return False
     problem: EvaluationError | None = None
-    for one, two in zip(left, right, strict=True):
+    for lhs_item, rhs_item in zip(lhs, rhs, strict=True):
         try:
-            if not equal(one, two):
+            if not equal(lhs_item, rhs_item):
                 return False
         except EvaluationError as error:
             problem = problem or error
-    if problem and type(left) is Concatenated:
+    if problem and type(lhs) is Concatenated:
         raise problem
     return True
 
 
-def _same_maps(left: Mapping, right: Value) -> bool:
-    if not isinstance(right, Mapping) or len(left.entries) != len(right.entries):
+def _same_maps(lhs: Mapping, rhs: Value) -> bool:
+    if not isinstance(rhs, Mapping) or len(lhs.entries) != len(rhs.entries):
         return False
-    for key, value in left.items():
-        other = right.find(key)
+    for key, value in lhs.items():
+        other = rhs.find(key)
         if other is MISSING:
             return False
         try:
@@ -108,65 +108,65 @@ def _same_maps(left: Mapping, right: Value) -> bool:
     return True
 
 
-def _same_optionals(left: Perhaps, right: Value) -> bool:
-    if type(right) is not Perhaps:
+def _same_optionals(lhs: OptionalValue, rhs: Value) -> bool:
+    if type(rhs) is not OptionalValue:
         return False
-    if left.value is MISSING or right.value is MISSING:
-        return left.value is right.value
-    return same(present(left), right.value)
+    if lhs.value is MISSING or rhs.value is MISSING:
+        return lhs.value is rhs.value
+    return equals_value(unwrap_present(lhs), rhs.value)
 
 
 _SAME: dict[type, Callable[[Any, Value], bool]] = {
     Quantity: _same_amounts,
     Version: _same_versions,
-    Perhaps: _same_optionals,
+    OptionalValue: _same_optionals,
     Mapping: _same_maps,
     DeviceMapping: _same_maps,
     **dict.fromkeys(LISTS, _same_lists),
 }
 
 
-def present(optional: Perhaps) -> Value:
+def unwrap_present(optional: OptionalValue) -> Value:
     """The value of an optional that has one; raises EvaluationError."""
     if optional.value is MISSING:
         raise EvaluationError("optional.none() dereference")
-    if type(optional.value) is Broken:
+    if type(optional.value) is LostValue:
         raise EvaluationError(optional.value.words)
     return optional.value
 
 
-def native(value: Value) -> Value:
+def repack_native(value: Value) -> Value:
     """What is left of an optional's value after kube-scheduler unpacked and packed it again."""
     kind = type(value)
     if kind is Quantity:
-        return Broken(f"unsupported conversion to ref.Val: (*resource.Quantity){value}")
+        return LostValue(f"unsupported conversion to ref.Val: (*resource.Quantity){value}")
     if kind is Version:
-        return Broken(f"unsupported conversion to ref.Val: (semver.Version){value}")
-    if kind is Perhaps:
-        return None if value.value is MISSING else native(value.value)
+        return LostValue(f"unsupported conversion to ref.Val: (semver.Version){value}")
+    if kind is OptionalValue:
+        return None if value.value is MISSING else repack_native(value.value)
     if kind is TypeName:
         return str(value)
-    if kind is Broken:
-        return Broken(f"unsupported conversion to ref.Val: (*errors.errorString){value.words}")
-    if kind is Concatenated and any(type(item) in (Quantity, Version, Perhaps) for item in value):
-        raise Refused("an optional's value gets lost in kube-scheduler")
+    if kind is LostValue:
+        return LostValue(f"unsupported conversion to ref.Val: (*errors.errorString){value.words}")
+    if kind is Concatenated and any(type(item) in (Quantity, Version, OptionalValue) for item in value):
+        raise ExpressionError("an optional's value gets lost in kube-scheduler")
     return value
 
 
-def repacked(value: Value) -> Value:
+def repack_optional(value: Value) -> Value:
     """``value`` after it was read as a variable or came out of a condition: only an optional changes."""
-    if type(value) is not Perhaps or value.value is MISSING:
+    if type(value) is not OptionalValue or value.value is MISSING:
         return value
-    return Perhaps(native(value.value))
+    return OptionalValue(repack_native(value.value))
 
 
-def _order(left: Any, right: Any) -> int:
+def _compare_numbers(lhs: Any, rhs: Any) -> int:
     """-1, 0 or 1 for two numbers; a whole one beside a double counts as the nearest double."""
-    if type(left) is float and type(right) is not float:
-        return _order_double(left, right)
-    if type(right) is float and type(left) is not float:
-        return -_order_double(right, left)
-    return int(left > right) - int(left < right)
+    if type(lhs) is float and type(rhs) is not float:
+        return _order_double(lhs, rhs)
+    if type(rhs) is float and type(lhs) is not float:
+        return -_order_double(rhs, lhs)
+    return int(lhs > rhs) - int(lhs < rhs)
 
 
 def _order_double(number: float, whole: int) -> int:
@@ -178,38 +178,38 @@ def _order_double(number: float, whole: int) -> int:
     return (number > float(whole)) - (number < float(whole))
 
 
-def compare(left: Value, right: Value) -> int:
+def compare(lhs: Value, rhs: Value) -> int:
     """-1, 0 or 1; raises EvaluationError where the two have no order."""
-    kind, other = type(left), type(right)
+    kind, other = type(lhs), type(rhs)
     if kind in _NUMBERS:
-        if kind is float and math.isnan(left):
+        if kind is float and math.isnan(lhs):
             raise EvaluationError("NaN values cannot be ordered")
         if other not in _NUMBERS:
             raise no_such_overload()
-        if other is float and math.isnan(right):
+        if other is float and math.isnan(rhs):
             raise EvaluationError("NaN values cannot be ordered")
-        return _order(left, right)
+        return _compare_numbers(lhs, rhs)
     if kind is not other:
         raise no_such_overload()
-    return int(left > right) - int(left < right)
+    return int(lhs > rhs) - int(lhs < rhs)
 
 
-def ordered(value: Value) -> bool:
+def is_ordered(value: Value) -> bool:
     """Whether values like this one have an order."""
     return type(value) in _ORDERED
 
 
-def comparison(sign: str) -> Callable[[Value, Value], bool]:
+def make_comparison(sign: str) -> Callable[[Value, Value], bool]:
     """The operator ``sign``, one of ``< <= > >=``."""
     accepted = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[sign]
 
-    def operator(left: Value, right: Value) -> bool:
-        kind = type(left)
-        if kind is int and type(right) is int:
-            return (left > right) - (left < right) in accepted
+    def operator(lhs: Value, rhs: Value) -> bool:
+        kind = type(lhs)
+        if kind is int and type(rhs) is int:
+            return (lhs > rhs) - (lhs < rhs) in accepted
         if kind not in _ORDERED:
             raise EvaluationError(f"no such overload: _{sign}_")
-        return compare(left, right) in accepted
+        return compare(lhs, rhs) in accepted
 
     return operator
 
@@ -224,78 +224,78 @@ def _whole_number(kind: type, number: int) -> Value:
     return Uint(number)
 
 
-def _needs(sign: str, left: Value, right: Value, kinds: frozenset[type]) -> type:
+def _require_kind(sign: str, lhs: Value, rhs: Value, kinds: frozenset[type]) -> type:
     """The kind of both operands of ``sign``, which is one of ``kinds``; raises EvaluationError."""
-    kind = type(left)
+    kind = type(lhs)
     if kind not in kinds:
         # A string takes any call, and then finds that it has no such operator.
         raise no_such_overload() if kind is str else EvaluationError(f"no such overload: _{sign}_")
-    if type(right) is not kind:
+    if type(rhs) is not kind:
         raise no_such_overload()
     return kind
 
 
-def add(left: Value, right: Value) -> Value:
-    """``left + right``."""
-    if type(left) in LISTS:
-        return _joined(left, right)
-    kind = _needs("+", left, right, _NUMBERS | {str, bytes})
+def add(lhs: Value, rhs: Value) -> Value:
+    """``lhs + right``."""
+    if type(lhs) in LISTS:
+        return _concatenate(lhs, rhs)
+    kind = _require_kind("+", lhs, rhs, _NUMBERS | {str, bytes})
     if kind is float:
-        return left + right
+        return lhs + rhs
     if kind is str or kind is bytes:
-        bounded(len(left) + len(right), MAX_LENGTH)
-        return left + right
-    return _whole_number(kind, int(left) + int(right))
+        check_size(len(lhs) + len(rhs), MAX_LENGTH)
+        return lhs + rhs
+    return _whole_number(kind, int(lhs) + int(rhs))
 
 
-def _joined(left: list[Value], right: Value) -> list[Value]:
-    if type(right) not in LISTS:
+def _concatenate(lhs: list[Value], rhs: Value) -> list[Value]:
+    if type(rhs) not in LISTS:
         raise no_such_overload()
-    bounded(len(left) + len(right))
-    if type(left) is Growing:
-        left.extend(list(right))
-        return left
-    if not left or not right:
-        return left or right
-    made = Concatenated(left)
-    made.extend(right)
-    return made
+    check_size(len(lhs) + len(rhs))
+    if type(lhs) is Growing:
+        lhs.extend(list(rhs))
+        return lhs
+    if not lhs or not rhs:
+        return lhs or rhs
+    result = Concatenated(lhs)
+    result.extend(rhs)
+    return result
 
 
-def subtract(left: Value, right: Value) -> Value:
-    """``left - right``."""
-    kind = _needs("-", left, right, _NUMBERS)
-    return left - right if kind is float else _whole_number(kind, int(left) - int(right))
+def subtract(lhs: Value, rhs: Value) -> Value:
+    """``lhs - right``."""
+    kind = _require_kind("-", lhs, rhs, _NUMBERS)
+    return lhs - rhs if kind is float else _whole_number(kind, int(lhs) - int(rhs))
 
 
-def multiply(left: Value, right: Value) -> Value:
-    """``left * right``."""
-    kind = _needs("*", left, right, _NUMBERS)
-    return left * right if kind is float else _whole_number(kind, int(left) * int(right))
+def multiply(lhs: Value, rhs: Value) -> Value:
+    """``lhs * right``."""
+    kind = _require_kind("*", lhs, rhs, _NUMBERS)
+    return lhs * rhs if kind is float else _whole_number(kind, int(lhs) * int(rhs))
 
 
-def divide(left: Value, right: Value) -> Value:
-    """``left / right``; whole numbers are cut off towards zero."""
-    kind = _needs("/", left, right, _NUMBERS)
+def divide(lhs: Value, rhs: Value) -> Value:
+    """``lhs / right``; whole numbers are cut off towards zero."""
+    kind = _require_kind("/", lhs, rhs, _NUMBERS)
     if kind is float:
-        if right:
-            return left / right
-        return math.nan if not left or left != left else math.copysign(math.inf, left) * math.copysign(1, right)
-    if not right:
+        if rhs:
+            return lhs / rhs
+        return math.nan if not lhs or lhs != lhs else math.copysign(math.inf, lhs) * math.copysign(1, rhs)
+    if not rhs:
         raise EvaluationError("division by zero")
-    amount = abs(int(left)) // abs(int(right))
-    return _whole_number(kind, amount if (left < 0) == (right < 0) else -amount)
+    amount = abs(int(lhs)) // abs(int(rhs))
+    return _whole_number(kind, amount if (lhs < 0) == (rhs < 0) else -amount)
 
 
-def modulo(left: Value, right: Value) -> Value:
-    """``left % right``, with the sign of ``left``."""
-    kind = _needs("%", left, right, frozenset((int, Uint)))
-    if not right:
+def modulo(lhs: Value, rhs: Value) -> Value:
+    """``lhs % right``, with the sign of ``lhs``."""
+    kind = _require_kind("%", lhs, rhs, frozenset((int, Uint)))
+    if not rhs:
         raise EvaluationError("modulus by zero")
-    if kind is int and left == INT_MIN and right == -1:
+    if kind is int and lhs == INT_MIN and rhs == -1:
         raise EvaluationError("integer overflow")
-    amount = abs(int(left)) % abs(int(right))
-    return _whole_number(kind, amount if left >= 0 else -amount)
+    amount = abs(int(lhs)) % abs(int(rhs))
+    return _whole_number(kind, amount if lhs >= 0 else -amount)
 
 
 def negate(value: Value) -> Value:
@@ -315,12 +315,12 @@ def invert(value: Value) -> bool:
     return not value
 
 
-def holds(element: Value, within: Value) -> bool:
+def is_member(element: Value, container: Value) -> bool:
     """``element in within``."""
-    if type(within) in LISTS:
-        return contains(within, element)
-    if isinstance(within, Mapping):
-        return has_key(within, element)
+    if type(container) in LISTS:
+        return contains(container, element)
+    if isinstance(container, Mapping):
+        return has_key(container, element)
     raise no_such_overload()
 
 
@@ -328,44 +328,44 @@ def contains(elements: list[Value], element: Value) -> bool:
     """Whether a list contains ``element``; elements of which that cannot be told do not count."""
     for other in elements:
         try:
-            if same(element, other):
+            if equals_value(element, other):
                 return True
         except EvaluationError:
             continue
     return False
 
 
-def has_key(within: Mapping, key: Value) -> bool:
+def has_key(mapping: Mapping, key: Value) -> bool:
     if type(key) is str:
-        return key in within.entries
-    if type(within) is DeviceMapping or not within.entries:
+        return key in mapping.entries
+    if type(mapping) is DeviceMapping or not mapping.entries:
         return False
-    hashable(key)
-    return type(key) in _KEYS and any(form in within.entries for form in forms(key))
+    check_hashable(key)
+    return type(key) in _KEYS and any(form in mapping.entries for form in key_forms(key))
 
 
-def hashable(value: Value) -> None:
+def check_hashable(value: Value) -> None:
     """Raise Panicked where kube-scheduler cannot look a value up."""
     if type(value) in _UNHASHABLE:
         raise Panicked(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
-def at(within: Value, key: Value) -> Value:
-    """``within[key]`` or ``within.key``, ``MISSING`` where there is no such place; raises EvaluationError."""
-    if isinstance(within, Mapping):
-        return within.find(key)
-    if type(within) in LISTS:
-        place = _place(key)
-        return within[place] if 0 <= place < len(within) else MISSING
+def lookup(container: Value, key: Value) -> Value:
+    """``container[key]`` or ``container.key``, ``MISSING`` where there is no such place; raises EvaluationError."""
+    if isinstance(container, Mapping):
+        return container.find(key)
+    if type(container) in LISTS:
+        place = _list_index(key)
+        return container[place] if 0 <= place < len(container) else MISSING
     return MISSING
 
 
-def missing(within: Value, key: str) -> EvaluationError:
-    """What kube-scheduler says where ``at`` found nothing; ``key`` as it shows it."""
-    return EvaluationError(f"index out of bounds: {key}" if type(within) in LISTS else f"no such key: {key}")
+def missing_key_error(container: Value, key: str) -> EvaluationError:
+    """What kube-scheduler says where ``lookup`` found nothing; ``key`` as it shows it."""
+    return EvaluationError(f"index out of bounds: {key}" if type(container) in LISTS else f"no such key: {key}")
 
 
-def _place(key: Value) -> int:
+def _list_index(key: Value) -> int:
     kind = type(key)
     if kind is int:
         return int(key)
@@ -373,5 +373,5 @@ def _place(key: Value) -> int:
         whole = kind is Uint or (INT_MIN < key < INT_MAX and key == int(key))
         if whole and key <= INT_MAX:
             return int(key)
-        raise EvaluationError(f"unsupported index value {shown(key)} in list")
+        raise EvaluationError(f"unsupported index value {format_value(key)} in list")
     raise EvaluationError(f"unsupported index type '{TYPE_NAMES[kind]}' in list")

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.effort import Frame, Run, spend, weight
-from kschedweb.engine.cel.errors import EvaluationError, Refused, no_such_overload
-from kschedweb.engine.cel.operations import equal, hashable, present, repacked
+from kschedweb.engine.cel.cost import Frame, Run, count_elements, spend_steps
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError, no_such_overload
+from kschedweb.engine.cel.operations import check_hashable, equal, repack_optional, unwrap_present
 from kschedweb.engine.cel.paths import KEYS
 from kschedweb.engine.cel.values import (
     LISTS,
     MISSING,
-    Broken,
     DeviceMapping,
+    LostValue,
     Mapping,
-    Perhaps,
+    OptionalValue,
     Uint,
     Value,
-    forms,
+    format_value,
     go_name,
-    shown,
+    key_forms,
 )
 
-_COMPOUND = frozenset((*LISTS, Mapping, DeviceMapping, Perhaps))
+_COMPOUND = frozenset((*LISTS, Mapping, DeviceMapping, OptionalValue))
 
 
 def conjunction(terms: list[Run]) -> Run:
@@ -57,7 +57,7 @@ def _decided_by(terms: list[Run], decisive: bool) -> Run:
 
 def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run, bool]) -> Run:
     """``condition ? accepted : rejected``; with each way comes whether it stays as it is, as a path does."""
-    then, other = _way(*accepted), _way(*rejected)
+    then, other = _make_branch(*accepted), _make_branch(*rejected)
 
     def run(frame: Frame) -> Value:
         value = condition(frame)
@@ -70,20 +70,20 @@ def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run,
     return run
 
 
-def _way(run: Run, stays: bool) -> Run:
-    return run if stays else lambda frame: repacked(run(frame))
+def _make_branch(run: Run, stays: bool) -> Run:
+    return run if stays else lambda frame: repack_optional(run(frame))
 
 
-def equality(left: Run, right: Run, constant: Value, *, negative: bool) -> Run:
-    """``left == right``, or ``!=``, where values that cannot be compared differ; ``constant`` is a known ``right``."""
+def equality(lhs: Run, rhs: Run, constant: Value, *, negative: bool) -> Run:
+    """``lhs == right``, or ``!=``, where values that cannot be compared differ; ``constant`` is a known ``rhs``."""
     if negative:
 
         def differs(frame: Frame) -> bool:
-            one, two = left(frame), right(frame)
-            if type(one) in _COMPOUND:
-                spend(frame, weight(one))
+            lhs_value, rhs_value = lhs(frame), rhs(frame)
+            if type(lhs_value) in _COMPOUND:
+                spend_steps(frame, count_elements(lhs_value))
             try:
-                return not equal(one, two)
+                return not equal(lhs_value, rhs_value)
             except EvaluationError:
                 return True
 
@@ -91,32 +91,32 @@ def equality(left: Run, right: Run, constant: Value, *, negative: bool) -> Run:
     if type(constant) is str:
 
         def is_text(frame: Frame) -> bool:
-            value = left(frame)
+            value = lhs(frame)
             return bool(value == constant) if type(value) is str else equal(value, constant)
 
         return is_text
 
     def is_equal(frame: Frame) -> bool:
-        one, two = left(frame), right(frame)
-        if type(one) in _COMPOUND:
-            spend(frame, weight(one))
-        return equal(one, two)
+        lhs_value, rhs_value = lhs(frame), rhs(frame)
+        if type(lhs_value) in _COMPOUND:
+            spend_steps(frame, count_elements(lhs_value))
+        return equal(lhs_value, rhs_value)
 
     return is_equal
 
 
-def or_else(left: Run, right: Run, *, unpacked: bool, others: bool) -> Run:
-    """``left.or(right)``, if ``unpacked`` ``left.orValue(right)``; ``others``: what is no optional stays as it is."""
+def or_else(lhs: Run, rhs: Run, *, unpacked: bool, lenient: bool) -> Run:
+    """``lhs.or(right)``, if ``unpacked`` ``lhs.orValue(right)``; ``lenient``: what is no optional stays as it is."""
 
     def run(frame: Frame) -> Value:
-        value = left(frame)
-        if type(value) is not Perhaps:
-            if others:
+        value = lhs(frame)
+        if type(value) is not OptionalValue:
+            if lenient:
                 return value
             raise no_such_overload()
         if value.value is MISSING:
-            return right(frame)
-        return present(value) if unpacked else value
+            return rhs(frame)
+        return unwrap_present(value) if unpacked else value
 
     return run
 
@@ -126,67 +126,67 @@ def member_of(element: Run, values: list[Value]) -> Run | None:
     if any(type(value) not in KEYS for value in values):
         return None
     texts = frozenset(value for value in values if type(value) is str)
-    others = frozenset(form for value in values if type(value) is not str for form in _equals(value))
+    keyed_forms = frozenset(form for value in values if type(value) is not str for form in _equal_forms(value))
 
     def run(frame: Frame) -> bool:
         value = element(frame)
         if type(value) is str:
             return value in texts
-        hashable(value)
-        return type(value) in KEYS and (type(value), value) in others
+        check_hashable(value)
+        return type(value) in KEYS and (type(value), value) in keyed_forms
 
     return run
 
 
-def _equals(value: Value) -> list[tuple[type, Value]]:
+def _equal_forms(value: Value) -> list[tuple[type, Value]]:
     """A number as its equals of the other kinds too."""
-    found = list(forms(value))
+    result = list(key_forms(value))
     if type(value) in (int, Uint):
-        found.append((float, float(value)))
-    return found
+        result.append((float, float(value)))
+    return result
 
 
-def _optional(value: Value, what: str) -> Perhaps:
-    if type(value) is not Perhaps:
-        raise EvaluationError(f"cannot initialize optional {what} from non-optional value {shown(value)}")
-    if type(value.value) is Broken:
-        raise Refused("an optional's value gets lost in kube-scheduler")
+def _require_optional(value: Value, role: str) -> OptionalValue:
+    if type(value) is not OptionalValue:
+        raise EvaluationError(f"cannot initialize optional {role} from non-optional value {format_value(value)}")
+    if type(value.value) is LostValue:
+        raise ExpressionError("an optional's value gets lost in kube-scheduler")
     return value
 
 
-def made_list(elements: list[Run], optional: frozenset[int]) -> Run:
+def make_list(elements: list[Run], optional: frozenset[int]) -> Run:
     """``[a, b]``."""
     if not optional:
         return lambda frame: [element(frame) for element in elements]
 
     def run(frame: Frame) -> list[Value]:
-        found = []
+        result = []
         for place, element in enumerate(elements):
             value = element(frame)
             if place in optional:
-                value = _optional(value, "list element").value
+                value = _require_optional(value, "list element").value
             if value is not MISSING:
-                found.append(value)
-        return found
+                result.append(value)
+        return result
 
     return run
 
 
-def made_map(entries: list[tuple[Run, Run, bool]]) -> Run:
+def make_map(entries: list[tuple[Run, Run, bool]]) -> Run:
     """``{a: b}``."""
 
     def run(frame: Frame) -> Mapping:
-        found: dict[Value, Value] = {}
+        result: dict[Value, Value] = {}
         for key_run, value_run, optional in entries:
             key, value = key_run(frame), value_run(frame)
             if optional:
-                value = _optional(value, f"entry '{shown(key)}'").value
+                value = _require_optional(value, f"entry '{format_value(key)}'").value
             form = _entry_key(key)
             if value is MISSING:
-                found.pop(form, None)
+                result.pop(form, None)
             else:
-                found[form] = value
-        return Mapping(found)
+                result[form] = value
+        return Mapping(result)
 
     return run
 
@@ -194,7 +194,7 @@ def made_map(entries: list[tuple[Run, Run, bool]]) -> Run:
 def _entry_key(key: Value) -> Value:
     if type(key) is str:
         return key
-    hashable(key)
+    check_hashable(key)
     if type(key) not in KEYS:
-        raise Refused(f"a map has a key of kind {go_name(key)}")
+        raise ExpressionError(f"a map has a key of kind {go_name(key)}")
     return type(key), key

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.errors import Refused
-from kschedweb.engine.cel.lexer import Token, signed, tokens
-from kschedweb.engine.cel.macros import expanded
+from kschedweb.engine.cel.errors import ExpressionError
+from kschedweb.engine.cel.lexer import Token, apply_sign, tokenize
+from kschedweb.engine.cel.macros import expand_macro
 from kschedweb.engine.cel.syntax import (
     AND,
     BINARY,
@@ -17,9 +17,9 @@ from kschedweb.engine.cel.syntax import (
     OR,
     Call,
     Ident,
-    ListOf,
+    ListExpr,
     Literal,
-    MapOf,
+    MapExpr,
     Node,
     Select,
 )
@@ -36,24 +36,24 @@ _RESERVED = frozenset(
 _LEVELS = dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), 0) | {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 
 
-def parse(expression: str) -> Node:
+def parse_expression(expression: str) -> Node:
     """The parts of ``expression``, its macros expanded; raises Refused without the expression's name."""
     if len(expression.encode("utf-8", "replace")) > MAX_LENGTH:
-        raise Refused(f"it is longer than {MAX_LENGTH} bytes")
-    parser = _Parser(tokens(expression))
-    node = parser.expression()
+        raise ExpressionError(f"it is longer than {MAX_LENGTH} bytes")
+    parser = _ExpressionParser(tokenize(expression))
+    node = parser.parse_expr()
     if parser.token.kind != "end":
-        raise parser.unexpected()
+        raise parser.unexpected_token()
     return node
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, words: list[Token]) -> None:
         self.words, self.at, self.depth = words, 0, 0
         self.token = words[0]
 
-    def unexpected(self) -> Refused:
-        return Refused(f"{self.token.text} is unexpected there")
+    def unexpected_token(self) -> ExpressionError:
+        return ExpressionError(f"{self.token.text} is unexpected there")
 
     def advance(self) -> Token:
         token = self.token
@@ -61,161 +61,161 @@ class _Parser:
         self.token = self.words[min(self.at, len(self.words) - 1)]
         return token
 
-    def takes(self, sign: str) -> bool:
+    def accept_sign(self, sign: str) -> bool:
         if self.token.kind == "sign" and self.token.text == sign:
             self.advance()
             return True
         return False
 
-    def expects(self, sign: str) -> None:
-        if not self.takes(sign):
-            raise Refused(f"{sign} is expected before {self.token.text}")
+    def expect_sign(self, sign: str) -> None:
+        if not self.accept_sign(sign):
+            raise ExpressionError(f"{sign} is expected before {self.token.text}")
 
-    def expression(self) -> Node:
+    def parse_expr(self) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Refused(f"it has more than {MAX_DEPTH} expressions within expressions")
-        condition = self.either()
-        if self.takes("?"):
-            accepted = self.either()
-            self.expects(":")
-            condition = Call(CONDITIONAL, [condition, accepted, self.expression()])
+            raise ExpressionError(f"it has more than {MAX_DEPTH} expressions within expressions")
+        condition = self.parse_or()
+        if self.accept_sign("?"):
+            accepted = self.parse_or()
+            self.expect_sign(":")
+            condition = Call(CONDITIONAL, [condition, accepted, self.parse_expr()])
         self.depth -= 1
         return condition
 
-    def either(self) -> Node:
-        terms = [self.both()]
-        while self.takes("||"):
-            terms.append(self.both())
+    def parse_or(self) -> Node:
+        terms = [self.parse_and()]
+        while self.accept_sign("||"):
+            terms.append(self.parse_and())
         return terms[0] if len(terms) == 1 else Call(OR, terms)
 
-    def both(self) -> Node:
-        terms = [self.binary(0)]
-        while self.takes("&&"):
-            terms.append(self.binary(0))
+    def parse_and(self) -> Node:
+        terms = [self.parse_binary(0)]
+        while self.accept_sign("&&"):
+            terms.append(self.parse_binary(0))
         return terms[0] if len(terms) == 1 else Call(AND, terms)
 
-    def binary(self, level: int) -> Node:
+    def parse_binary(self, level: int) -> Node:
         """Operators of this level and those that bind closer, from left to right."""
-        left = self.unary()
+        lhs = self.parse_unary()
         while self.token.kind == "sign" and _LEVELS.get(self.token.text, -1) >= level:
             sign = self.advance().text
-            left = Call(BINARY[sign], [left, self.binary(_LEVELS[sign] + 1)])
-        return left
+            lhs = Call(BINARY[sign], [lhs, self.parse_binary(_LEVELS[sign] + 1)])
+        return lhs
 
-    def unary(self) -> Node:
+    def parse_unary(self) -> Node:
         for sign, function in (("!", NOT), ("-", NEGATE)):
             count = 0
             while self.token.kind == "sign" and self.token.text == sign and not self.is_signed_number(count):
                 self.advance()
                 count += 1
             if count:
-                operand = self.member()
+                operand = self.parse_member()
                 return Call(function, [operand]) if count % 2 else operand
-        return self.member()
+        return self.parse_member()
 
     def is_signed_number(self, before: int) -> bool:
         """Whether here stands a minus that belongs to the number after it."""
         return before == 0 and self.token.text == "-" and self.words[self.at + 1].kind in ("int", "float")
 
-    def member(self) -> Node:
-        node = self.primary()
+    def parse_member(self) -> Node:
+        node = self.parse_primary()
         while self.token.kind == "sign" and self.token.text in (".", "["):
-            node = self.indexed(node) if self.takes("[") else self.selected(node)
+            node = self.parse_index(node) if self.accept_sign("[") else self.parse_select(node)
         return node
 
-    def indexed(self, node: Node) -> Node:
-        function = OPTIONAL_INDEX if self.takes("?") else INDEX
-        index = self.expression()
-        self.expects("]")
+    def parse_index(self, node: Node) -> Node:
+        function = OPTIONAL_INDEX if self.accept_sign("?") else INDEX
+        index = self.parse_expr()
+        self.expect_sign("]")
         return Call(function, [node, index])
 
-    def selected(self, node: Node) -> Node:
-        self.expects(".")
-        optional = self.takes("?")
+    def parse_select(self, node: Node) -> Node:
+        self.expect_sign(".")
+        optional = self.accept_sign("?")
         name = self.name()
         if optional:
             return Call(OPTIONAL_SELECT, [node, Literal(name)])
-        if self.takes("("):
-            call = Call(name, self.arguments(), node)
-            return expanded(call) or call
+        if self.accept_sign("("):
+            call = Call(name, self.parse_arguments(), node)
+            return expand_macro(call) or call
         return Select(node, name)
 
     def name(self) -> str:
         if self.token.kind != "name":
-            raise self.unexpected()
+            raise self.unexpected_token()
         return self.advance().text
 
-    def arguments(self) -> list[Node]:
-        found: list[Node] = []
-        if self.takes(")"):
-            return found
+    def parse_arguments(self) -> list[Node]:
+        arguments: list[Node] = []
+        if self.accept_sign(")"):
+            return arguments
         while True:
-            found.append(self.expression())
-            if self.takes(")"):
-                return found
-            self.expects(",")
+            arguments.append(self.parse_expr())
+            if self.accept_sign(")"):
+                return arguments
+            self.expect_sign(",")
 
-    def primary(self) -> Node:
+    def parse_primary(self) -> Node:
         if self.token.kind == "literal":
             return Literal(self.advance().value)
         if self.token.kind in ("int", "float") or self.is_signed_number(0):
             return self.number()
-        if self.takes("("):
-            node = self.expression()
-            self.expects(")")
+        if self.accept_sign("("):
+            node = self.parse_expr()
+            self.expect_sign(")")
             return node
-        if self.takes("["):
-            return self.list_of()
-        if self.takes("{"):
-            return self.map_of()
-        return self.named(rooted=self.takes("."))
+        if self.accept_sign("["):
+            return self.parse_list()
+        if self.accept_sign("{"):
+            return self.parse_map()
+        return self.parse_ident(rooted=self.accept_sign("."))
 
     def number(self) -> Node:
-        negative = self.takes("-")
+        negative = self.accept_sign("-")
         token = self.advance()
         if token.kind == "float":
             return Literal(-token.value if negative else token.value)
-        return Literal(signed(token.text, token.value, negative=negative))
+        return Literal(apply_sign(token.text, token.value, negative=negative))
 
-    def named(self, *, rooted: bool) -> Node:
+    def parse_ident(self, *, rooted: bool) -> Node:
         """A name; ``rooted``: after a dot, where no macro can stand."""
         name = self.name()
         if name in _RESERVED:
-            raise Refused(f"{name} is a reserved word")
-        if self.takes("("):
-            call = Call(name, self.arguments())
-            return (None if rooted else expanded(call)) or call
+            raise ExpressionError(f"{name} is a reserved word")
+        if self.accept_sign("("):
+            call = Call(name, self.parse_arguments())
+            return (None if rooted else expand_macro(call)) or call
         if self.token.text == "{":
-            raise Refused(f"{name}{{…}}: messages cannot be made here")
+            raise ExpressionError(f"{name}{{…}}: messages cannot be made here")
         return Ident(name, rooted)
 
-    def list_of(self) -> Node:
+    def parse_list(self) -> Node:
         elements: list[Node] = []
         optional = set()
-        alone = self.takes(",")
-        while not self.takes("]"):
+        alone = self.accept_sign(",")
+        while not self.accept_sign("]"):
             if alone:
-                raise self.unexpected()
-            if self.takes("?"):
+                raise self.unexpected_token()
+            if self.accept_sign("?"):
                 optional.add(len(elements))
-            elements.append(self.expression())
-            if not self.takes(","):
-                self.expects("]")
+            elements.append(self.parse_expr())
+            if not self.accept_sign(","):
+                self.expect_sign("]")
                 break
-        return ListOf(elements, frozenset(optional))
+        return ListExpr(elements, frozenset(optional))
 
-    def map_of(self) -> Node:
+    def parse_map(self) -> Node:
         entries: list[tuple[Node, Node, bool]] = []
-        alone = self.takes(",")
-        while not self.takes("}"):
+        alone = self.accept_sign(",")
+        while not self.accept_sign("}"):
             if alone:
-                raise self.unexpected()
-            optional = self.takes("?")
-            key = self.expression()
-            self.expects(":")
-            entries.append((key, self.expression(), optional))
-            if not self.takes(","):
-                self.expects("}")
+                raise self.unexpected_token()
+            optional = self.accept_sign("?")
+            key = self.parse_expr()
+            self.expect_sign(":")
+            entries.append((key, self.parse_expr(), optional))
+            if not self.accept_sign(","):
+                self.expect_sign("}")
                 break
-        return MapOf(entries)
+        return MapExpr(entries)

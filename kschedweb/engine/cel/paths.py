@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.cel.effort import Frame, Run
+from kschedweb.engine.cel.cost import Frame, Run
 from kschedweb.engine.cel.errors import EvaluationError
-from kschedweb.engine.cel.operations import at, missing, native, repacked
-from kschedweb.engine.cel.values import MISSING, NOTHING, Perhaps, Uint, Value, go_name, shown
+from kschedweb.engine.cel.operations import lookup, missing_key_error, repack_native, repack_optional
+from kschedweb.engine.cel.values import MISSING, NOTHING, OptionalValue, Uint, Value, format_value, go_name
 from kschedweb.engine.values import dataclass
 
 KEYS = frozenset((str, int, Uint, bool, float))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One step of a way: a key that is written out, or one that ``run`` computes.
 
     ``optional``: from here on what is not there is no error; ``test``: only whether it is there.
@@ -32,33 +32,33 @@ class Path:
 
     root: Run
     variable: bool = False
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
     from_device: bool = False
     keeps: bool = False
 
-    def then(self, step: Step) -> Path:
+    def append_step(self, step: PathStep) -> Path:
         return replace(self, steps=(*self.steps, step))
 
     def run(self) -> Run:
         """What follows the whole way."""
         root, steps, keeps = self.root, self.steps, self.keeps
         if not steps:
-            return _reading(root) if self.variable and not keeps else root
-        if self.from_device and len(steps) == 3 and all(map(_plain, steps)):
+            return _make_reader(root) if self.variable and not keeps else root
+        if self.from_device and len(steps) == 3 and all(map(_is_plain, steps)):
             field, domain, name = (step.key for step in steps)
             if field in ("attributes", "capacity"):
                 return _from_domain(field, domain, name)
-        return lambda frame: walk(root(frame), steps, frame, keeps=keeps)
+        return lambda frame: walk_path(root(frame), steps, frame, keeps=keeps)
 
 
-def _plain(step: Step) -> bool:
+def _is_plain(step: PathStep) -> bool:
     return step.run is None and type(step.key) is str and not step.optional and not step.test
 
 
-def _reading(root: Run) -> Run:
+def _make_reader(root: Run) -> Run:
     def read(frame: Frame) -> Value:
         value = root(frame)
-        return value if type(value) is not Perhaps else repacked(value)
+        return value if type(value) is not OptionalValue else repack_optional(value)
 
     return read
 
@@ -68,8 +68,8 @@ def _from_domain(field: str, domain: str, name: str) -> Run:
     error = f"no such key: {name}"
 
     def read(frame: Frame) -> Value:
-        named = frame[0].domains[field].get(domain)
-        value = MISSING if named is None else named.entries.get(name, MISSING)
+        domain_map = frame[0].domains[field].get(domain)
+        value = MISSING if domain_map is None else domain_map.entries.get(name, MISSING)
         if value is MISSING:
             raise EvaluationError(error)
         return value
@@ -77,28 +77,28 @@ def _from_domain(field: str, domain: str, name: str) -> Run:
     return read
 
 
-def walk(value: Value, steps: tuple[Step, ...], frame: Frame, *, keeps: bool) -> Value:
+def walk_path(value: Value, steps: tuple[PathStep, ...], frame: Frame, *, keeps: bool) -> Value:
     """Where ``steps`` lead from ``value``; raises EvaluationError where something on the way is not there."""
     optional = False
-    if type(value) is Perhaps:
+    if type(value) is OptionalValue:
         if value.value is MISSING:
             return value
-        value, optional = value.value if keeps else native(value.value), True
+        value, optional = value.value if keeps else repack_native(value.value), True
     for step in steps:
-        key = step.key if step.run is None else _key(step.run(frame))
+        key = step.key if step.run is None else _check_key(step.run(frame))
         optional = optional or step.optional
-        found = at(value, key)
+        result = lookup(value, key)
         if step.test and not optional:
-            return found is not MISSING
-        if found is MISSING:
+            return result is not MISSING
+        if result is MISSING:
             if optional:
                 return NOTHING
-            raise missing(value, shown(key))
-        value = found
-    return Perhaps(value) if optional else value
+            raise missing_key_error(value, format_value(key))
+        value = result
+    return OptionalValue(value) if optional else value
 
 
-def _key(value: Value) -> Value:
+def _check_key(value: Value) -> Value:
     if type(value) not in KEYS:
         raise EvaluationError(f"invalid qualifier type: {go_name(value)}")
     return value

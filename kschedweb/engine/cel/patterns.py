@@ -6,7 +6,7 @@ that are not ASCII. A pattern that Go does not take is refused as well.
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.values import dataclass
 
 LAST = 0x10FFFF
@@ -58,7 +58,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternation:
     """The first of ``parts`` that matches."""
 
     parts: tuple[Part, ...]
@@ -66,19 +66,19 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """``part`` from ``least`` to ``most`` times, ``None`` for any number; as often as it can, or if ``lazy`` as rarely.
+    """``part`` from ``minimum`` to ``maximum`` times, ``None`` for any number.
 
-    ``counted``: written with numbers, as in ``a{2,3}``.
+    As often as it can, or if ``lazy`` as rarely. ``counted``: written with numbers, as in ``a{2,3}``.
     """
 
     part: Part
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     lazy: bool
     counted: bool
 
 
-Part = Chars | Edge | Sequence | Choice | Repeat
+Part = Chars | Edge | Sequence | Alternation | Repeat
 
 
 @dataclass(slots=True)
@@ -95,127 +95,133 @@ class _Flags:
 _FLAG_NAMES = {"i": "fold", "m": "lines", "s": "dot_all", "U": "ungreedy"}
 
 
-def negated(ranges: Ranges) -> Ranges:
-    found, start = [], 0
+def negate_ranges(ranges: Ranges) -> Ranges:
+    gaps, start = [], 0
     for low, high in sorted(ranges):
         if low > start:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = max(start, high + 1)
-    return tuple(found) + (((start, LAST),) if start <= LAST else ())
+    return tuple(gaps) + (((start, LAST),) if start <= LAST else ())
 
 
-def folded(ranges: Ranges) -> Ranges:
+def fold_case(ranges: Ranges) -> Ranges:
     """``ranges`` with the other case of every letter."""
-    found = list(ranges)
+    result = list(ranges)
     for low, high in ranges:
         if high > 127:
-            raise Refused("a pattern folds the case of letters that are not ASCII")
+            raise ExpressionError("a pattern folds the case of letters that are not ASCII")
         for letter in map(chr, range(low, high + 1)):
             if letter.isalpha():
-                found.append((ord(letter.swapcase()),) * 2)
-                found += [(other, other) for other in [_FOLDED.get(letter.lower())] if other]
-    return tuple(found)
+                result.append((ord(letter.swapcase()),) * 2)
+                result += [(other, other) for other in [_FOLDED.get(letter.lower())] if other]
+    return tuple(result)
 
 
-def repeats_too_much(part: Part, most: int = MAX_REPEAT) -> bool:
+def repeats_too_much(part: Part, limit: int = MAX_REPEAT) -> bool:
     """Whether counted repeats within counted repeats come to more than Go takes."""
     if isinstance(part, Repeat):
-        count = part.least if part.most is None else part.most
+        count = part.minimum if part.maximum is None else part.maximum
         if part.counted and count:
-            if count > most:
+            if count > limit:
                 return True
-            most //= count
-        return bool(count or not part.counted) and repeats_too_much(part.part, most)
-    return isinstance(part, Sequence | Choice) and any(repeats_too_much(inner, most) for inner in part.parts)
+            limit //= count
+        return bool(count or not part.counted) and repeats_too_much(part.part, limit)
+    return isinstance(part, Sequence | Alternation) and any(repeats_too_much(inner, limit) for inner in part.parts)
 
 
 def parse_pattern(text: str) -> Part:
     """The parts of a pattern; raises Refused."""
     if len(text) > MAX_LENGTH:
-        raise Refused("a pattern is too long")
-    parser = _Parser(text)
-    part = parser.choice()
+        raise ExpressionError("a pattern is too long")
+    parser = _PatternParser(text)
+    part = parser.parse_choice()
     if parser.at < len(text) or repeats_too_much(part):
-        raise parser.wrong()
+        raise parser.make_error()
     return part
 
 
-class _Parser:
+class _PatternParser:
     def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
         self.flags = _Flags()
 
-    def wrong(self) -> Refused:
-        return Refused(f"the pattern {self.text!r} is no regular expression of Go, or of a kind that is left out")
+    def make_error(self) -> ExpressionError:
+        return ExpressionError(
+            f"the pattern {self.text!r} is no regular expression of Go, or of a kind that is left out"
+        )
 
-    def look(self) -> str:
+    def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def takes(self, text: str) -> bool:
+    def accept_text(self, text: str) -> bool:
         if self.text.startswith(text, self.at):
             self.at += len(text)
             return True
         return False
 
-    def next(self) -> str:
+    def read_next(self) -> str:
         if self.at >= len(self.text):
-            raise self.wrong()
+            raise self.make_error()
         self.at += 1
         return self.text[self.at - 1]
 
-    def choice(self) -> Part:
-        parts = [self.sequence()]
-        while self.takes("|"):
-            parts.append(self.sequence())
-        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+    def parse_choice(self) -> Part:
+        parts = [self.parse_sequence()]
+        while self.accept_text("|"):
+            parts.append(self.parse_sequence())
+        return parts[0] if len(parts) == 1 else Alternation(tuple(parts))
 
-    def sequence(self) -> Part:
+    def parse_sequence(self) -> Part:
         parts: list[Part] = []
-        while self.at < len(self.text) and self.look() not in "|)":
-            part = self.atom()
-            if part is None and self.bounds() is not None:
-                raise self.wrong()
+        while self.at < len(self.text) and self.peek() not in "|)":
+            part = self.parse_atom()
+            if part is None and self.parse_bounds() is not None:
+                raise self.make_error()
             if part is not None:
-                parts.append(self.repeated(part))
+                parts.append(self.parse_repeat(part))
         return Sequence(tuple(parts))
 
-    def repeated(self, part: Part) -> Part:
-        counted = self.look() == "{"
-        bounds = self.bounds()
+    def parse_repeat(self, part: Part) -> Part:
+        counted = self.peek() == "{"
+        bounds = self.parse_bounds()
         if bounds is None:
             return part
-        lazy = self.takes("?") != self.flags.ungreedy
-        if self.bounds() is not None:
-            raise self.wrong()
+        lazy = self.accept_text("?") != self.flags.ungreedy
+        if self.parse_bounds() is not None:
+            raise self.make_error()
         return Repeat(part, *bounds, lazy, counted)
 
-    def bounds(self) -> tuple[int, int | None] | None:
+    def parse_bounds(self) -> tuple[int, int | None] | None:
         """How often what stands before is repeated, ``None`` if no sign says so."""
-        for sign, found in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
-            if self.takes(sign):
-                return found
+        for sign, implied in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+            if self.accept_text(sign):
+                return implied
         end = self.text.find("}", self.at)
-        if self.look() != "{" or end < 0:
+        if self.peek() != "{" or end < 0:
             return None
-        least, comma, most = self.text[self.at + 1 : end].partition(",")
-        if not _digits(least) or not (_digits(most) or not most) or (len(least) > 1 and least[0] == "0"):
+        low_text, comma, high_text = self.text[self.at + 1 : end].partition(",")
+        if (
+            not _is_digits(low_text)
+            or not (_is_digits(high_text) or not high_text)
+            or (len(low_text) > 1 and low_text[0] == "0")
+        ):
             return None
-        if len(most) > 1 and most[0] == "0":
+        if len(high_text) > 1 and high_text[0] == "0":
             return None
-        low = int(least)
-        high = int(most) if most else None if comma else low
+        low = int(low_text)
+        high = int(high_text) if high_text else None if comma else low
         if max(low, high or 0) > MAX_REPEAT or (high is not None and high < low):
-            raise self.wrong()
+            raise self.make_error()
         self.at = end + 1
         return low, high
 
-    def atom(self) -> Part | None:
+    def parse_atom(self) -> Part | None:
         """What stands next; ``None`` where only flags change."""
-        if self.bounds() is not None:
-            raise self.wrong()
-        sign = self.next()
+        if self.parse_bounds() is not None:
+            raise self.make_error()
+        sign = self.read_next()
         if sign == "(":
-            return self.group()
+            return self.parse_group()
         if sign == "[":
             return Chars(self.char_class())
         if sign == ".":
@@ -224,26 +230,26 @@ class _Parser:
             edge = "start" if sign == "^" else "end"
             return Edge(f"line {edge}" if self.flags.lines else edge)
         if sign == "\\":
-            return self.escaped()
-        return self.char(ord(sign))
+            return self.parse_escape()
+        return self.make_char(ord(sign))
 
-    def char(self, code: int) -> Chars:
-        return Chars(self.cased(((code, code),)))
+    def make_char(self, code: int) -> Chars:
+        return Chars(self.apply_case(((code, code),)))
 
-    def group(self) -> Part | None:
+    def parse_group(self) -> Part | None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.wrong()
+            raise self.make_error()
         before = self.flags.copy()
-        if self.takes("?"):
-            if self.takes("P<") or self.takes("<"):
+        if self.accept_text("?"):
+            if self.accept_text("P<") or self.accept_text("<"):
                 self.group_name()
             elif self.read_flags():
                 self.depth -= 1
                 return None
-        part = self.choice()
-        if not self.takes(")"):
-            raise self.wrong()
+        part = self.parse_choice()
+        if not self.accept_text(")"):
+            raise self.make_error()
         self.flags = before
         self.depth -= 1
         return part
@@ -255,14 +261,14 @@ class _Parser:
             or not name
             or not all(letter == "_" or (letter.isascii() and letter.isalnum()) for letter in name)
         ):
-            raise self.wrong()
+            raise self.make_error()
         self.at += len(name) + 1
 
     def read_flags(self) -> bool:
         """Read ``i-m:`` or ``i-m)``; whether nothing but flags was in the group, which then hold on after it."""
         flags, value, count = self.flags.copy(), True, 0
         while True:
-            sign = self.next()
+            sign = self.read_next()
             if sign in _FLAG_NAMES:
                 setattr(flags, _FLAG_NAMES[sign], value)
                 count += 1
@@ -272,10 +278,10 @@ class _Parser:
                 self.flags = flags
                 return sign == ")"
             else:
-                raise self.wrong()
+                raise self.make_error()
 
-    def escaped(self) -> Part:
-        sign = self.look()
+    def parse_escape(self) -> Part:
+        sign = self.peek()
         edges = {"A": "start", "z": "end", "b": "word", "B": "no word"}
         if sign in edges and sign:
             self.at += 1
@@ -285,96 +291,96 @@ class _Parser:
             quoted, _, _ = self.text[self.at :].partition("\\E")
             self.at = min(self.at + len(quoted) + 2, len(self.text))
             # What repeats it repeats its last character alone.
-            if self.look() in ("*", "+", "?", "{") and self.look():
-                raise self.wrong()
-            return Sequence(tuple(self.char(ord(letter)) for letter in quoted))
+            if self.peek() in ("*", "+", "?", "{") and self.peek():
+                raise self.make_error()
+            return Sequence(tuple(self.make_char(ord(letter)) for letter in quoted))
         ranges = self.perl_class()
         if ranges is not None:
             return Chars(ranges)
-        return self.char(self.escaped_code())
+        return self.make_char(self.escaped_code())
 
     def perl_class(self) -> Ranges | None:
-        sign = self.look()
+        sign = self.peek()
         if sign.lower() not in _PERL or not sign:
             return None
         self.at += 1
-        ranges = self.cased(_PERL[sign.lower()])
-        return negated(ranges) if sign.isupper() else ranges
+        ranges = self.apply_case(_PERL[sign.lower()])
+        return negate_ranges(ranges) if sign.isupper() else ranges
 
-    def cased(self, ranges: Ranges) -> Ranges:
-        return folded(ranges) if self.flags.fold else ranges
+    def apply_case(self, ranges: Ranges) -> Ranges:
+        return fold_case(ranges) if self.flags.fold else ranges
 
     def escaped_code(self) -> int:
         """The character that an escape stands for; the backslash was read."""
-        sign = self.next()
+        sign = self.read_next()
         if sign in _CONTROLS:
             return _CONTROLS[sign]
         if sign == "x":
-            return self.hexadecimal()
+            return self.parse_hexadecimal()
         if sign in "01234567":
-            return self.octal(sign)
+            return self.parse_octal(sign)
         if sign.isascii() and not sign.isalnum():
             return ord(sign)
-        raise self.wrong()
+        raise self.make_error()
 
-    def hexadecimal(self) -> int:
-        if self.takes("{"):
+    def parse_hexadecimal(self) -> int:
+        if self.accept_text("{"):
             digits, closed, _ = self.text[self.at :].partition("}")
             self.at += len(digits) + 1
         else:
             digits, closed = self.text[self.at : self.at + 2], "}" * (len(self.text) >= self.at + 2)
             self.at += 2
         if not closed or not 1 <= len(digits) <= 8 or not set(digits) <= set("0123456789abcdefABCDEF"):
-            raise self.wrong()
+            raise self.make_error()
         if int(digits, 16) > LAST:
-            raise self.wrong()
+            raise self.make_error()
         return int(digits, 16)
 
-    def octal(self, first: str) -> int:
-        if first != "0" and self.look() not in tuple("01234567"):
-            raise self.wrong()  # Go has no back references
+    def parse_octal(self, first: str) -> int:
+        if first != "0" and self.peek() not in tuple("01234567"):
+            raise self.make_error()  # Go has no back references
         digits = first
-        while len(digits) < 3 and self.look() in tuple("01234567"):
-            digits += self.next()
+        while len(digits) < 3 and self.peek() in tuple("01234567"):
+            digits += self.read_next()
         return int(digits, 8)
 
     def char_class(self) -> Ranges:
-        negate = self.takes("^")
-        found: list[tuple[int, int]] = []
+        negate = self.accept_text("^")
+        ranges: list[tuple[int, int]] = []
         first = True
-        while first or self.look() != "]":
+        while first or self.peek() != "]":
             first = False
-            found += self.class_part()
-        self.next()
-        return negated(tuple(found)) if negate else tuple(found)
+            ranges += self.class_part()
+        self.read_next()
+        return negate_ranges(tuple(ranges)) if negate else tuple(ranges)
 
     def class_part(self) -> list[tuple[int, int]]:
-        if self.takes("[:"):
+        if self.accept_text("[:"):
             name, closed, _ = self.text[self.at :].partition(":]")
             ranges = _POSIX.get(name.removeprefix("^"))
             if not closed or ranges is None:
-                raise self.wrong()
+                raise self.make_error()
             self.at += len(name) + 2
-            ranges = self.cased(ranges)
-            return list(negated(ranges) if name.startswith("^") else ranges)
-        if self.look() == "\\":
+            ranges = self.apply_case(ranges)
+            return list(negate_ranges(ranges) if name.startswith("^") else ranges)
+        if self.peek() == "\\":
             self.at += 1
             ranges = self.perl_class()
             if ranges is not None:
                 return list(ranges)
             self.at -= 1
         low = self.class_char()
-        if self.look() != "-" or self.text[self.at + 1 : self.at + 2] in ("]", ""):
-            return list(self.cased(((low, low),)))
+        if self.peek() != "-" or self.text[self.at + 1 : self.at + 2] in ("]", ""):
+            return list(self.apply_case(((low, low),)))
         self.at += 1
         high = self.class_char()
         if high < low:
-            raise self.wrong()
-        return list(self.cased(((low, high),)))
+            raise self.make_error()
+        return list(self.apply_case(((low, high),)))
 
     def class_char(self) -> int:
-        return self.escaped_code() if self.takes("\\") else ord(self.next())
+        return self.escaped_code() if self.accept_text("\\") else ord(self.read_next())
 
 
-def _digits(text: str) -> bool:
+def _is_digits(text: str) -> bool:
     return text.isascii() and text.isdigit()

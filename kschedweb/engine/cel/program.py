@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kschedweb.engine.cel.checker import check
+from kschedweb.engine.cel.checker import check_expression
+from kschedweb.engine.cel.cost import BUDGET
 from kschedweb.engine.cel.device import Device
-from kschedweb.engine.cel.effort import BUDGET
 from kschedweb.engine.cel.environment import SINCE_1_37, Language
-from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
-from kschedweb.engine.cel.operations import present
-from kschedweb.engine.cel.parser import parse
-from kschedweb.engine.cel.plan import planned
-from kschedweb.engine.cel.values import NOT_BOOL, TYPE_NAMES, Perhaps, Value
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError, Panicked
+from kschedweb.engine.cel.operations import unwrap_present
+from kschedweb.engine.cel.parser import parse_expression
+from kschedweb.engine.cel.plan import plan_expression
+from kschedweb.engine.cel.values import NOT_BOOL, TYPE_NAMES, OptionalValue, Value
 from kschedweb.engine.patience import checkpoint
 
 _CACHED = 1024
@@ -26,9 +26,9 @@ class Program:
     def __init__(self, expression: str, language: Language) -> None:
         self.expression = expression
         try:
-            self._run, length = planned(check(parse(expression), language), language)
-        except (Refused, Panicked) as error:
-            raise Refused(str(error), expression) from None
+            self._run, length = plan_expression(check_expression(parse_expression(expression), language), language)
+        except (ExpressionError, Panicked) as error:
+            raise ExpressionError(str(error), expression) from None
         self._frame: list[Value] = [None, BUDGET] + [None] * (length - 2)
 
     def matches(self, device: Device) -> bool:
@@ -46,8 +46,8 @@ class Program:
             value = self._run(frame)
         except Panicked as error:
             raise EvaluationError(str(error)) from None
-        except Refused as error:
-            raise Refused(error.why, self.expression) from None
+        except ExpressionError as error:
+            raise ExpressionError(error.why, self.expression) from None
         return value if value is True or value is False else _as_bool(value)
 
 
@@ -55,8 +55,8 @@ def _as_bool(value: Value) -> bool:
     """What an optional holds counts, all else is no answer."""
     inner = value
     try:
-        while type(inner) is Perhaps:
-            inner = present(inner)
+        while type(inner) is OptionalValue:
+            inner = unwrap_present(inner)
     except EvaluationError as error:
         raise _no_bool(value, str(error)) from None
     if type(inner) is bool:
@@ -69,16 +69,16 @@ def _no_bool(value: Value, why: str) -> EvaluationError:
 
 
 @lru_cache(maxsize=_CACHED)
-def _compiled(expression: str, language: Language) -> Program | Refused:
+def _compile_cached(expression: str, language: Language) -> Program | ExpressionError:
     try:
         return Program(expression, language)
-    except Refused as error:
+    except ExpressionError as error:
         return error
 
 
-def compiled(expression: str, language: Language = SINCE_1_37) -> Program:
+def compile_expression(expression: str, language: Language = SINCE_1_37) -> Program:
     """The program of an expression, kept for the next time; raises Refused."""
-    found = _compiled(expression, language)
-    if isinstance(found, Refused):
-        raise Refused(str(found))
-    return found
+    result = _compile_cached(expression, language)
+    if isinstance(result, ExpressionError):
+        raise ExpressionError(str(result))
+    return result

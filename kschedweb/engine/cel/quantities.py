@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.validation.golang import INT64_MAX, parse_int
 from kschedweb.engine.values import dataclass
 
@@ -65,9 +65,9 @@ class Quantity:
         """The sum, with ``sign`` -1 the difference."""
         form = self.format if self.unscaled else other.format
         if not self.big and not other.big:
-            found = self._plus_small(other, sign)
-            if found is not None:
-                return Quantity(*found, format=form, computed=True)
+            small_sum = self._plus_small(other, sign)
+            if small_sum is not None:
+                return Quantity(*small_sum, format=form, computed=True)
         exponent = min(self.exponent, other.exponent)
         total = self.unscaled * 10 ** (self.exponent - exponent) + sign * other.unscaled * 10 ** (
             other.exponent - exponent
@@ -83,10 +83,10 @@ class Quantity:
         if not self.unscaled:
             return amount, other.exponent
         exponent = min(self.exponent, other.exponent)
-        one = self.unscaled * 10 ** (self.exponent - exponent)
-        two = amount * 10 ** (other.exponent - exponent)
-        fits = all(-INT64_MAX - 1 <= number <= INT64_MAX for number in (one, two, one + two))
-        return (one + two, exponent) if fits else None
+        lhs = self.unscaled * 10 ** (self.exponent - exponent)
+        rhs = amount * 10 ** (other.exponent - exponent)
+        fits = all(-INT64_MAX - 1 <= number <= INT64_MAX for number in (lhs, rhs, lhs + rhs))
+        return (lhs + rhs, exponent) if fits else None
 
     def __str__(self) -> str:
         """The canonical form, as Kubernetes writes it."""
@@ -109,15 +109,15 @@ class Quantity:
 
 
 @lru_cache(maxsize=4096)
-def quantity(text: str) -> Quantity:
+def to_quantity(text: str) -> Quantity:
     """Read ``text`` as Kubernetes does; raises EvaluationError with its words."""
-    found = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text)
     if len(text) > _MAX_LENGTH:
-        raise Refused("it reads a quantity that is too long")
-    if not found or not text:
+        raise ExpressionError("it reads a quantity that is too long")
+    if not match or not text:
         raise EvaluationError(_WRONG_FORM)
-    sign, digits, fraction, suffix = found.groups(default="")
-    power, format_ = _suffix(suffix)
+    sign, digits, fraction, suffix = match.groups(default="")
+    power, format_ = _parse_suffix(suffix)
     binary = format_ == BINARY_SI
     unscaled, exponent = int((digits + fraction) or "0"), power * (not binary) - len(fraction)
     if binary:
@@ -128,10 +128,10 @@ def quantity(text: str) -> Quantity:
     way = -1 if sign == "-" else 1
     if room >= 0 and exponent >= _NANO and amount <= INT64_MAX:
         return Quantity(way * amount, exponent, format=format_)
-    return _big(way, amount, exponent, format_)
+    return _make_big(way, amount, exponent, format_)
 
 
-def _big(way: int, amount: int, exponent: int, format_: str) -> Quantity:
+def _make_big(way: int, amount: int, exponent: int, format_: str) -> Quantity:
     """A quantity that Kubernetes does not keep in 64 bits: in nano-units, rounded up."""
     if amount:
         step = exponent - _NANO
@@ -143,7 +143,7 @@ def _big(way: int, amount: int, exponent: int, format_: str) -> Quantity:
     return Quantity(way * amount, _NANO, big=True, format=format_)
 
 
-def _suffix(suffix: str) -> tuple[int, str]:
+def _parse_suffix(suffix: str) -> tuple[int, str]:
     """The power of 10, or of 2 for BINARY_SI, that a suffix stands for, and the format it belongs to."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], DECIMAL_SI
@@ -153,5 +153,5 @@ def _suffix(suffix: str) -> tuple[int, str]:
     if power is None:
         raise EvaluationError(_WRONG_SUFFIX)
     if abs(power) > _MAX_EXPONENT:
-        raise Refused("it reads a quantity with an exponent out of range")
+        raise ExpressionError("it reads a quantity with an exponent out of range")
     return power, DECIMAL_EXPONENT

@@ -51,7 +51,7 @@ class Call(Node):
 
 
 @dataclass(slots=True, eq=False)
-class ListOf(Node):
+class ListExpr(Node):
     """``[a, ?b]``; ``optional`` holds the places of those with a question mark."""
 
     elements: list[Node]
@@ -59,7 +59,7 @@ class ListOf(Node):
 
 
 @dataclass(slots=True, eq=False)
-class MapOf(Node):
+class MapExpr(Node):
     """``{a: b, ?c: d}`` as (key, value, optional)."""
 
     entries: list[tuple[Node, Node, bool]]

@@ -44,7 +44,7 @@ class TypeName(str):
     __slots__ = ()
 
 
-class Broken:
+class LostValue:
     """What an optional holds after its value got lost on the way; ``words`` are the error it gives."""
 
     __slots__ = ("words",)
@@ -53,7 +53,7 @@ class Broken:
         self.words = words
 
 
-class Perhaps:
+class OptionalValue:
     """A value that may be missing, CEL's optional."""
 
     __slots__ = ("value",)
@@ -62,7 +62,7 @@ class Perhaps:
         self.value = value
 
 
-NOTHING: Final = Perhaps(MISSING)
+NOTHING: Final = OptionalValue(MISSING)
 
 
 class Mapping:
@@ -80,10 +80,10 @@ class Mapping:
         """The value at ``key`` or ``MISSING``; whole numbers of the other kinds are found too."""
         if type(key) is str:
             return self.entries.get(key, self.default)
-        for form in forms(key):
-            found = self.entries.get(form, MISSING)
-            if found is not MISSING:
-                return found
+        for form in key_forms(key):
+            value = self.entries.get(form, MISSING)
+            if value is not MISSING:
+                return value
         return self.default
 
     def keys(self) -> Iterator[Value]:
@@ -99,7 +99,7 @@ class DeviceMapping(Mapping):
     __slots__ = ()
 
 
-def forms(key: Value) -> Iterator[tuple[type, Value]]:
+def key_forms(key: Value) -> Iterator[tuple[type, Value]]:
     """A key that is no string as a map may hold it: itself, then the same number of another kind."""
     kind = type(key)
     yield kind, key
@@ -127,7 +127,7 @@ TYPE_NAMES: dict[type, str] = {
     Growing: "list",
     Mapping: "map",
     DeviceMapping: "map",
-    Perhaps: "optional_type",
+    OptionalValue: "optional_type",
     TypeName: "type",
 }
 GO_NAMES: dict[type, str] = {
@@ -143,7 +143,7 @@ GO_NAMES: dict[type, str] = {
     Growing: "*types.mutableList",
     Mapping: "*types.baseMap",
     DeviceMapping: "*types.baseMap",
-    Perhaps: "*types.Optional",
+    OptionalValue: "*types.Optional",
     TypeName: "*types.Type",
 }
 
@@ -173,25 +173,25 @@ NOT_BOOL: dict[type, str] = {
 }
 
 
-def shown(value: Value) -> str:
+def format_value(value: Value) -> str:
     """A value as Go's ``%v`` prints it within kube-scheduler's words."""
-    way = _SHOWN.get(type(value))
+    way = _FORMATTERS.get(type(value))
     return way(value) if way else str(value)
 
 
-def _shown_list(values: list[Value]) -> str:
-    return f"[{', '.join(map(shown, values))}]"
+def _format_list(values: list[Value]) -> str:
+    return f"[{', '.join(map(format_value, values))}]"
 
 
-def _shown_map(values: Mapping) -> str:
-    return f"{{{', '.join(f'{shown(key)}: {shown(item)}' for key, item in values.items())}}}"
+def _format_map(values: Mapping) -> str:
+    return f"{{{', '.join(f'{format_value(key)}: {format_value(item)}' for key, item in values.items())}}}"
 
 
-def _shown_optional(value: Perhaps) -> str:
-    return "optional.none()" if value.value is MISSING else f"optional({shown(value.value)})"
+def _format_optional(value: OptionalValue) -> str:
+    return "optional.none()" if value.value is MISSING else f"optional({format_value(value.value)})"
 
 
-def shown_double(number: float) -> str:
+def format_double(number: float) -> str:
     """A number as Go's ``%g`` prints it: as few digits as tell it apart."""
     if number != number:
         return "NaN"
@@ -215,13 +215,13 @@ def shown_double(number: float) -> str:
     return f"{sign}{digits[: leading + 1]}{'.' * (len(digits) > leading + 1)}{digits[leading + 1 :]}"
 
 
-_SHOWN: dict[type, Callable[[Any], str]] = {
+_FORMATTERS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: "0",
     bool: lambda value: "true" if value else "false",
-    float: shown_double,
+    float: format_double,
     bytes: lambda value: f"[{' '.join(map(str, value))}]",
-    Mapping: _shown_map,
-    DeviceMapping: _shown_map,
-    Perhaps: _shown_optional,
-    **dict.fromkeys(LISTS, _shown_list),
+    Mapping: _format_map,
+    DeviceMapping: _format_map,
+    OptionalValue: _format_optional,
+    **dict.fromkeys(LISTS, _format_list),
 }

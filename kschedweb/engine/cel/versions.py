@@ -16,18 +16,21 @@ _WORDS = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """``rest`` is (is no prerelease, identifiers of the prerelease) in a form that compares; ``text`` is all of it."""
+    """A semantic version; ``text`` is all of it.
+
+    ``prerelease_key`` is (is no prerelease, identifiers of the prerelease) in a form that compares.
+    """
 
     major: int
     minor: int
     patch: int
-    rest: tuple[bool, tuple[tuple[int, int, str], ...]]
+    prerelease_key: tuple[bool, tuple[tuple[int, int, str], ...]]
     text: str
 
     def compare(self, other: Version) -> int:
         """-1, 0 or 1, as this one comes before, with or after ``other``; build metadata does not count."""
-        mine = (self.major, self.minor, self.patch, self.rest)
-        theirs = (other.major, other.minor, other.patch, other.rest)
+        mine = (self.major, self.minor, self.patch, self.prerelease_key)
+        theirs = (other.major, other.minor, other.patch, other.prerelease_key)
         return (mine > theirs) - (mine < theirs)
 
     def __str__(self) -> str:
@@ -35,18 +38,18 @@ class Version:
 
 
 @lru_cache(maxsize=4096)
-def version(text: str) -> Version:
+def parse_version(text: str) -> Version:
     """Read ``major.minor.patch-prerelease+build``; raises EvaluationError with kube-scheduler's words."""
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
     if len(parts) != 3:
         raise EvaluationError("No Major.Minor.Patch elements found")
-    major, minor = _number(parts[0], "major", "Major"), _number(parts[1], "minor", "Minor")
-    rest, plus, build = parts[2].partition("+")
-    patch, minus, before = rest.partition("-")
-    number = _number(patch, "patch", "Patch")
-    identifiers = tuple(_identifier(word) for word in before.split(".")) if minus else ()
+    major, minor = _parse_number(parts[0], "major", "Major"), _parse_number(parts[1], "minor", "Minor")
+    tail, plus, build = parts[2].partition("+")
+    patch, minus, before = tail.partition("-")
+    number = _parse_number(patch, "patch", "Patch")
+    identifiers = tuple(_prerelease_identifier(word) for word in before.split(".")) if minus else ()
     for word in build.split(".") if plus else ():
         if not word:
             raise EvaluationError("Build meta data is empty")
@@ -55,15 +58,15 @@ def version(text: str) -> Version:
     return Version(major, minor, number, (not identifiers, identifiers), text)
 
 
-def _number(text: str, name: str, title: str) -> int:
+def _parse_number(text: str, name: str, title: str) -> int:
     if not _NUMBERS.fullmatch(text):
         raise EvaluationError(f"Invalid character(s) found in {name} number {quote(text)}")
     if len(text) > 1 and text[0] == "0":
         raise EvaluationError(f"{title} number must not contain leading zeroes {quote(text)}")
-    return _whole(text)
+    return _parse_uint(text)
 
 
-def _whole(text: str) -> int:
+def _parse_uint(text: str) -> int:
     if not text:
         raise EvaluationError('strconv.ParseUint: parsing "": invalid syntax')
     if len(text) > len(str(UINT_MAX)) or int(text) > UINT_MAX:
@@ -71,20 +74,20 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _identifier(text: str) -> tuple[int, int, str]:
+def _prerelease_identifier(text: str) -> tuple[int, int, str]:
     """A part of the prerelease, in a form that compares as it does: numbers before words."""
     if not text:
         raise EvaluationError("Prerelease is empty")
     if _NUMBERS.fullmatch(text):
         if len(text) > 1 and text[0] == "0":
             raise EvaluationError(f"Numeric PreRelease version must not contain leading zeroes {quote(text)}")
-        return 0, _whole(text), ""
+        return 0, _parse_uint(text), ""
     if not _WORDS.fullmatch(text):
         raise EvaluationError(f"Invalid character(s) found in prerelease {quote(text)}")
     return 1, 0, text
 
 
-def normalized(text: str) -> Version:
+def parse_tolerant(text: str) -> Version:
     """Read a version that may begin with v, have leading zeros or lack its last parts."""
     parts = text.removeprefix("v").split(".", 2)
     parts = [_without_zeros(part) for part in parts]
@@ -92,7 +95,7 @@ def normalized(text: str) -> Version:
         if "+" in parts[-1] or "-" in parts[-1]:
             raise EvaluationError("short version cannot contain PreRelease/Build meta data")
         parts += ["0"] * (3 - len(parts))
-    return version(".".join(parts))
+    return parse_version(".".join(parts))
 
 
 def _without_zeros(part: str) -> str:

@@ -20,4 +20,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @np.errstate(over="ignore")
 def answer(options: argparse.Namespace) -> int:
     """Write what Karpenter would do in each scenario. Raises InputError."""
-    return answer_each(lambda raw: autoscaling.answer(raw, time.time, runs=options.runs), AutoscalingError)
+    return answer_each(lambda raw: autoscaling.answer_scenario(raw, time.time, runs=options.runs), AutoscalingError)

@@ -1,4 +1,4 @@
-"""The command ``convert``."""
+"""The command ``convert_policy``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import json
 import sys
 
-from kschedweb.engine.commands.lines import InputError, write
+from kschedweb.engine.commands.lines import InputError, write_answer
 from kschedweb.engine.commands.release import configure_release, read_release
 from kschedweb.engine.config.specs import PluginError
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases.classic import PolicyError, load_policy
-from kschedweb.engine.releases.classic.conversion import convert
+from kschedweb.engine.releases.classic.conversion import convert_policy
 from kschedweb.engine.releases.older import load_old
 from kschedweb.engine.scenario.classic import read_edition
 from kschedweb.engine.scenario.reading import ScenarioError
@@ -28,24 +28,24 @@ def answer(options: argparse.Namespace) -> int:
     """Write the profile for what stdin holds. Raises InputError."""
     text = sys.stdin.read()
     try:
-        write(_converted(text, options))
+        write_answer(_convert_text(text, options))
     except (PluginError, PolicyError, ScenarioError) as error:
         raise InputError(str(error)) from None
     return 0
 
 
-def _converted(text: str, options: argparse.Namespace) -> Json:
+def _convert_text(text: str, options: argparse.Namespace) -> Json:
     """The profile for the Policy or the old configuration in ``text``, or for the default provider.
 
     Raises InputError, ScenarioError, PolicyError.
     """
     try:
-        given = json.loads(options.classic)
+        classic_options = json.loads(options.classic)
     except ValueError as error:
         raise InputError(f"--classic: is not JSON: {error}") from None
-    edition, release = read_edition(given), read_release(options)
+    edition, release = read_edition(classic_options), read_release(options)
     if not text.strip():
-        return convert(None, edition, release).to_dict()
+        return convert_policy(None, edition, release).to_dict()
     if (old := load_old(text, release)) is not None:
         if old.conversion is None or old.errors:
             raise InputError("; ".join(old.errors))
@@ -53,5 +53,5 @@ def _converted(text: str, options: argparse.Namespace) -> Json:
     loaded = load_policy(text)
     if loaded.policy is None:
         raise InputError("; ".join(loaded.errors))
-    warnings = [f"{one.path}: {one.text}" for one in loaded.warnings]
-    return convert(loaded.policy, edition, release).to_dict() | ({"warnings": warnings} if warnings else {})
+    warnings = [f"{warning.path}: {warning.text}" for warning in loaded.warnings]
+    return convert_policy(loaded.policy, edition, release).to_dict() | ({"warnings": warnings} if warnings else {})

@@ -32,4 +32,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def answer(options: argparse.Namespace) -> int:
     """Write what the descheduler would evict in each scenario. Raises InputError."""
     runs, shuffles = options.runs, options.shuffles
-    return answer_each(lambda raw: rebalancing.answer(raw, time.time, runs=runs, shuffles=shuffles), DeschedulingError)
+    return answer_each(
+        lambda raw: rebalancing.run_scenario(raw, time.time, runs=runs, shuffles=shuffles), DeschedulingError
+    )

@@ -7,7 +7,7 @@ import argparse
 import numpy as np
 
 from kschedweb.engine.commands.lines import InputError
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import command
 
 configure = command.configure
@@ -18,5 +18,5 @@ def answer(options: argparse.Namespace) -> int:
     """Write the verdict and return the exit status. Raises InputError."""
     try:
         return command.answer(options)
-    except DocumentError as error:
-        raise InputError(command.said(error)) from None
+    except ScenarioError as error:
+        raise InputError(command.summarize_error(error)) from None

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from kschedweb.engine.scenario.reading import ScenarioError, read_text
 
 if TYPE_CHECKING:
-    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.objects.json_access import Json
 
 
 class InputError(ValueError):
     """Input that cannot be used; the text says where and why."""
 
 
-def scenarios() -> Iterator[tuple[int, Json]]:
+def read_scenarios() -> Iterator[tuple[int, Json]]:
     """The scenarios, each with the number of its line. Raises InputError."""
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
@@ -39,20 +39,20 @@ def naming_line(number: int, *errors: type[Exception]) -> Iterator[None]:
 
 def answer_each(answer: Callable[[Json], Json], *errors: type[Exception]) -> int:
     """Write the answer to each scenario. Raises InputError, also where ``answer`` raises one of ``errors``."""
-    for number, raw in scenarios():
+    for number, raw in read_scenarios():
         with naming_line(number, *errors):
-            write(answer(raw))
+            write_answer(answer(raw))
     return 0
 
 
-def write(answer: Json) -> None:
-    print(writable(json.dumps(answer, ensure_ascii=False)), flush=True)
+def write_answer(answer: Json) -> None:
+    print(escape_surrogates(json.dumps(answer, ensure_ascii=False)), flush=True)
 
 
-def say(text: str) -> None:
-    print(writable(f"kschedweb.engine: {' '.join(text.splitlines())}"), file=sys.stderr)
+def write_remark(text: str) -> None:
+    print(escape_surrogates(f"kschedweb.engine: {' '.join(text.splitlines())}"), file=sys.stderr)
 
 
-def writable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """``text`` with halves of characters, which JSON may name, escaped: no stream takes them."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -19,4 +19,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @np.errstate(over="ignore")
 def answer(options: argparse.Namespace) -> int:
     """Write the plan for each scenario. Raises InputError."""
-    return answer_each(lambda raw: planning.answer(raw, time.monotonic), PlanningError)
+    return answer_each(lambda raw: planning.plan_scenario(raw, time.monotonic), PlanningError)

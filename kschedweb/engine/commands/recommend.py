@@ -7,8 +7,8 @@ import argparse
 import numpy as np
 
 from kschedweb.engine.commands.lines import answer_each
-from kschedweb.engine.objects.access import Json, ObjectError
-from kschedweb.engine.rightsizing.scenario import recommended
+from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from kschedweb.engine.scenario.reading import ScenarioError, read_name
 
 
@@ -19,12 +19,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @np.errstate(over="ignore")
 def answer(options: argparse.Namespace) -> int:
     """Answer each usage history. Raises InputError."""
-    return answer_each(_recommended)
+    return answer_each(_recommend)
 
 
-def _recommended(raw: Json) -> Json:
+def _recommend(raw: Json) -> Json:
     name = read_name(raw)
     try:
-        return recommended(raw)
+        return recommend_scenario(raw)
     except ObjectError as error:
         raise ScenarioError(f"{name}: {error}" if name else str(error)) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from kschedweb.engine.commands.scheduling import Asked, answer_scenarios, configure_scheduling
+from kschedweb.engine.commands.scheduling import AnyScenario, answer_scenarios, configure_scheduling
 from kschedweb.engine.extenders.extender import Post
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +16,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(options: argparse.Namespace) -> int:
-    return answer_scenarios(options, _summary if options.summary else _schedule)
+    return answer_scenarios(options, _summarize_scenario if options.summary else _schedule_scenario)
 
 
-def _schedule(scenario: Asked, post: Post | None) -> Json:
+def _schedule_scenario(scenario: AnyScenario, post: Post | None) -> Json:
     return scenario.schedule(post)
 
 
-def _summary(scenario: Asked, post: Post | None) -> Json:
+def _summarize_scenario(scenario: AnyScenario, post: Post | None) -> Json:
     return scenario.summary(time.perf_counter, post)

@@ -8,7 +8,7 @@ from typing import Any
 from kschedweb.engine.config import files
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.release import Release
-from kschedweb.engine.validation.golang import quote, seconds
+from kschedweb.engine.validation.golang import parse_seconds, quote
 
 Fields = dict[str, Any]
 _WEIGHED = ("score", "placementScore", "multiPoint")
@@ -17,42 +17,42 @@ _FILES = ("certFile", "keyFile", "caFile")
 JITTER = 1.2  # of client-go's leader election
 
 
-def warnings(written: Fields, configuration: Configuration, release: Release) -> list[str]:
+def list_warnings(document: Fields, configuration: Configuration, release: Release) -> list[str]:
     """Return warnings for a valid configuration, each as ``<path>: <sentence>``.
 
-    ``written`` is the decoded document before defaults, so that only what somebody wrote is spoken of.
+    ``document`` is the decoded document before defaults, so that only what somebody wrote is spoken of.
     """
-    return [f"{path}: {said}" for path, said in _all(written, configuration, release)]
+    return [f"{path}: {sentence}" for path, sentence in _iter_warnings(document, configuration, release)]
 
 
-def _all(written: Fields, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
-    for gate in release.outside:
-        switched, default = ("on", "off") if release.on(gate) else ("off", "on")
+def _iter_warnings(document: Fields, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
+    for gate in release.unsimulated_gates:
+        switched, default = ("on", "off") if release.is_enabled(gate) else ("off", "on")
         yield (
             f"featureGates.{gate}",
             f"what it changes when it is {switched} is outside the simulation: answers are those of {default}",
         )
-    if written["percentageOfNodesToScore"] == 100:
+    if document["percentageOfNodesToScore"] == 100:
         yield "percentageOfNodesToScore", "at 100 the search never stops early: every node is looked at for every pod"
-    if written["enableProfiling"] is False and written["enableContentionProfiling"]:
+    if document["enableProfiling"] is False and document["enableContentionProfiling"]:
         yield "enableContentionProfiling", "has no effect while enableProfiling is false"
-    yield from _election(written["leaderElection"], configuration.document["leaderElection"])
-    for index, (before, profile) in enumerate(zip(written["profiles"] or [], configuration.profiles, strict=False)):
+    yield from _election_warnings(document["leaderElection"], configuration.document["leaderElection"])
+    for index, (before, profile) in enumerate(zip(document["profiles"] or [], configuration.profiles, strict=False)):
         path = f"profiles[{index}]"
         if before["percentageOfNodesToScore"] == 100:
             yield f"{path}.percentageOfNodesToScore", "at 100 the search never stops early"
-        yield from _plugins(before["plugins"] or {}, f"{path}.plugins", release)
-        yield from _scoring(profile, path)
-        yield from _plugin_config(before, profile, f"{path}.pluginConfig", release)
-    yield from _extenders(written)
+        yield from _plugin_warnings(before["plugins"] or {}, f"{path}.plugins", release)
+        yield from _scoring_warnings(profile, path)
+        yield from _plugin_config_warnings(before, profile, f"{path}.pluginConfig", release)
+    yield from _extender_warnings(document)
 
 
-def _election(written: Fields, election: Fields) -> Iterator[tuple[str, str]]:
-    if written["leaderElect"] is False:
+def _election_warnings(document: Fields, election: Fields) -> Iterator[tuple[str, str]]:
+    if document["leaderElect"] is False:
         for name in ("leaseDuration", "renewDeadline", "retryPeriod"):
-            if written[name]:
+            if document[name]:
                 yield f"leaderElection.{name}", "has no effect while leaderElect is false"
-    elif seconds(election["renewDeadline"]) <= JITTER * seconds(election["retryPeriod"]):
+    elif parse_seconds(election["renewDeadline"]) <= JITTER * parse_seconds(election["retryPeriod"]):
         yield (
             "leaderElection.renewDeadline",
             "kube-scheduler takes this and ends at its start: renewDeadline must be greater than "
@@ -60,10 +60,10 @@ def _election(written: Fields, election: Fields) -> Iterator[tuple[str, str]]:
         )
 
 
-def _plugins(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _plugin_warnings(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
     for point, sets in plugins.items():
         for index, plugin in enumerate(sets["enabled"] or ()):
-            yield from _enabled(point, plugin, f"{path}.{point}.enabled[{index}]", release)
+            yield from _enabled_warnings(point, plugin, f"{path}.{point}.enabled[{index}]", release)
         names = [plugin["name"] for plugin in sets["disabled"] or ()]
         for index, name in enumerate(names):
             at, spec = f"{path}.{point}.disabled[{index}]", release.registry.get(name)
@@ -80,15 +80,17 @@ def _plugins(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str
                 yield f"{path}.{point}.disabled[{index}].weight", "a disabled plugin has no weight"
 
 
-def _enabled(point: str, plugin: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _enabled_warnings(point: str, plugin: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
     name, weight = plugin["name"], plugin["weight"]
     spec = release.registry.get(name)
     if spec is None:
         return
     if spec.origin:
-        said = f"{quote(name)} is not part of kube-scheduler: it runs here, and in a scheduler that is built with it"
-        yield path, said
-    if spec.gate and not release.on(spec.gate):
+        sentence = (
+            f"{quote(name)} is not part of kube-scheduler: it runs here, and in a scheduler that is built with it"
+        )
+        yield path, sentence
+    if spec.gate and not release.is_enabled(spec.gate):
         yield path, f"{quote(name)} does nothing unless the feature gate {spec.gate} is on"
     if weight is None:
         return
@@ -103,18 +105,18 @@ def _enabled(point: str, plugin: Fields, path: str, release: Release) -> Iterato
         yield f"{path}.weight", "a negative weight turns the plugin's preference around"
 
 
-def _scoring(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
+def _scoring_warnings(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
     """Some plugins cannot score without their preScore: every pod would fail in its scheduling cycle."""
     prepared = {ref.name for ref in profile.points["preScore"]}
     for ref in profile.points["score"]:
         if ref.name in _NEEDS_PRE_SCORE and ref.name not in prepared:
-            said = f"{quote(ref.name)} scores but is off at preScore, so every pod's scoring fails: disable both"
-            yield f"{path}.plugins.preScore", said
+            sentence = f"{quote(ref.name)} scores but is off at preScore, so every pod's scoring fails: disable both"
+            yield f"{path}.plugins.preScore", sentence
     if not profile.points["score"]:
         yield f"{path}.plugins.score", "no plugin scores, so pods go to any node that is feasible"
 
 
-def _plugin_config(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _plugin_config_warnings(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
     running = {ref.name for refs in profile.points.values() for ref in refs}
     plugins = before["plugins"] or {}
     groups = release.schema.group_points if plugins else ()
@@ -129,15 +131,15 @@ def _plugin_config(before: Fields, profile: Profile, path: str, release: Release
         elif name not in running:
             yield at, f"{quote(name)} is not enabled, so these arguments are not used"
         elif name == "NodeAffinity":
-            yield from _affinity(config["args"]["addedAffinity"] or {}, f"{at}.args.addedAffinity")
+            yield from _affinity_warnings(config["args"]["addedAffinity"] or {}, f"{at}.args.addedAffinity")
         elif spec.args:
-            found = [*spec.args.advice(config["args"])]
+            remarks = [*spec.args.advice(config["args"])]
             if spec.args.file:
-                found += files.advice(spec.args.file, config["args"], release)
-            yield from ((f"{at}.args.{field}", said) for field, said in found)
+                remarks += files.file_advice(spec.args.file, config["args"], release)
+            yield from ((f"{at}.args.{field}", sentence) for field, sentence in remarks)
 
 
-def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:
+def _affinity_warnings(added: Fields, path: str) -> Iterator[tuple[str, str]]:
     must, prefer = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
     if (required := added.get(must)) is not None:
         terms = required["nodeSelectorTerms"] or []
@@ -148,20 +150,20 @@ def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}.{prefer}[{index}].weight", "a preference of weight 0 is left out"
 
 
-def _extenders(written: Fields) -> Iterator[tuple[str, str]]:
-    extenders = written["extenders"] or []
+def _extender_warnings(document: Fields) -> Iterator[tuple[str, str]]:
+    extenders = document["extenders"] or []
     for index, extender in enumerate(extenders):
         path = f"extenders[{index}]"
         if extender["weight"] and not extender["prioritizeVerb"]:
             yield f"{path}.weight", "has no effect without prioritizeVerb"
         if not any(extender[verb] for verb in ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")):
             yield path, "names no verb, so the extender is never asked"
-        yield from _transport(extender, f"{path}.tlsConfig")
+        yield from _transport_warnings(extender, f"{path}.tlsConfig")
     if any(resource["ignoredByScheduler"] for e in extenders for resource in e["managedResources"] or ()):
-        yield from _replaced(written["profiles"] or [])
+        yield from _replaced_warnings(document["profiles"] or [])
 
 
-def _transport(extender: Fields, path: str) -> Iterator[tuple[str, str]]:
+def _transport_warnings(extender: Fields, path: str) -> Iterator[tuple[str, str]]:
     tls = extender["tlsConfig"]
     if tls is None:
         return
@@ -172,7 +174,7 @@ def _transport(extender: Fields, path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}.{name}", "is read on kube-scheduler's machine and was not checked here"
 
 
-def _replaced(profiles: list[Fields]) -> Iterator[tuple[str, str]]:
+def _replaced_warnings(profiles: list[Fields]) -> Iterator[tuple[str, str]]:
     for i, profile in enumerate(profiles):
         for j, config in enumerate(profile["pluginConfig"] or ()):
             if config["name"] == "NodeResourcesFit" and config["args"]["ignoredResources"]:

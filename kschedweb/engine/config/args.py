@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.schema import API_VERSION
-from kschedweb.engine.config.types import INT32, INT64, STRING, Field, ListOf, MapOf, Struct, text
+from kschedweb.engine.config.types import INT32, INT64, STRING, ListType, MapType, Struct, StructField, text
 from kschedweb.engine.validation.fields import Problem, invalid, required
 
 
-def args_struct(kind: str, help: str, *fields: Field) -> Struct:
+def args_struct(kind: str, help: str, *fields: StructField) -> Struct:
     """Return the table of an args kind: ``fields`` with the leading ``kind`` and ``apiVersion``."""
     return Struct(
         f"v1.{kind}",
         help,
         (
-            Field("kind", STRING, "May be left out: it follows from the plugin's name.", enum=(kind,)),
-            Field("apiVersion", STRING, "May be left out.", enum=(API_VERSION,)),
+            StructField("kind", STRING, "May be left out: it follows from the plugin's name.", enum=(kind,)),
+            StructField("apiVersion", STRING, "May be left out.", enum=(API_VERSION,)),
             *fields,
         ),
     )
@@ -26,15 +26,15 @@ LABEL_SELECTOR_REQUIREMENT = Struct(
     "v1.LabelSelectorRequirement",
     "A condition on a label.",
     (
-        Field("key", STRING, "Name of the label.", omit_empty=False),
-        Field(
+        StructField("key", STRING, "Name of the label.", omit_empty=False),
+        StructField(
             "operator",
             text("v1.LabelSelectorOperator"),
             "How the label is compared.",
             omit_empty=False,
             enum=("In", "NotIn", "Exists", "DoesNotExist"),
         ),
-        Field("values", ListOf(STRING), "Values to compare with."),
+        StructField("values", ListType(STRING), "Values to compare with."),
     ),
     required=("key", "operator"),
 )
@@ -43,8 +43,8 @@ LABEL_SELECTOR = Struct(
     "v1.LabelSelector",
     "Conditions on labels, all of which must hold.",
     (
-        Field("matchLabels", MapOf(STRING), "Labels with exactly these values."),
-        Field("matchExpressions", ListOf(LABEL_SELECTOR_REQUIREMENT), "Further conditions."),
+        StructField("matchLabels", MapType(STRING), "Labels with exactly these values."),
+        StructField("matchExpressions", ListType(LABEL_SELECTOR_REQUIREMENT), "Further conditions."),
     ),
 )
 
@@ -52,8 +52,10 @@ RESOURCE = Struct(
     "v1.ResourceSpec",
     "A resource and its weight.",
     (
-        Field("name", STRING, "Name of the resource, as cpu, memory or example.com/gpu.", omit_empty=False),
-        Field("weight", INT64, "Share of the resource in the score; 0 counts as 1.", default=1, minimum=0, maximum=100),
+        StructField("name", STRING, "Name of the resource, as cpu, memory or example.com/gpu.", omit_empty=False),
+        StructField(
+            "weight", INT64, "Share of the resource in the score; 0 counts as 1.", default=1, minimum=0, maximum=100
+        ),
     ),
     required=("name",),
 )
@@ -62,8 +64,8 @@ SHAPE_POINT = Struct(
     "v1.UtilizationShapePoint",
     "A point of the scoring function.",
     (
-        Field("utilization", INT32, "Use of the node in percent.", omit_empty=False, minimum=0, maximum=100),
-        Field("score", INT32, "Score there.", omit_empty=False, minimum=0, maximum=10),
+        StructField("utilization", INT32, "Use of the node in percent.", omit_empty=False, minimum=0, maximum=100),
+        StructField("score", INT32, "Score there.", omit_empty=False, minimum=0, maximum=10),
     ),
     required=("utilization", "score"),
 )
@@ -74,7 +76,7 @@ def default_resources() -> list[dict[str, Any]]:
     return [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 
 
-def weigh(resources: list[dict[str, Any]]) -> None:
+def set_default_weights(resources: list[dict[str, Any]]) -> None:
     """Give the resources that have no weight the weight 1."""
     for resource in resources:
         resource["weight"] = resource["weight"] or 1
@@ -84,13 +86,15 @@ def shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
     """What is wrong with the points of a scoring function."""
     if not shape:
         return [required(path, "at least one point must be specified")]
-    found: list[Problem] = []
+    problems: list[Problem] = []
     use = [point["utilization"] for point in shape]
     if (fall := next((i for i in range(1, len(use)) if use[i - 1] >= use[i]), None)) is not None:
-        found.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
+        problems.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
     for index, point in enumerate(shape):
         if not 0 <= point["utilization"] <= 100:
-            found.append(invalid(f"{path}[{index}].utilization", point["utilization"], "not in valid range [0, 100]"))
+            problems.append(
+                invalid(f"{path}[{index}].utilization", point["utilization"], "not in valid range [0, 100]")
+            )
         if not 0 <= point["score"] <= 10:
-            found.append(invalid(f"{path}[{index}].score", point["score"], "not in valid range [0, 10]"))
-    return found
+            problems.append(invalid(f"{path}[{index}].score", point["score"], "not in valid range [0, 10]"))
+    return problems

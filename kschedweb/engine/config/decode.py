@@ -16,7 +16,7 @@ import numpy as np
 from kschedweb.engine.config.source import JsonObject
 from kschedweb.engine.config.types import Bytes, GoDuration, Raw, Value, go_name, zero
 from kschedweb.engine.documents.leaves import Flag, Number, Text
-from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
+from kschedweb.engine.documents.types import ListType, MapType, Struct, StructField, Type
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
 from kschedweb.engine.values import dataclass
@@ -40,12 +40,12 @@ class _Place:
     fields: tuple[str, ...] = ()
     path: str = ""
 
-    def field(self, struct: str, known: Field) -> _Place:
-        names = (known.embedded, known.name) if known.embedded else (known.name,)
-        path = f"{self.path}.{known.name}" if self.path else known.name
+    def enter_field(self, struct: str, field: StructField) -> _Place:
+        names = (field.embedded, field.name) if field.embedded else (field.name,)
+        path = f"{self.path}.{field.name}" if self.path else field.name
         return _Place(struct, (*self.fields, *names), path)
 
-    def index(self, index: int) -> _Place:
+    def enter_index(self, index: int) -> _Place:
         return _Place(self.struct, self.fields, f"{self.path}[{index}]")
 
 
@@ -57,16 +57,16 @@ class Decoded:
     strict: list[Problem] = field(default_factory=list)
 
 
-def decode(of: Struct, raw: Any) -> Decoded:
-    """Decode a JSON value into the struct ``of``. Raises ``DecodeError`` where a type does not fit."""
+def decode(struct: Struct, raw: Any) -> Decoded:
+    """Decode a JSON value into the struct ``struct``. Raises ``DecodeError`` where a type does not fit."""
     decoder = _Decoder()
-    value = decoder.value(of, raw, zero(of), _Place())
-    if decoder.saved:
-        raise DecodeError(decoder.saved)
+    value = decoder.decode_value(struct, raw, zero(struct), _Place())
+    if decoder.first_mismatch:
+        raise DecodeError(decoder.first_mismatch)
     return Decoded(value, list(decoder.strict.values())[:MAX_STRICT_ERRORS])
 
 
-def describe(raw: Any) -> str:
+def describe_json(raw: Any) -> str:
     """Name a JSON value as Go's messages do."""
     if isinstance(raw, bool):
         return "bool"
@@ -79,124 +79,126 @@ def describe(raw: Any) -> str:
 
 class _Decoder:
     def __init__(self) -> None:
-        self.saved: Problem | None = None
+        self.first_mismatch: Problem | None = None
         self.strict: dict[str, Problem] = {}
 
-    def mismatch(self, what: str, go: str, place: _Place) -> Problem:
+    def type_mismatch(self, json_type: str, go: str, place: _Place) -> Problem:
         into = f"Go struct field {place.struct}.{'.'.join(place.fields)}" if place.fields else "Go value"
-        return Problem(place.path, f"json: cannot unmarshal {what} into {into} of type {go}")
+        return Problem(place.path, f"json: cannot unmarshal {json_type} into {into} of type {go}")
 
-    def refuse(self, raw: Any, of: Type, place: _Place, *, exact: bool = False) -> None:
-        what = describe(raw)
-        if exact and what == "number":
-            what = f"number {raw.text if isinstance(raw, Literal) else raw}"
-        self.saved = self.saved or self.mismatch(what, go_name(of), place)
+    def record_mismatch(self, raw: Any, target: Type, place: _Place, *, exact: bool = False) -> None:
+        json_type = describe_json(raw)
+        if exact and json_type == "number":
+            json_type = f"number {raw.text if isinstance(raw, Literal) else raw}"
+        self.first_mismatch = self.first_mismatch or self.type_mismatch(json_type, go_name(target), place)
 
-    def complain(self, kind: str, path: str) -> None:
+    def record_strict(self, kind: str, path: str) -> None:
         text = f"{kind} field {quote(path)}"
         self.strict.setdefault(text, Problem(path, text))
 
-    def value(self, of: Type, raw: Any, current: Value, place: _Place, *, pointer: bool = False) -> Value:
+    def decode_value(self, target: Type, raw: Any, current: Value, place: _Place, *, pointer: bool = False) -> Value:
         """Decode ``raw`` over ``current`` (a repeated field continues where the first one ended)."""
         if raw is None:
-            return self.null(of, current, place, pointer=pointer)
-        if isinstance(of, Struct):
-            return self.struct(of, raw, current, place)
-        if isinstance(of, ListOf):
-            return self.list(of, raw, current, place)
-        if isinstance(of, MapOf):
-            return self.map(of, raw, current, place)
-        return self.single(of, raw, current, place)
+            return self.decode_null(target, current, place, pointer=pointer)
+        if isinstance(target, Struct):
+            return self.decode_struct(target, raw, current, place)
+        if isinstance(target, ListType):
+            return self.decode_list(target, raw, current, place)
+        if isinstance(target, MapType):
+            return self.decode_map(target, raw, current, place)
+        return self.decode_single(target, raw, current, place)
 
-    def null(self, of: Type, current: Value, place: _Place, *, pointer: bool) -> Value:
-        if pointer or isinstance(of, ListOf | MapOf):
+    def decode_null(self, target: Type, current: Value, place: _Place, *, pointer: bool) -> Value:
+        if pointer or isinstance(target, ListType | MapType):
             return None
-        if isinstance(of, GoDuration):
+        if isinstance(target, GoDuration):
             raise DecodeError(Problem(place.path, 'time: invalid duration ""'))
         return current
 
-    def struct(self, of: Struct, raw: Any, current: Value, place: _Place) -> Value:
+    def decode_struct(self, struct: Struct, raw: Any, current: Value, place: _Place) -> Value:
         if not isinstance(raw, dict):
-            self.refuse(raw, of, place)
+            self.record_mismatch(raw, struct, place)
             return current
-        value = dict(current) if current is not None else zero(of)
-        seen: set[str] = set()
-        for name, item in _pairs(raw):
+        value = dict(current) if current is not None else zero(struct)
+        names: set[str] = set()
+        for name, item in _list_pairs(raw):
             path = f"{place.path}.{name}" if place.path else name
-            known = of.by_name.get(name)
-            if known is None:
-                self.complain("unknown", path)
+            field = struct.by_name.get(name)
+            if field is None:
+                self.record_strict("unknown", path)
                 continue
-            if name in seen:
-                self.complain("duplicate", path)
-            seen.add(name)
-            inside = place.field(of.short, known)
-            value[name] = self.value(known.type, item, value[name], inside, pointer=known.pointer)
+            if name in names:
+                self.record_strict("duplicate", path)
+            names.add(name)
+            inside = place.enter_field(struct.short_name, field)
+            value[name] = self.decode_value(field.type, item, value[name], inside, pointer=field.pointer)
         return value
 
-    def list(self, of: ListOf, raw: Any, current: Value, place: _Place) -> Value:
+    def decode_list(self, target: ListType, raw: Any, current: Value, place: _Place) -> Value:
         if not isinstance(raw, list):
-            self.refuse(raw, of, place)
+            self.record_mismatch(raw, target, place)
             return current
-        return [self.value(of.item, item, zero(of.item), place.index(i)) for i, item in enumerate(raw)]
+        return [
+            self.decode_value(target.item, item, zero(target.item), place.enter_index(i)) for i, item in enumerate(raw)
+        ]
 
-    def map(self, of: MapOf, raw: Any, current: Value, place: _Place) -> Value:
+    def decode_map(self, target: MapType, raw: Any, current: Value, place: _Place) -> Value:
         if not isinstance(raw, dict):
-            self.refuse(raw, of, place)
+            self.record_mismatch(raw, target, place)
             return current
         value = dict(current or {})
-        seen: set[str] = set()
-        for name, item in _pairs(raw):
+        names: set[str] = set()
+        for name, item in _list_pairs(raw):
             path = f"{place.path}.{name}" if place.path else name
-            if name in seen:
-                self.complain("duplicate", path)
-            seen.add(name)
+            if name in names:
+                self.record_strict("duplicate", path)
+            names.add(name)
             inside = _Place(place.struct, place.fields, path)
-            value[name] = self.value(of.item, item, zero(of.item), inside)
+            value[name] = self.decode_value(target.item, item, zero(target.item), inside)
         return value
 
-    def single(self, of: Type, raw: Any, current: Value, place: _Place) -> Value:
-        match of, raw:
+    def decode_single(self, target: Type, raw: Any, current: Value, place: _Place) -> Value:
+        match target, raw:
             case GoDuration(), _:
-                return self.duration(raw, place)
+                return self.decode_duration(raw, place)
             case Bytes(), str():
-                return self.bytes(raw, current, place)
+                return self.decode_bytes(raw, current, place)
             case Number(), int() | float() if not isinstance(raw, bool):
-                return self.number(of, raw, current, place)
+                return self.number(target, raw, current, place)
             case (Raw(), _) | (Text(), str()) | (Flag(), bool()):
                 return raw
-        self.refuse(raw, of, place)
+        self.record_mismatch(raw, target, place)
         return current
 
-    def number(self, of: Number, raw: int | float, current: Value, place: _Place) -> Value:
-        if of.whole:
-            limit = 1 << (of.bits - of.signed)
-            if isinstance(raw, int) and -limit * of.signed <= raw < limit:
+    def number(self, target: Number, raw: int | float, current: Value, place: _Place) -> Value:
+        if target.whole:
+            limit = 1 << (target.bits - target.is_signed)
+            if isinstance(raw, int) and -limit * target.is_signed <= raw < limit:
                 return raw
         else:
             with np.errstate(over="ignore"):
-                narrow = _float(raw) if of.bits == 64 else np.float32(raw)
+                narrow = _to_float(raw) if target.bits == 64 else np.float32(raw)
             if np.isfinite(narrow):
                 return float(narrow)
-        self.refuse(raw, of, place, exact=True)
+        self.record_mismatch(raw, target, place, exact=True)
         return current
 
-    def duration(self, raw: Any, place: _Place) -> int:
+    def decode_duration(self, raw: Any, place: _Place) -> int:
         if not isinstance(raw, str):
-            raise DecodeError(self.mismatch(describe(raw), "string", place))
+            raise DecodeError(self.type_mismatch(describe_json(raw), "string", place))
         try:
             return parse_duration(raw)
         except ValueError as error:
             raise DecodeError(Problem(place.path, str(error))) from error
 
-    def bytes(self, raw: str, current: Value, place: _Place) -> Value:
+    def decode_bytes(self, raw: str, current: Value, place: _Place) -> Value:
         if (at := base64_fault(raw)) is not None:
-            self.saved = self.saved or Problem(place.path, f"illegal base64 data at input byte {at}")
+            self.first_mismatch = self.first_mismatch or Problem(place.path, f"illegal base64 data at input byte {at}")
             return current
         return base64.b64decode(raw)
 
 
-def _float(raw: int | float) -> float:
+def _to_float(raw: int | float) -> float:
     """``raw`` in 64 bits, infinite where it is out of range."""
     try:
         return float(raw)
@@ -204,5 +206,5 @@ def _float(raw: int | float) -> float:
         return math.inf
 
 
-def _pairs(raw: dict[str, Any]) -> list[tuple[str, Any]]:
+def _list_pairs(raw: dict[str, Any]) -> list[tuple[str, Any]]:
     return raw.pairs if isinstance(raw, JsonObject) else list(raw.items())

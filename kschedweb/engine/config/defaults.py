@@ -59,22 +59,22 @@ def _connection_defaults(connection: Decoded) -> None:
 
 def _profile_defaults(profile: Decoded, release: Release) -> None:
     custom = profile["plugins"] if profile["plugins"] is not None else zero(release.schema.plugins)
-    registry, sets = release.registry, release.schema.sets
+    registry, sets = release.registry, release.schema.plugin_sets
     default = [{"name": ref.name, "weight": ref.weight} for ref in registry.defaults]
     profile["plugins"] = {point: merge_set(default if point == "multiPoint" else [], custom[point]) for point in sets}
     configs = profile["pluginConfig"] = profile["pluginConfig"] or []
     for config in configs:
-        if spec := registry.args(config["name"]):
+        if spec := registry.find_args(config["name"]):
             spec.set_defaults(config["args"])
     configured = {config["name"] for config in configs}
     enabled = {plugin["name"] for point in sets for plugin in profile["plugins"][point]["enabled"] or ()}
     for name in sorted(enabled - configured):
-        if spec := registry.args(name):
+        if spec := registry.find_args(name):
             arguments = zero(spec.struct)
             spec.set_defaults(arguments)
             configs.append({**zero(PLUGIN_CONFIG), "name": name, "args": arguments})
     for config in configs:
-        if spec := registry.args(config["name"]):
+        if spec := registry.find_args(config["name"]):
             config["args"] |= {"kind": spec.kind, "apiVersion": API_VERSION}
 
 
@@ -84,13 +84,13 @@ def merge_set(default: list[Decoded], custom: Decoded) -> Decoded:
     A default that is enabled again is replaced in place, one that is disabled is dropped; what replaced nothing
     follows in the order written. Repetitions stay, they are an error later.
     """
-    wanted = custom["enabled"] or []
-    out = {plugin["name"] for plugin in custom["disabled"] or ()}
-    last = {plugin["name"]: index for index, plugin in enumerate(wanted)}
-    kept = [] if "*" in out else [plugin for plugin in default if plugin["name"] not in out]
-    replaced = {last[plugin["name"]] for plugin in kept if plugin["name"] in last}
-    enabled = [wanted[last[plugin["name"]]] if plugin["name"] in last else plugin for plugin in kept]
-    enabled += [plugin for index, plugin in enumerate(wanted) if index not in replaced]
+    custom_enabled = custom["enabled"] or []
+    disabled = {plugin["name"] for plugin in custom["disabled"] or ()}
+    last = {plugin["name"]: index for index, plugin in enumerate(custom_enabled)}
+    remaining = [] if "*" in disabled else [plugin for plugin in default if plugin["name"] not in disabled]
+    replaced = {last[plugin["name"]] for plugin in remaining if plugin["name"] in last}
+    enabled = [custom_enabled[last[plugin["name"]]] if plugin["name"] in last else plugin for plugin in remaining]
+    enabled += [plugin for index, plugin in enumerate(custom_enabled) if index not in replaced]
     return {
         "enabled": [{"name": plugin["name"], "weight": plugin["weight"] or 0} for plugin in enabled],
         "disabled": [{"name": plugin["name"], "weight": 0} for plugin in custom["disabled"] or ()],

@@ -6,10 +6,10 @@ import json
 from collections.abc import Container
 from typing import Any
 
-from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
+from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe_json
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import API_VERSION, GROUP, KIND
-from kschedweb.engine.config.source import Source
+from kschedweb.engine.config.source import DocumentSource
 from kschedweb.engine.config.specs import ArgsSpec
 from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
@@ -36,7 +36,7 @@ def refusal(path: str, text: str) -> RefusedError:
     return RefusedError([text], [Problem(path, text)])
 
 
-def decode_document(source: Source, release: Release) -> Fields:
+def decode_document(source: DocumentSource, release: Release) -> Fields:
     """Return the decoded configuration. Raises ``RefusedError``."""
     structs = _Structs(release)
     kind = object_kind(source.value, source.text, structs, release.scheme)
@@ -44,7 +44,7 @@ def decode_document(source: Source, release: Release) -> Fields:
         decoded = decode(structs[kind], source.value)
     except DecodeError as error:
         raise refusal(error.problem.path, error.problem.text) from error
-    problems = [problem for problem in (repetition(source), *decoded.strict) if problem]
+    problems = [problem for problem in (find_repetition(source), *decoded.strict) if problem]
     texts = [problem.text for problem in problems]
     if kind == KIND:
         for problem, text in _decode_args(decoded.value, release):
@@ -58,7 +58,7 @@ def decode_document(source: Source, release: Release) -> Fields:
     return value
 
 
-def repetition(source: Source) -> Problem | None:
+def find_repetition(source: DocumentSource) -> Problem | None:
     """Return YAML's complaint about repeated keys; JSON's are found while decoding."""
     if not source.duplicates:
         return None
@@ -72,15 +72,15 @@ class _Structs:
         self._release = release
 
     def __contains__(self, kind: object) -> bool:
-        return kind == KIND or self._args(str(kind)) is not None
+        return kind == KIND or self._find_args(str(kind)) is not None
 
     def __getitem__(self, kind: str) -> Struct:
-        if (args := self._args(kind)) is not None:
+        if (args := self._find_args(kind)) is not None:
             return args.struct
         return self._release.schema.configuration
 
-    def _args(self, kind: str) -> ArgsSpec | None:
-        return self._release.registry.args(kind.removesuffix("Args")) if kind.endswith("Args") else None
+    def _find_args(self, kind: str) -> ArgsSpec | None:
+        return self._release.registry.find_args(kind.removesuffix("Args")) if kind.endswith("Args") else None
 
 
 def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem, str]]:
@@ -93,78 +93,78 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
     structs = _Structs(release)
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
-            if (spec := release.registry.args(config["name"])) is None:
+            if (spec := release.registry.find_args(config["name"])) is None:
                 continue
-            where = f"profiles[{i}].pluginConfig[{j}]"
-            decoded = _decode_one(config, spec.kind, where, structs, release.scheme)
+            config_path = f"profiles[{i}].pluginConfig[{j}]"
+            decoded = _decode_one(config, spec.kind, config_path, structs, release.scheme)
             config["args"] = decoded.value
             if decoded.strict:
                 inner = ", ".join(problem.text for problem in decoded.strict)
                 plugin = f"decoding args for plugin {config['name']}"
-                text = f"decoding .{where}: strict decoding error: {plugin}: strict decoding error: {inner}"
-                problems = [Problem(f"{where}.args.{problem.path}", problem.text) for problem in decoded.strict]
+                text = f"decoding .{config_path}: strict decoding error: {plugin}: strict decoding error: {inner}"
+                problems = [Problem(f"{config_path}.args.{problem.path}", problem.text) for problem in decoded.strict]
                 strict += zip(problems, [text, *[""] * (len(problems) - 1)], strict=True)
     return strict
 
 
-def _decode_one(config: Fields, kind: str, where: str, structs: _Structs, scheme: str) -> Decoded:
+def _decode_one(config: Fields, kind: str, config_path: str, structs: _Structs, scheme: str) -> Decoded:
     raw, plugin = config["args"], config["name"]
-    args = f"{where}.args"
-    said = f"decoding .{where}: decoding args for plugin {plugin}"
+    args = f"{config_path}.args"
+    context = f"decoding .{config_path}: decoding args for plugin {plugin}"
     try:
-        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), structs, scheme, default=kind)
-        decoded = decode(structs[found], {} if raw is None else raw)
+        actual_kind = object_kind(raw, json.dumps(raw, separators=(",", ":")), structs, scheme, default=kind)
+        decoded = decode(structs[actual_kind], {} if raw is None else raw)
     except RefusedError as refused:
-        raise refusal(args, f"{said}: {refused.errors[0]}") from refused
+        raise refusal(args, f"{context}: {refused.errors[0]}") from refused
     except DecodeError as error:
         path = ".".join(filter(None, (args, error.problem.path)))
-        raise refusal(path, f"{said}: {error.problem.text}") from error
-    if found != kind:
-        words = f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {found}.{GROUP}"
-        raise refusal(f"{args}.kind", f"decoding .{where}: {words}")
+        raise refusal(path, f"{context}: {error.problem.text}") from error
+    if actual_kind != kind:
+        words = f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {actual_kind}.{GROUP}"
+        raise refusal(f"{args}.kind", f"decoding .{config_path}: {words}")
     return decoded
 
 
 def object_kind(
-    raw: Any, text: str, known: Container[str], scheme: str, *, default: str = "", version: str = API_VERSION
+    raw: Any, text: str, kinds: Container[str], scheme: str, *, default: str = "", version: str = API_VERSION
 ) -> str:
     """Return the kind of an object of ``version``; ``default`` stands in where nothing is said.
 
     ``text`` is the object as messages repeat it, ``scheme`` the place that they name. Raises ``RefusedError`` for what
     is no object, or one of an unknown kind or version.
     """
-    said, kind = _meta(raw)
-    if said.count("/") > 1:
-        raise refusal("apiVersion", f"unexpected GroupVersion string: {said}")
+    api_version, kind = _read_type_meta(raw)
+    if api_version.count("/") > 1:
+        raise refusal("apiVersion", f"unexpected GroupVersion string: {api_version}")
     kind = kind or default
-    if default and said in ("", "/", f"{GROUP}/"):
-        said = version
-    shown = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+    if default and api_version in ("", "/", f"{GROUP}/"):
+        api_version = version
+    excerpt = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
     if not kind:
-        raise refusal("kind", f"Object 'Kind' is missing in '{shown}'")
-    if not said.rpartition("/")[2]:
-        raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{shown}'")
-    if said != version or kind not in known:
-        words = f"no kind {quote(kind)} is registered for version {quote(said)} in scheme"
-        raise refusal("kind" if said == version else "apiVersion", f'{words} "{scheme}"')
+        raise refusal("kind", f"Object 'Kind' is missing in '{excerpt}'")
+    if not api_version.rpartition("/")[2]:
+        raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{excerpt}'")
+    if api_version != version or kind not in kinds:
+        words = f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme"
+        raise refusal("kind" if api_version == version else "apiVersion", f'{words} "{scheme}"')
     return kind
 
 
-def _meta(raw: Any) -> tuple[str, str]:
+def _read_type_meta(raw: Any) -> tuple[str, str]:
     """Return apiVersion and kind as written; unlike all else they are found in any letter case."""
     if raw is not None and not isinstance(raw, dict):
-        raise refusal("", _parse_error(f"{describe(raw)} into Go value of type {_META}"))
-    found = {"apiVersion": "", "kind": ""}
-    names = {name.lower(): name for name in found}
-    for written, value in (raw or {}).items():
-        name = names.get(written.lower())
+        raise refusal("", _parse_error(f"{describe_json(raw)} into Go value of type {_META}"))
+    type_meta = {"apiVersion": "", "kind": ""}
+    names = {name.lower(): name for name in type_meta}
+    for key, value in (raw or {}).items():
+        name = names.get(key.lower())
         if name is None or value is None:
             continue
         if not isinstance(value, str):
-            raise refusal(written, _parse_error(f"{describe(value)} into Go struct field .{name} of type string"))
-        found[name] = value
-    return found["apiVersion"], found["kind"]
+            raise refusal(key, _parse_error(f"{describe_json(value)} into Go struct field .{name} of type string"))
+        type_meta[name] = value
+    return type_meta["apiVersion"], type_meta["kind"]
 
 
-def _parse_error(what: str) -> str:
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {what}"
+def _parse_error(mismatch: str) -> str:
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {mismatch}"

@@ -18,7 +18,7 @@ def take_files(configuration: Fields, release: Release) -> None:
     """Put what the files say into a decoded configuration. Raises RefusedError for one that cannot be read."""
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
-            spec = release.registry.args(config["name"])
+            spec = release.registry.find_args(config["name"])
             file = spec.file if spec else None
             if file and config["args"][file.into] is None and config["args"][file.path] in release.files:
                 try:
@@ -26,30 +26,30 @@ def take_files(configuration: Fields, release: Release) -> None:
                 except RefusedError as refused:
                     name = profile["schedulerName"] or "default-scheduler"
                     head = f"initializing profiles: creating profile for scheduler name {name}: initializing plugin"
-                    said = f"{head} {quote(config['name'])}: {refused.errors[0]}"
+                    message = f"{head} {quote(config['name'])}: {refused.errors[0]}"
                     path = f"profiles[{i}].pluginConfig[{j}].args.{file.path}"
-                    raise RefusedError([said], [Problem(path, said)]) from refused
+                    raise RefusedError([message], [Problem(path, message)]) from refused
 
 
-def pointed(document: Any, release: Release) -> Iterator[tuple[str, str]]:
+def list_pointed_files(document: Any, release: Release) -> Iterator[tuple[str, str]]:
     """The paths of files that a document's arguments point at, each with its plugin; plain values of any form."""
     profiles = document.get("profiles") if isinstance(document, dict) else None
     for profile in profiles if isinstance(profiles, list) else ():
         configs = profile.get("pluginConfig") if isinstance(profile, dict) else None
         for config in configs if isinstance(configs, list) else ():
             args = config.get("args") if isinstance(config, dict) else None
-            spec = release.registry.args(str(config.get("name"))) if isinstance(args, dict) else None
+            spec = release.registry.find_args(str(config.get("name"))) if isinstance(args, dict) else None
             path = args.get(spec.file.path) if spec and spec.file and isinstance(args, dict) else None
             if path and isinstance(path, str):
                 yield path, str(config["name"])
 
 
-def advice(file: PointedFile, args: Fields, release: Release) -> Iterator[tuple[str, str]]:
+def file_advice(file: PointedFile, args: Fields, release: Release) -> Iterator[tuple[str, str]]:
     """What has to be said of the file that written arguments point at: (field, sentence)."""
     if not args[file.path]:
         return
     if args[file.into] is not None:
         yield file.path, f"is not read, since {file.into} is written here too"
     elif args[file.path] not in release.files:
-        said = f"{quote(args[file.path])} is not known here, so the default counts: pass the file in"
-        yield file.path, f"{said}, or write what it says as {file.into}"
+        sentence = f"{quote(args[file.path])} is not known here, so the default counts: pass the file in"
+        yield file.path, f"{sentence}, or write what it says as {file.into}"

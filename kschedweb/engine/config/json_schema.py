@@ -6,14 +6,14 @@ from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, POINT_HELP
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.documents.types import REQUIRED, Field, Struct, Type
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.documents.types import REQUIRED, Struct, StructField, Type
+from kschedweb.engine.objects.json_access import Json
 
 
 def json_schema(release: Release) -> Json:
     """Return the schema of a configuration; plugin names and arguments are those of ``release``'s plugins."""
-    builder = _Builder(release)
-    root = builder.struct(release.schema.configuration)
+    builder = _SchemaBuilder(release)
+    root = builder.struct_schema(release.schema.configuration)
     return {
         "$schema": DIALECT,
         "title": "KubeSchedulerConfiguration",
@@ -22,25 +22,31 @@ def json_schema(release: Release) -> Json:
     }
 
 
-class _Builder(Schemas):
+class _SchemaBuilder(Schemas):
     def __init__(self, release: Release) -> None:
         self.registry, self.plugins = release.registry, release.schema.plugins
         self.definitions: dict[str, Json] = {}
 
     def type(self, of: Type) -> Json:
-        return self.reference(of) if isinstance(of, Struct) else super().type(of)
+        return self.make_reference(of) if isinstance(of, Struct) else super().type(of)
 
-    def reference(self, of: Struct) -> Json:
-        """Return a reference to ``of``, whose definition is made on first use."""
-        if of.short not in self.definitions:
-            self.definitions[of.short] = {}
-            self.definitions[of.short] = self.plugin_config() if of is PLUGIN_CONFIG else self.struct(of)
-        return {"$ref": f"#/$defs/{of.short}"}
+    def make_reference(self, struct: Struct) -> Json:
+        """Return a reference to ``struct``, whose definition is made on first use."""
+        if struct.short_name not in self.definitions:
+            self.definitions[struct.short_name] = {}
+            self.definitions[struct.short_name] = (
+                self.plugin_config() if struct is PLUGIN_CONFIG else self.struct_schema(struct)
+            )
+        return {"$ref": f"#/$defs/{struct.short_name}"}
 
-    def field(self, of: Struct, field: Field) -> Json:
-        return {**self.plugin_set(field.name), **self.told(field)} if of is self.plugins else super().field(of, field)
+    def field(self, of: Struct, field: StructField) -> Json:
+        return (
+            {**self.plugin_set(field.name), **self.field_annotations(field)}
+            if of is self.plugins
+            else super().field(of, field)
+        )
 
-    def described(self, field: Field) -> str:
+    def described(self, field: StructField) -> str:
         """The help with default, range and choices, so that an editor can show all in one place."""
         parts = [field.help]
         if field.default not in (None, "", REQUIRED):
@@ -58,11 +64,11 @@ class _Builder(Schemas):
         """Return the schema of one extension point, which offers the plugins that run there."""
         name = f"PluginSet.{point}"
         specs = [s for s in self.registry.specs.values() if point == "multiPoint" or point in s.points]
-        every = {"const": "*", "description": "All default plugins."}
+        wildcard = {"const": "*", "description": "All default plugins."}
         weighed = point in ("score", "placementScore", "multiPoint")
         items = {
-            "enabled": self.plugin(_names(specs), weighed),
-            "disabled": self.plugin([every, *_names(specs)], False),
+            "enabled": self.plugin_entry(_list_names(specs), weighed),
+            "disabled": self.plugin_entry([wildcard, *_list_names(specs)], False),
         }
         parts = {
             field.name: {"type": "array", "description": field.help, "items": items[field.name]}
@@ -76,8 +82,8 @@ class _Builder(Schemas):
         }
         return {"$ref": f"#/$defs/{name}"}
 
-    def plugin(self, names: list[Json], weighed: bool) -> Json:
-        schema = self.struct(PLUGIN)
+    def plugin_entry(self, names: list[Json], weighed: bool) -> Json:
+        schema = self.struct_schema(PLUGIN)
         schema["properties"]["name"]["anyOf"] = names
         if not weighed:
             schema["properties"]["weight"] = {"type": "integer", "description": "Has no effect here."}
@@ -85,22 +91,22 @@ class _Builder(Schemas):
 
     def plugin_config(self) -> Json:
         """Return the schema of a pluginConfig entry, whose arguments follow from the plugin's name."""
-        schema = self.struct(PLUGIN_CONFIG)
+        schema = self.struct_schema(PLUGIN_CONFIG)
         with_args = [spec for spec in self.registry.specs.values() if spec.args]
-        schema["properties"]["name"]["anyOf"] = _names(with_args)
+        schema["properties"]["name"]["anyOf"] = _list_names(with_args)
         schema["allOf"] = [
             {
                 "if": {"properties": {"name": {"const": spec.name}}, "required": ["name"]},
-                "then": {"properties": {"args": self.args(spec)}},
+                "then": {"properties": {"args": self.args_reference(spec)}},
             }
             for spec in with_args
         ]
         return schema
 
-    def args(self, spec: PluginSpec) -> Json:
-        return self.reference(spec.args.struct) if spec.args else {}
+    def args_reference(self, spec: PluginSpec) -> Json:
+        return self.make_reference(spec.args.struct) if spec.args else {}
 
 
-def _names(specs: list[PluginSpec]) -> list[Json]:
+def _list_names(specs: list[PluginSpec]) -> list[Json]:
     """Return the plugins to offer; other names stay possible, kube-scheduler may be built with more."""
     return [*({"const": spec.name, "description": spec.help} for spec in specs), {"type": "string"}]

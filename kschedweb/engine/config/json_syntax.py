@@ -25,113 +25,113 @@ class _Scanner:
     def peek(self) -> str:
         return self.text[self.at] if self.at < len(self.text) else ""
 
-    def space(self) -> str:
+    def skip_space(self) -> str:
         while self.peek() and self.peek() in _SPACE:
             self.at += 1
         return self.peek()
 
-    def refuse(self, context: str, *, inside: bool = False) -> _Stop:
+    def make_stop(self, context: str, *, inside: bool = False) -> _Stop:
         """Return the complaint about the next character; the end of text counts as a space ``inside`` a token."""
         character = self.peek() or (" " if inside else "")
         if not character:
             return _Stop("unexpected end of JSON input")
         # Go speaks of bytes: of a character beyond ASCII only the first one.
         byte = chr(character.encode("utf-8", "surrogatepass")[0])
-        return _Stop(f"invalid character {_quoted(byte)} {context}")
+        return _Stop(f"invalid character {_quote_character(byte)} {context}")
 
-    def value(self) -> None:
-        character = self.space()
+    def scan_value(self) -> None:
+        character = self.skip_space()
         if character == "{":
-            self.object()
+            self.scan_object()
         elif character == "[":
-            self.array()
+            self.scan_array()
         elif character == '"':
-            self.string()
+            self.scan_string()
         elif character and character in "-0123456789":
             self.number()
         elif character and character in "tfn":
-            self.word({"t": "true", "f": "false", "n": "null"}[character])
+            self.scan_literal({"t": "true", "f": "false", "n": "null"}[character])
         else:
-            raise self.refuse("looking for beginning of value")
+            raise self.make_stop("looking for beginning of value")
 
-    def object(self) -> None:
+    def scan_object(self) -> None:
         self.at += 1
-        if self.space() == "}":
+        if self.skip_space() == "}":
             self.at += 1
             return
         while True:
-            if self.space() != '"':
-                raise self.refuse("looking for beginning of object key string")
-            self.string()
-            if self.space() != ":":
-                raise self.refuse("after object key")
+            if self.skip_space() != '"':
+                raise self.make_stop("looking for beginning of object key string")
+            self.scan_string()
+            if self.skip_space() != ":":
+                raise self.make_stop("after object key")
             self.at += 1
-            self.value()
-            if self.space() == "}":
+            self.scan_value()
+            if self.skip_space() == "}":
                 self.at += 1
                 return
             if self.peek() != ",":
-                raise self.refuse("after object key:value pair")
+                raise self.make_stop("after object key:value pair")
             self.at += 1
 
-    def array(self) -> None:
+    def scan_array(self) -> None:
         self.at += 1
-        if self.space() == "]":
+        if self.skip_space() == "]":
             self.at += 1
             return
         while True:
-            self.value()
-            if self.space() == "]":
+            self.scan_value()
+            if self.skip_space() == "]":
                 self.at += 1
                 return
             if self.peek() != ",":
-                raise self.refuse("after array element")
+                raise self.make_stop("after array element")
             self.at += 1
 
-    def string(self) -> None:
+    def scan_string(self) -> None:
         self.at += 1
         while self.peek() != '"':
             character = self.peek()
             if not character or character < " ":
-                raise self.refuse("in string literal")
+                raise self.make_stop("in string literal")
             self.at += 1
             if character == "\\":
-                self.escape()
+                self.scan_escape()
         self.at += 1
 
-    def escape(self) -> None:
+    def scan_escape(self) -> None:
         character = self.peek()
         if not character or character not in 'bfnrt\\/"u':
-            raise self.refuse("in string escape code", inside=True)
+            raise self.make_stop("in string escape code", inside=True)
         self.at += 1
         if character == "u":
             for _ in range(4):
                 if not self.peek() or self.peek() not in "0123456789abcdefABCDEF":
-                    raise self.refuse(r"in \u hexadecimal character escape", inside=True)
+                    raise self.make_stop(r"in \u hexadecimal character escape", inside=True)
                 self.at += 1
 
-    def word(self, word: str) -> None:
+    def scan_literal(self, word: str) -> None:
         for index, letter in enumerate(word):
             if self.peek() != letter:
-                raise self.refuse(f"in literal {word} (expecting {_quoted(word[index])})", inside=True)
+                raise self.make_stop(f"in literal {word} (expecting {_quote_character(word[index])})", inside=True)
             self.at += 1
 
     def number(self) -> None:
         match = _NUMBER.match(self.text, self.at)
         if match is None:
             self.at += 1
-            raise self.refuse("in numeric literal", inside=True)
+            raise self.make_stop("in numeric literal", inside=True)
         self.at = match.end()
-        rest = self.text[self.at : self.at + 2]
-        if rest[:1] == "." and "." not in match[0] and "e" not in match[0].lower():
+        lookahead = self.text[self.at : self.at + 2]
+        if lookahead[:1] == "." and "." not in match[0] and "e" not in match[0].lower():
             self.at += 1
-            raise self.refuse("after decimal point in numeric literal", inside=True)
-        if rest[:1] in ("e", "E") and "e" not in match[0].lower():
-            self.at += 2 if rest[1:] in ("+", "-") else 1
-            raise self.refuse("in exponent of numeric literal", inside=True)
+            raise self.make_stop("after decimal point in numeric literal", inside=True)
+        if lookahead[:1] in ("e", "E") and "e" not in match[0].lower():
+            self.at += 2 if lookahead[1:] in ("+", "-") else 1
+            raise self.make_stop("in exponent of numeric literal", inside=True)
 
 
-def _quoted(character: str) -> str:
+def _quote_character(character: str) -> str:
     if character in "'\"":
         return {"'": r"'\''", '"': "'\"'"}[character]
     return f"'{quote(character)[1:-1]}'"
@@ -141,9 +141,9 @@ def syntax_error(text: str) -> str:
     """Return Go's complaint about ``text``; empty where it finds none."""
     scanner = _Scanner(text)
     try:
-        scanner.value()
-        if scanner.space():
-            raise scanner.refuse("after top-level value")
+        scanner.scan_value()
+        if scanner.skip_space():
+            raise scanner.make_stop("after top-level value")
     except _Stop as stop:
         return str(stop)
     return ""

@@ -8,16 +8,16 @@ from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import profiles, validation
-from kschedweb.engine.config.advice import warnings
+from kschedweb.engine.config.advice import list_warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
 from kschedweb.engine.config.files import take_files
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.notes import Conversion
-from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND
-from kschedweb.engine.config.source import Source, UnreadableError
+from kschedweb.engine.config.source import DocumentSource, UnreadableError
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import SECOND, quote
@@ -71,74 +71,79 @@ def load(document: str | bytes | Mapping[str, Any] | None, release: Release) -> 
     """
     lines: Mapping[str, int] = {}
     try:
-        source = read(DEFAULT_DOCUMENT if document is None else document)
-        lines = _lines(source)
-        return _load(source, release, lines)
+        source = read_document(DEFAULT_DOCUMENT if document is None else document)
+        lines = _find_lines(source)
+        return _load_source(source, release, lines)
     except UnreadableError as error:
         problem = Problem("", str(error))
         return Loaded([problem.text], [problem], lines={"": error.line} if error.line else {})
     except RefusedError as refused:
-        problems = [replace(problem, text=_in_words_of(release, problem.text)) for problem in refused.problems]
-        return Loaded([_in_words_of(release, text) for text in refused.errors], problems, lines=lines)
+        problems = [replace(problem, text=_translate_error(release, problem.text)) for problem in refused.problems]
+        return Loaded([_translate_error(release, text) for text in refused.errors], problems, lines=lines)
 
 
-def _in_words_of(release: Release, text: str) -> str:
-    return text.replace(LABEL_KEY, QUALIFIED_NAME) if release.behaviour.says_qualified_name else text
+def _translate_error(release: Release, text: str) -> str:
+    return text.replace(LABEL_KEY, QUALIFIED_NAME) if release.behaviour.qualified_name_error_text else text
 
 
-def _load(source: Source, release: Release, lines: Mapping[str, int]) -> Loaded:
+def _load_source(source: DocumentSource, release: Release, lines: Mapping[str, int]) -> Loaded:
     configuration = decode_document(source, release)
-    written = copy.deepcopy(configuration)
+    decoded = copy.deepcopy(configuration)
     take_files(configuration, release)
     set_defaults(configuration, release)
-    if found := validation.problems(configuration, release.registry):
-        raise RefusedError([problem.text for problem in found], found)
-    defaulted = _encoded(configuration, release)
-    ready = replace(_build(configuration, defaulted, release), leader_election=_said_of_election(written, defaulted))
-    said = [*filter(None, [release.remark]), *warnings(written, ready, release)]
-    return Loaded(warnings=said, defaulted=defaulted, configuration=ready, lines=lines)
+    if problems := validation.validate_configuration(configuration, release.registry):
+        raise RefusedError([problem.text for problem in problems], problems)
+    defaulted = _encode_configuration(configuration, release)
+    ready = replace(
+        _build_configuration(configuration, defaulted, release),
+        leader_election=_explicit_leader_election(decoded, defaulted),
+    )
+    warning_texts = [*filter(None, [release.remark]), *list_warnings(decoded, ready, release)]
+    return Loaded(warnings=warning_texts, defaulted=defaulted, configuration=ready, lines=lines)
 
 
 def document_lines(document: str | bytes | Mapping[str, Any]) -> Mapping[str, int]:
     """The line of each path of a document; none if it cannot be read."""
     try:
-        return _lines(read(document))
+        return _find_lines(read_document(document))
     except UnreadableError:
         return {}
 
 
-def _lines(source: Source) -> Mapping[str, int]:
+def _find_lines(source: DocumentSource) -> Mapping[str, int]:
     """Return the line of each path; JSON text is read a second time for it, as the YAML that it also is."""
     if source.lines is not None or "\n" not in source.text:
         return source.lines or {}
     from kschedweb.engine.config import yaml_text
 
     try:
-        return yaml_text.read(source.text).lines or {}
+        return yaml_text.read_yaml(source.text).lines or {}
     except UnreadableError:
         return {}
 
 
-def _encoded(configuration: Fields, release: Release) -> Fields:
+def _encode_configuration(configuration: Fields, release: Release) -> Fields:
     """Return the JSON form of a defaulted configuration, arguments included, without apiVersion and kind."""
-    written: Fields = encode(release.schema.configuration, {**configuration, "kind": "", "apiVersion": ""})
-    for profile in written["profiles"]:
+    encoded: Fields = encode(release.schema.configuration, {**configuration, "kind": "", "apiVersion": ""})
+    for profile in encoded["profiles"]:
         for config in profile.get("pluginConfig", ()):
             config["args"] = _encoded_args(config["name"], config["args"], release)
-    return written
+    return encoded
 
 
 def _encoded_args(name: str, args: Any, release: Release) -> Any:
-    spec = release.registry.args(name)
+    spec = release.registry.find_args(name)
     return encode(spec.struct, args) if spec else copy.deepcopy(args)
 
 
-def _said_of_election(written: Fields, defaulted: Fields) -> Fields:
-    said = written["leaderElection"]
-    return {name: value for name, value in defaulted["leaderElection"].items() if said[name] or said[name] is False}
+def _explicit_leader_election(decoded: Fields, defaulted: Fields) -> Fields:
+    election = decoded["leaderElection"]
+    return {
+        name: value for name, value in defaulted["leaderElection"].items() if election[name] or election[name] is False
+    }
 
 
-def _build(configuration: Fields, defaulted: Fields, release: Release) -> Configuration:
+def _build_configuration(configuration: Fields, defaulted: Fields, release: Release) -> Configuration:
     extenders = configuration["extenders"] or []
     for index, extender in enumerate(extenders):
         if problem := profiles.transport_problem(extender):
@@ -153,41 +158,41 @@ def _build(configuration: Fields, defaulted: Fields, release: Release) -> Config
         profiles=built,
         percentage_of_nodes_to_score=configuration["percentageOfNodesToScore"],
         parallelism=configuration["parallelism"],
-        extenders=tuple(_extender(extender) for extender in extenders),
+        extenders=tuple(_encode_extender(extender) for extender in extenders),
         document={"apiVersion": API_VERSION, "kind": KIND, **defaulted},
         release=release,
     )
 
 
-def _extender(extender: Fields) -> Fields:
-    written: Fields = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
-    return written
+def _encode_extender(extender: Fields) -> Fields:
+    encoded: Fields = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
+    return encoded
 
 
 def _build_profiles(decoded: list[Fields], release: Release) -> tuple[Profile, ...]:
     """Build the profiles in order; they share one queue, so all must sort it alike."""
     built: list[Profile] = []
-    for index, one in enumerate(decoded):
-        profile = _build_profile(index, one, release)
+    for index, decoded_profile in enumerate(decoded):
+        profile = _build_profile(index, decoded_profile, release)
         built.append(profile)
         (sort,), (first,) = profile.points["queueSort"], built[0].points["queueSort"]
         name = quote(profile.scheduler_name)
         if sort.name != first.name:
-            said = f"different queue sort plugins for profile {name}: {quote(sort.name)}, first: {quote(first.name)}"
-            raise refusal(f"profiles[{index}].plugins.queueSort", f"initializing profiles: {said}")
+            detail = f"different queue sort plugins for profile {name}: {quote(sort.name)}, first: {quote(first.name)}"
+            raise refusal(f"profiles[{index}].plugins.queueSort", f"initializing profiles: {detail}")
         if profile.args.get(sort.name) != built[0].args.get(sort.name):
-            said = f"different queue sort plugin args for profile {name}"
-            raise refusal(f"profiles[{index}].pluginConfig", f"initializing profiles: {said}")
+            detail = f"different queue sort plugin args for profile {name}"
+            raise refusal(f"profiles[{index}].pluginConfig", f"initializing profiles: {detail}")
     return tuple(built)
 
 
 def _build_profile(index: int, profile: Fields, release: Release) -> Profile:
     name = profile["schedulerName"]
     try:
-        points = profiles.build(profile, release)
+        points = profiles.build_points(profile, release)
     except profiles.BuildError as error:
-        said = f"initializing profiles: creating profile for scheduler name {name}: {error}"
-        raise refusal(f"profiles[{index}].{error.path}", said) from error
+        message = f"initializing profiles: creating profile for scheduler name {name}: {error}"
+        raise refusal(f"profiles[{index}].{error.path}", message) from error
     configs = profile["pluginConfig"]
     args = {config["name"]: _encoded_args(config["name"], config["args"], release) for config in configs}
     return Profile(name, profile["percentageOfNodesToScore"], points, args)

@@ -24,7 +24,7 @@ class Profile:
     points: dict[str, tuple[PluginRef, ...]]
     args: dict[str, Any]
 
-    def without(self, plugins: Collection[str]) -> Profile:
+    def without_plugins(self, plugins: Collection[str]) -> Profile:
         """The same profile where these plugins are not enabled anywhere."""
         points = {point: tuple(ref for ref in refs if ref.name not in plugins) for point, refs in self.points.items()}
         return replace(self, points=points)
@@ -52,6 +52,6 @@ class Configuration:
         """The path in the document of the weight that ``plugin`` has for scoring in the profile at that position."""
         return f"profiles[{profile}].plugins.score.enabled[{plugin}].weight"
 
-    def profile(self, scheduler_name: str) -> Profile | None:
+    def find_profile(self, scheduler_name: str) -> Profile | None:
         """Return the profile of ``scheduler_name``, ``None`` where there is none."""
-        return next((one for one in self.profiles if one.scheduler_name == scheduler_name), None)
+        return next((profile for profile in self.profiles if profile.scheduler_name == scheduler_name), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 EQUAL, NEAR, NONE = "equal", "near", "none"
@@ -41,8 +41,8 @@ class Conversion:
     def summary(self) -> str:
         """The notes in a sentence."""
         counts = {kind: sum(note.kind == kind for note in self.notes) for kind in (EQUAL, NEAR, NONE)}
-        said = f"{counts[EQUAL]} keep the meaning, {counts[NEAR]} come near it, {counts[NONE]} have no counterpart"
-        return f"{self.version} became v1, with {len(self.notes)} changes: {said}."
+        breakdown = f"{counts[EQUAL]} keep the meaning, {counts[NEAR]} come near it, {counts[NONE]} have no counterpart"
+        return f"{self.version} became v1, with {len(self.notes)} changes: {breakdown}."
 
     def to_dict(self) -> Json:
         return {"summary": self.summary, **asdict(self)}

@@ -7,7 +7,7 @@ from typing import Any
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import PluginRef, Registry
-from kschedweb.engine.validation.fields import Problem, aggregate
+from kschedweb.engine.validation.fields import Problem, aggregate_problems
 from kschedweb.engine.validation.golang import INT64_MAX, quote
 
 Decoded = dict[str, Any]
@@ -43,30 +43,32 @@ class BuildError(ValueError):
         self.path = path
 
 
-def build(profile: Decoded, release: Release) -> Points:
+def build_points(profile: Decoded, release: Release) -> Points:
     """Return the plugins of each extension point in calling order. Raises ``BuildError``."""
     registry = release.registry
-    order = [point for point in CHECK_ORDER if point in release.schema.sets]
+    order = [point for point in CHECK_ORDER if point in release.schema.plugin_sets]
     _check_args(profile, registry)
     plugins, name = profile["plugins"], profile["schedulerName"]
     for point in order:
         _check_set(point, plugins[point]["enabled"], registry)
-    lists = {point: _expand(point, plugins, registry) for point in order}
+    lists = {point: _expand_multipoint(point, plugins, registry) for point in order}
     if (count := len(lists["queueSort"])) != 1:
-        said = f"only one queue sort plugin required for profile with scheduler name {quote(name)}, but got {count}"
-        raise BuildError("plugins.queueSort", said)
+        message = f"only one queue sort plugin required for profile with scheduler name {quote(name)}, but got {count}"
+        raise BuildError("plugins.queueSort", message)
     if not lists["bind"]:
-        said = f"at least one bind plugin is needed for profile with scheduler name {quote(name)}"
-        raise BuildError("plugins.bind", said)
+        message = f"at least one bind plugin is needed for profile with scheduler name {quote(name)}"
+        raise BuildError("plugins.bind", message)
     if len(lists.get("placementGenerate", ())) > 1:
-        said = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
-        raise BuildError("plugins.placementGenerate", said)
-    weights = _weights("score", plugins, registry, "score plugins: " if release.behaviour.names_score_plugins else "")
+        message = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
+        raise BuildError("plugins.placementGenerate", message)
+    weights = _compute_weights(
+        "score", plugins, registry, "score plugins: " if release.behaviour.score_weight_error_prefix else ""
+    )
     placement_weights: dict[str, int] = {}
     if "placementScore" in lists:
-        placement_weights = _weights("placementScore", plugins, registry, "placement score plugins: ")
+        placement_weights = _compute_weights("placementScore", plugins, registry, "placement score plugins: ")
     weighed = {"score": weights, "placementScore": placement_weights}
-    points = (*EXTENSION_POINTS, *release.schema.group_points) if release.groups else EXTENSION_POINTS
+    points = (*EXTENSION_POINTS, *release.schema.group_points) if release.has_group_scheduling else EXTENSION_POINTS
     return {
         point: tuple(PluginRef(plugin, weighed.get(point, {}).get(plugin, 0)) for plugin in lists[point])
         for point in points
@@ -78,29 +80,29 @@ def _check_args(profile: Decoded, registry: Registry) -> None:
     plugins = profile["plugins"]
     needed = {plugin["name"] for point in plugins for plugin in plugins[point]["enabled"]}
     for index, config in enumerate(profile["pluginConfig"]):
-        spec = registry.args(config["name"])
+        spec = registry.find_args(config["name"])
         if config["name"] in needed and spec is not None and spec.when_created:
-            found = spec.problems(config["args"], "")
-            if found:
-                path = f"pluginConfig[{index}].args.{found[0].path}"
-                raise BuildError(path, f"initializing plugin {quote(config['name'])}: {aggregate(found)}")
+            problems = spec.problems(config["args"], "")
+            if problems:
+                path = f"pluginConfig[{index}].args.{problems[0].path}"
+                raise BuildError(path, f"initializing plugin {quote(config['name'])}: {aggregate_problems(problems)}")
 
 
 def _check_set(point: str, enabled: list[Decoded], registry: Registry) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, plugin in enumerate(enabled):
         name, path = plugin["name"], f"plugins.{point}.enabled[{index}]"
         spec = registry.get(name)
         if spec is None:
-            raise BuildError(path, f"{_type(point)} {quote(name)} does not exist")
+            raise BuildError(path, f"{_plugin_type(point)} {quote(name)} does not exist")
         if point not in spec.points:
-            raise BuildError(path, f"plugin {quote(name)} does not extend {_type(point)} plugin")
-        if name in seen:
-            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_type(point))}")
-        seen.add(name)
+            raise BuildError(path, f"plugin {quote(name)} does not extend {_plugin_type(point)} plugin")
+        if name in names:
+            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_plugin_type(point))}")
+        names.add(name)
 
 
-def _expand(point: str, plugins: Decoded, registry: Registry) -> list[str]:
+def _expand_multipoint(point: str, plugins: Decoded, registry: Registry) -> list[str]:
     """Return the names at ``point``: explicit ones that multiPoint has too, the rest of multiPoint, other explicit."""
     explicit = [plugin["name"] for plugin in plugins[point]["enabled"]]
     off = {plugin["name"] for plugin in plugins[point]["disabled"]}
@@ -113,25 +115,25 @@ def _expand(point: str, plugins: Decoded, registry: Registry) -> list[str]:
         name, path = plugin["name"], f"plugins.multiPoint.enabled[{index}]"
         spec = registry.get(name)
         if spec is None:
-            raise BuildError(path, f"{_type(point)} {quote(name)} does not exist")
+            raise BuildError(path, f"{_plugin_type(point)} {quote(name)} does not exist")
         if point not in spec.points or name in off:
             continue
         if name in explicit:
             overridden.add(name)
         elif name in added:
-            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_type(point))}")
+            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_plugin_type(point))}")
         else:
             added.append(name)
     return [n for n in explicit if n in overridden] + added + [n for n in explicit if n not in overridden]
 
 
-def _weights(point: str, plugins: Decoded, registry: Registry, label: str) -> dict[str, int]:
+def _compute_weights(point: str, plugins: Decoded, registry: Registry, label: str) -> dict[str, int]:
     """Return the weight of every scoring plugin; the sum is watched for overflow as 64-bit arithmetic would."""
     weights: dict[str, int] = {}
     total = 0
-    for where in (point, "multiPoint"):
-        for index, plugin in enumerate(plugins[where]["enabled"]):
-            name, path = plugin["name"], f"plugins.{where}.enabled[{index}]"
+    for source in (point, "multiPoint"):
+        for index, plugin in enumerate(plugins[source]["enabled"]):
+            name, path = plugin["name"], f"plugins.{source}.enabled[{index}]"
             spec = registry.get(name)
             if spec is None:
                 # The original crashes here: multiPoint names it while every extension point disables "*".
@@ -139,18 +141,18 @@ def _weights(point: str, plugins: Decoded, registry: Registry, label: str) -> di
             if point not in spec.points or name in weights:
                 continue
             weights[name] = plugin["weight"] or 1
-            if weights[name] * MAX_NODE_SCORE > _wrapped(INT64_MAX - total):
+            if weights[name] * MAX_NODE_SCORE > _wrap_int64(INT64_MAX - total):
                 raise BuildError(path, f"{label}total score of Score plugins could overflow")
-            total = _wrapped(total + weights[name] * MAX_NODE_SCORE)
+            total = _wrap_int64(total + weights[name] * MAX_NODE_SCORE)
     return weights
 
 
-def _wrapped(number: int) -> int:
+def _wrap_int64(number: int) -> int:
     """Return ``number`` as a 64-bit integer would hold it."""
     return (number + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
 
 
-def _type(point: str) -> str:
+def _plugin_type(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 

@@ -13,9 +13,9 @@ from kschedweb.engine.config.types import (
     INT64,
     RAW,
     STRING,
-    Field,
-    ListOf,
+    ListType,
     Struct,
+    StructField,
 )
 from kschedweb.engine.values import dataclass
 
@@ -67,8 +67,8 @@ PLUGIN = Struct(
     "v1.Plugin",
     "A plugin by name.",
     (
-        Field("name", STRING, "The plugin's name.", omit_empty=False),
-        Field(
+        StructField("name", STRING, "The plugin's name.", omit_empty=False),
+        StructField(
             "weight",
             INT32,
             "Factor of the plugin's score, counted at score and multiPoint only; 0 or absent counts as 1.",
@@ -83,10 +83,10 @@ PLUGIN_SET = Struct(
     "v1.PluginSet",
     "Changes to the plugins of one extension point.",
     (
-        Field(
-            "enabled", ListOf(PLUGIN), "Plugins to add, in order; naming a default one replaces its weight in place."
+        StructField(
+            "enabled", ListType(PLUGIN), "Plugins to add, in order; naming a default one replaces its weight in place."
         ),
-        Field("disabled", ListOf(PLUGIN), 'Default plugins to take out; a single "*" takes out all of them.'),
+        StructField("disabled", ListType(PLUGIN), 'Default plugins to take out; a single "*" takes out all of them.'),
     ),
 )
 
@@ -94,8 +94,10 @@ PLUGIN_CONFIG = Struct(
     "v1.PluginConfig",
     "Arguments of one plugin.",
     (
-        Field("name", STRING, "The plugin that takes these arguments; each plugin once a profile.", omit_empty=False),
-        Field("args", RAW, "The plugin's arguments; what is left out takes its default."),
+        StructField(
+            "name", STRING, "The plugin that takes these arguments; each plugin once a profile.", omit_empty=False
+        ),
+        StructField("args", RAW, "The plugin's arguments; what is left out takes its default."),
     ),
     required=("name",),
 )
@@ -109,7 +111,7 @@ LEADER_ELECTION = Struct(
     "v1alpha1.LeaderElectionConfiguration",
     "How replicas of kube-scheduler agree on the one that schedules.",
     (
-        Field(
+        StructField(
             "leaderElect",
             BOOL,
             "Whether a replica must lead before it schedules.",
@@ -117,15 +119,15 @@ LEADER_ELECTION = Struct(
             omit_empty=False,
             default=True,
         ),
-        Field(
+        StructField(
             "leaseDuration",
             DURATION,
             "How long others wait for a silent leader; longer than renewDeadline.",
             default="15s",
         ),
-        Field("renewDeadline", DURATION, "How long a leader tries to renew before it gives up.", default="10s"),
-        Field("retryPeriod", DURATION, "Pause between two tries.", default="2s"),
-        Field(
+        StructField("renewDeadline", DURATION, "How long a leader tries to renew before it gives up.", default="10s"),
+        StructField("retryPeriod", DURATION, "Pause between two tries.", default="2s"),
+        StructField(
             "resourceLock",
             STRING,
             "Kind of the lock object.",
@@ -133,8 +135,10 @@ LEADER_ELECTION = Struct(
             default="leases",
             enum=("leases",),
         ),
-        Field("resourceName", STRING, "Name of the lock object.", omit_empty=False, default="kube-scheduler"),
-        Field("resourceNamespace", STRING, "Namespace of the lock object.", omit_empty=False, default="kube-system"),
+        StructField("resourceName", STRING, "Name of the lock object.", omit_empty=False, default="kube-scheduler"),
+        StructField(
+            "resourceNamespace", STRING, "Namespace of the lock object.", omit_empty=False, default="kube-system"
+        ),
     ),
 )
 
@@ -142,17 +146,19 @@ CLIENT_CONNECTION = Struct(
     "v1alpha1.ClientConnectionConfiguration",
     "How kube-scheduler talks to the API server.",
     (
-        Field("kubeconfig", STRING, "Path of a kubeconfig on kube-scheduler's machine.", omit_empty=False, default=""),
-        Field("acceptContentTypes", STRING, "Accept header of its requests.", omit_empty=False, default=""),
-        Field(
+        StructField(
+            "kubeconfig", STRING, "Path of a kubeconfig on kube-scheduler's machine.", omit_empty=False, default=""
+        ),
+        StructField("acceptContentTypes", STRING, "Accept header of its requests.", omit_empty=False, default=""),
+        StructField(
             "contentType",
             STRING,
             "Content type of its requests.",
             omit_empty=False,
             default="application/vnd.kubernetes.protobuf",
         ),
-        Field("qps", FLOAT32, "Requests a second.", omit_empty=False, default=50),
-        Field("burst", INT32, "Requests in one burst.", omit_empty=False, default=100, minimum=0),
+        StructField("qps", FLOAT32, "Requests a second.", omit_empty=False, default=50),
+        StructField("burst", INT32, "Requests in one burst.", omit_empty=False, default=100, minimum=0),
     ),
 )
 
@@ -160,14 +166,16 @@ EXTENDER_TLS = Struct(
     "v1.ExtenderTLSConfig",
     "TLS towards the extender.",
     (
-        Field("insecure", BOOL, "Skip the check of the extender's certificate; not together with a CA.", default=False),
-        Field("serverName", STRING, "Name to expect in the extender's certificate."),
-        Field("certFile", STRING, "Path of the client certificate on kube-scheduler's machine."),
-        Field("keyFile", STRING, "Path of the client key on kube-scheduler's machine."),
-        Field("caFile", STRING, "Path of the trusted root certificates on kube-scheduler's machine."),
-        Field("certData", BYTES, "Client certificate, PEM in base64; wins over certFile."),
-        Field("keyData", BYTES, "Client key, PEM in base64; wins over keyFile."),
-        Field("caData", BYTES, "Trusted root certificates, PEM in base64; win over caFile."),
+        StructField(
+            "insecure", BOOL, "Skip the check of the extender's certificate; not together with a CA.", default=False
+        ),
+        StructField("serverName", STRING, "Name to expect in the extender's certificate."),
+        StructField("certFile", STRING, "Path of the client certificate on kube-scheduler's machine."),
+        StructField("keyFile", STRING, "Path of the client key on kube-scheduler's machine."),
+        StructField("caFile", STRING, "Path of the trusted root certificates on kube-scheduler's machine."),
+        StructField("certData", BYTES, "Client certificate, PEM in base64; wins over certFile."),
+        StructField("keyData", BYTES, "Client key, PEM in base64; wins over keyFile."),
+        StructField("caData", BYTES, "Trusted root certificates, PEM in base64; win over caFile."),
     ),
 )
 
@@ -175,8 +183,8 @@ MANAGED_RESOURCE = Struct(
     "v1.ExtenderManagedResource",
     "An extended resource that the extender manages.",
     (
-        Field("name", STRING, "Name of the extended resource, as example.com/gpu.", omit_empty=False),
-        Field(
+        StructField("name", STRING, "Name of the extended resource, as example.com/gpu.", omit_empty=False),
+        StructField(
             "ignoredByScheduler",
             BOOL,
             "Leave the resource to the extender: NodeResourcesFit then ignores it, in place of its ignoredResources.",
@@ -190,22 +198,22 @@ EXTENDER = Struct(
     "v1.Extender",
     "An HTTP service asked while scheduling. A verb left out is not called.",
     (
-        Field("urlPrefix", STRING, "Address that the verbs are appended to.", omit_empty=False),
-        Field("filterVerb", STRING, "Path of the filter call."),
-        Field("preemptVerb", STRING, "Path of the preemption call."),
-        Field("prioritizeVerb", STRING, "Path of the scoring call."),
-        Field("weight", INT64, "Factor of the extender's scores; at least 1 where prioritizeVerb is set."),
-        Field("bindVerb", STRING, "Path of the bind call; at most one extender may bind."),
-        Field("enableHTTPS", BOOL, "Speak HTTPS.", default=False),
-        Field("tlsConfig", EXTENDER_TLS, "TLS towards the extender.", pointer=True),
-        Field("httpTimeout", DURATION, "Longest wait for an answer; 0 counts as 5 s.", default="5s"),
-        Field("nodeCacheCapable", BOOL, "The extender knows the nodes: send names only.", default=False),
-        Field(
+        StructField("urlPrefix", STRING, "Address that the verbs are appended to.", omit_empty=False),
+        StructField("filterVerb", STRING, "Path of the filter call."),
+        StructField("preemptVerb", STRING, "Path of the preemption call."),
+        StructField("prioritizeVerb", STRING, "Path of the scoring call."),
+        StructField("weight", INT64, "Factor of the extender's scores; at least 1 where prioritizeVerb is set."),
+        StructField("bindVerb", STRING, "Path of the bind call; at most one extender may bind."),
+        StructField("enableHTTPS", BOOL, "Speak HTTPS.", default=False),
+        StructField("tlsConfig", EXTENDER_TLS, "TLS towards the extender.", pointer=True),
+        StructField("httpTimeout", DURATION, "Longest wait for an answer; 0 counts as 5 s.", default="5s"),
+        StructField("nodeCacheCapable", BOOL, "The extender knows the nodes: send names only.", default=False),
+        StructField(
             "managedResources",
-            ListOf(MANAGED_RESOURCE),
+            ListType(MANAGED_RESOURCE),
             "Send only pods that ask for one of these; every pod where the list is empty.",
         ),
-        Field("ignorable", BOOL, "Go on without the extender when it fails.", default=False),
+        StructField("ignorable", BOOL, "Go on without the extender when it fails.", default=False),
     ),
     required=("urlPrefix",),
 )
@@ -218,7 +226,7 @@ class Schema:
     group_points: tuple[str, ...]
 
     @property
-    def sets(self) -> tuple[str, ...]:
+    def plugin_sets(self) -> tuple[str, ...]:
         """What a document may have a set of plugins for."""
         return (*EXTENSION_POINTS, "multiPoint", *self.group_points)
 
@@ -227,31 +235,31 @@ class Schema:
         return Struct(
             "v1.Plugins",
             "Plugins turned on and off, by extension point.",
-            tuple(Field(point, PLUGIN_SET, POINT_HELP[point], omit_empty=False) for point in self.sets),
+            tuple(StructField(point, PLUGIN_SET, POINT_HELP[point], omit_empty=False) for point in self.plugin_sets),
         )
 
     @cached_property
     def profile(self) -> Struct:
-        return _profile(self.plugins)
+        return _profile_struct(self.plugins)
 
     @cached_property
     def configuration(self) -> Struct:
-        return _configuration(self.profile)
+        return _configuration_struct(self.profile)
 
 
-def _profile(plugins: Struct) -> Struct:
+def _profile_struct(plugins: Struct) -> Struct:
     return Struct(
         "v1.KubeSchedulerProfile",
         "A policy for the pods whose spec.schedulerName is the profile's.",
         (
-            Field(
+            StructField(
                 "schedulerName",
                 STRING,
                 "Pods that name this scheduler follow this profile. May be left out where there is a single profile.",
                 pointer=True,
                 default=DEFAULT_SCHEDULER,
             ),
-            Field(
+            StructField(
                 "percentageOfNodesToScore",
                 INT32,
                 PERCENTAGE_HELP + " Overrides the value for all profiles.",
@@ -259,25 +267,25 @@ def _profile(plugins: Struct) -> Struct:
                 minimum=0,
                 maximum=100,
             ),
-            Field(
+            StructField(
                 "plugins",
                 plugins,
                 "Plugins turned on and off; without it the default plugins run.",
                 pointer=True,
             ),
-            Field("pluginConfig", ListOf(PLUGIN_CONFIG), "Arguments for plugins."),
+            StructField("pluginConfig", ListType(PLUGIN_CONFIG), "Arguments for plugins."),
         ),
     )
 
 
-def _configuration(profile: Struct) -> Struct:
+def _configuration_struct(profile: Struct) -> Struct:
     return Struct(
         "v1.KubeSchedulerConfiguration",
         "Configuration of kube-scheduler.",
         (
-            Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
-            Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
-            Field(
+            StructField("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
+            StructField("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
+            StructField(
                 "parallelism",
                 INT32,
                 "How many nodes are looked at side by side.",
@@ -285,9 +293,9 @@ def _configuration(profile: Struct) -> Struct:
                 default=16,
                 minimum=1,
             ),
-            Field("leaderElection", LEADER_ELECTION, "How replicas agree on a leader.", omit_empty=False),
-            Field("clientConnection", CLIENT_CONNECTION, "How the API server is reached.", omit_empty=False),
-            Field(
+            StructField("leaderElection", LEADER_ELECTION, "How replicas agree on a leader.", omit_empty=False),
+            StructField("clientConnection", CLIENT_CONNECTION, "How the API server is reached.", omit_empty=False),
+            StructField(
                 "enableProfiling",
                 BOOL,
                 "Serve profiles under /debug/pprof/.",
@@ -295,7 +303,7 @@ def _configuration(profile: Struct) -> Struct:
                 default=True,
                 embedded="DebuggingConfiguration",
             ),
-            Field(
+            StructField(
                 "enableContentionProfiling",
                 BOOL,
                 "Profile lock contention; needs enableProfiling.",
@@ -303,7 +311,7 @@ def _configuration(profile: Struct) -> Struct:
                 default=True,
                 embedded="DebuggingConfiguration",
             ),
-            Field(
+            StructField(
                 "percentageOfNodesToScore",
                 INT32,
                 PERCENTAGE_HELP,
@@ -312,7 +320,7 @@ def _configuration(profile: Struct) -> Struct:
                 minimum=0,
                 maximum=100,
             ),
-            Field(
+            StructField(
                 "podInitialBackoffSeconds",
                 INT64,
                 "Wait after a pod's first failure; doubled each time.",
@@ -320,7 +328,7 @@ def _configuration(profile: Struct) -> Struct:
                 default=1,
                 minimum=1,
             ),
-            Field(
+            StructField(
                 "podMaxBackoffSeconds",
                 INT64,
                 "Longest wait after failures; at least podInitialBackoffSeconds.",
@@ -328,13 +336,13 @@ def _configuration(profile: Struct) -> Struct:
                 default=10,
                 minimum=1,
             ),
-            Field(
+            StructField(
                 "profiles",
-                ListOf(profile),
+                ListType(profile),
                 "One policy a scheduler name; an empty list counts as one default profile.",
             ),
-            Field("extenders", ListOf(EXTENDER), "HTTP services asked while scheduling, for all profiles."),
-            Field(
+            StructField("extenders", ListType(EXTENDER), "HTTP services asked while scheduling, for all profiles."),
+            StructField(
                 "delayCacheUntilActive",
                 BOOL,
                 "Fill the caches only when leading: less memory, slower takeover.",

@@ -33,7 +33,7 @@ class JsonObject(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Source:
+class DocumentSource:
     """A document: its value, its text (for messages that repeat it) and YAML's complaints about duplicates."""
 
     value: Any

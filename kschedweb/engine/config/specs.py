@@ -22,7 +22,7 @@ class PluginRef:
     weight: int = 0
 
 
-def _nothing(values: dict[str, Any]) -> None:
+def _no_defaults(values: dict[str, Any]) -> None:
     """Set no default."""
 
 
@@ -57,7 +57,7 @@ class ArgsSpec:
     """
 
     struct: Struct
-    set_defaults: Callable[[dict[str, Any]], None] = _nothing
+    set_defaults: Callable[[dict[str, Any]], None] = _no_defaults
     problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
     when_created: bool = False
     advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
@@ -65,25 +65,25 @@ class ArgsSpec:
 
     @property
     def kind(self) -> str:
-        return self.struct.short
+        return self.struct.short_name
 
 
-def _none(nodes: Sequence[str]) -> dict[str, Any]:
+def _no_args(nodes: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
 @dataclass(frozen=True)
-class Trial:
+class PluginTrial:
     """How an experiment puts a load-aware plugin beside the defaults: its name there, its weight and arguments.
 
-    ``args`` makes the arguments for nodes with these names. ``beside`` are plugins that it is to add to, with their
-    weights. ``title`` says it in a few words where the plugin's name and its weight do not.
+    ``args`` makes the arguments for nodes with these names. ``companion_weights`` are plugins that it is to add to,
+    with their weights. ``title`` says it in a few words where the plugin's name and its weight do not.
     """
 
     name: str
     weight: int = 1
-    args: Callable[[Sequence[str]], dict[str, Any]] = _none
-    beside: Mapping[str, int] = field(default_factory=dict)
+    args: Callable[[Sequence[str]], dict[str, Any]] = _no_args
+    companion_weights: Mapping[str, int] = field(default_factory=dict)
     title: str = ""
 
 
@@ -111,7 +111,7 @@ class PluginSpec:
     origin: str = ""
     load_aware: bool = False
     rank: int = 100
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[PluginTrial, ...] = ()
     variant: Callable[[Any], Mapping[str, Any]] = _as_it_is
 
     def as_in(self, release: Any) -> PluginSpec:
@@ -119,12 +119,12 @@ class PluginSpec:
         return replace(self, **self.variant(release))
 
     @property
-    def tried(self) -> tuple[Trial, ...]:
+    def experiment_trials(self) -> tuple[PluginTrial, ...]:
         """Its trials, of which each load-aware plugin that scores has at least one."""
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
-        return self.trials or ((Trial(name),) if self.load_aware and "score" in self.points else ())
+        return self.trials or ((PluginTrial(name),) if self.load_aware and "score" in self.points else ())
 
-    def check(self) -> None:
+    def validate_points(self) -> None:
         """Raises ValueError where it names extension points that do not exist."""
         if unknown := self.points - {*EXTENSION_POINTS, *GROUP_POINTS}:
             raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {sorted(unknown)}")
@@ -147,41 +147,41 @@ class Registry:
         more: Callable[[], Iterable[PluginSpec]] = tuple,
     ) -> None:
         self.defaults = defaults
-        self._first, self._more = _by_name(specs), more
+        self._first, self._more = _index_by_name(specs), more
 
     @cached_property
     def specs(self) -> dict[str, PluginSpec]:
         """All plugins by name. Raises ``PluginError`` where a further one cannot be used."""
-        return _by_name([*self._first.values(), *self._more()])
+        return _index_by_name([*self._first.values(), *self._more()])
 
     @classmethod
-    def of(cls, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> Registry:
+    def from_specs(cls, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> Registry:
         """Return a registry of ``specs`` with those of the default set first, in its order."""
-        known = {spec.name: spec for spec in specs}
-        return cls([*(known.pop(ref.name) for ref in defaults), *known.values()], defaults)
+        by_name = {spec.name: spec for spec in specs}
+        return cls([*(by_name.pop(ref.name) for ref in defaults), *by_name.values()], defaults)
 
     def get(self, name: str) -> PluginSpec | None:
         return self._first.get(name) or self.specs.get(name)
 
-    def args(self, name: str) -> ArgsSpec | None:
+    def find_args(self, name: str) -> ArgsSpec | None:
         """Return the arguments of the plugin ``name``, ``None`` where it takes none or is unknown."""
         spec = self.get(name)
         return spec.args if spec else None
 
-    def extended(self, more: Callable[[], Iterable[PluginSpec]]) -> Registry:
+    def with_plugins(self, more: Callable[[], Iterable[PluginSpec]]) -> Registry:
         """Return a registry that knows what ``more`` gives too; the default set stays the same."""
         return Registry(self._first.values(), self.defaults, lambda: (*self._more(), *more()))
 
 
-def _by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
+def _index_by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
     """Raises ValueError where two have one name."""
-    found: dict[str, PluginSpec] = {}
+    by_name: dict[str, PluginSpec] = {}
     for spec in specs:
-        if spec.name in found:
+        if spec.name in by_name:
             raise ValueError(f"two plugins are called {spec.name!r}")
-        spec.check()
-        found[spec.name] = spec
-    return found
+        spec.validate_points()
+        by_name[spec.name] = spec
+    return by_name
 
 
 class Factories(Mapping[str, Callable[[dict[str, Any]], Any]]):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.types import BOOL, STRING, Field, Struct, text
-from kschedweb.engine.validation.fields import Problem, Typed, child, unsupported
+from kschedweb.engine.config.types import BOOL, STRING, Struct, StructField, text
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, unsupported
 
 Args = dict[str, Any]
 Advice = list[tuple[str, str]]
@@ -18,15 +18,15 @@ METRIC_PROVIDER = Struct(
     "v1.MetricProviderSpec",
     "Where the plugin's own watcher reads utilisation.",
     (
-        Field("type", text("v1.MetricProviderType"), "Kind of the source.", enum=PROVIDERS),
-        Field("address", STRING, "Address of the source.", pointer=True),
-        Field("token", STRING, "Token for the source.", pointer=True),
-        Field("insecureSkipVerify", BOOL, "Whether certificates are not checked.", pointer=True),
+        StructField("type", text("v1.MetricProviderType"), "Kind of the source.", enum=PROVIDERS),
+        StructField("address", STRING, "Address of the source.", pointer=True),
+        StructField("token", STRING, "Token for the source.", pointer=True),
+        StructField("insecureSkipVerify", BOOL, "Whether certificates are not checked.", pointer=True),
     ),
 )
 WATCHER = (
-    Field("metricProvider", METRIC_PROVIDER, "Not heeded here: kschedweb collects utilisation itself."),
-    Field(
+    StructField("metricProvider", METRIC_PROVIDER, "Not heeded here: kschedweb collects utilisation itself."),
+    StructField(
         "watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself.", pointer=True, default=None
     ),
 )
@@ -45,9 +45,9 @@ def watcher_problems(args: Args, path: str) -> list[Problem]:
     kind = args["metricProvider"]["type"]
     if args["watcherAddress"] or kind in PROVIDERS:
         return []
-    return [unsupported(child(path, "metricProvider.type"), Typed(kind), PROVIDERS)]
+    return [unsupported(child_path(path, "metricProvider.type"), Typed(kind), PROVIDERS)]
 
 
 def watcher_advice(args: Args) -> Advice:
-    found = [("metricProvider", COLLECTED)] if any(args["metricProvider"].values()) else []
-    return found + ([("watcherAddress", COLLECTED)] if args["watcherAddress"] else [])
+    advice = [("metricProvider", COLLECTED)] if any(args["metricProvider"].values()) else []
+    return advice + ([("watcherAddress", COLLECTED)] if args["watcherAddress"] else [])

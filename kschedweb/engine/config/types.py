@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 from typing import Any, ClassVar, TypeAlias
 
-from kschedweb.engine.documents.leaves import DocumentProblem, Flag, Number, Problems, Text, kind
-from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.documents.leaves import DocumentProblem, Flag, Number, Problems, Text, describe_kind
+from kschedweb.engine.documents.types import ListType, MapType, Struct, StructField, Type
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.validation.golang import base64_fault, duration_text, number_json, parse_duration
 from kschedweb.engine.values import dataclass
 
@@ -27,12 +27,12 @@ __all__ = [
     "RAW",
     "STRING",
     "Bytes",
-    "Field",
     "GoDuration",
-    "ListOf",
-    "MapOf",
+    "ListType",
+    "MapType",
     "Raw",
     "Struct",
+    "StructField",
     "Type",
     "Value",
     "encode",
@@ -55,8 +55,8 @@ class GoDuration:
         try:
             return parse_duration(raw if isinstance(raw, str) else "")
         except ValueError:
-            told = repr(raw[:60]) if isinstance(raw, str) else kind(raw)
-            problems.append(DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {told}'))
+            actual = repr(raw[:60]) if isinstance(raw, str) else describe_kind(raw)
+            problems.append(DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {actual}'))
             return 0
 
     def schema(self) -> Json:
@@ -94,77 +94,77 @@ class Raw:
 
 def text(go: str) -> Text:
     """A string of the Go type ``go``."""
-    return Text(most=None, go=go)
+    return Text(max_length=None, go=go)
 
 
-def _whole(bits: int) -> Number:
+def _make_integer(bits: int) -> Number:
     return Number(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, whole=True, bits=bits)
 
 
 STRING = text("string")
 BOOL = Flag()
-INT32, INT64 = _whole(32), _whole(64)
+INT32, INT64 = _make_integer(32), _make_integer(64)
 FLOAT32, FLOAT64 = Number(bits=32), Number(bits=64)
 DURATION = GoDuration()
 BYTES = Bytes()
 RAW = Raw("runtime.RawExtension")
 
 
-def go_name(of: Type) -> str:
+def go_name(go_type: Type) -> str:
     """What kube-scheduler's decoder calls the type."""
-    match of:
-        case ListOf():
-            return of.go or "[]" + go_name(of.item)
-        case MapOf():
-            return of.go or "map[string]" + go_name(of.item)
+    match go_type:
+        case ListType():
+            return go_type.go or "[]" + go_name(go_type.item)
+        case MapType():
+            return go_type.go or "map[string]" + go_name(go_type.item)
         case Struct():
-            return of.name
-    assert isinstance(of, Text | Number | Flag | GoDuration | Bytes | Raw), of
-    return of.go
+            return go_type.name
+    assert isinstance(go_type, Text | Number | Flag | GoDuration | Bytes | Raw), go_type
+    return go_type.go
 
 
-def zero(of: Type, *, pointer: bool = False) -> Value:
-    """Return what Go would hold for an absent value of type ``of``."""
+def zero(go_type: Type, *, pointer: bool = False) -> Value:
+    """Return what Go would hold for an absent value of type ``go_type``."""
     if pointer:
         return None
-    match of:
+    match go_type:
         case Struct():
-            return {field.name: zero(field.type, pointer=field.pointer) for field in of.fields}
+            return {field.name: zero(field.type, pointer=field.pointer) for field in go_type.fields}
         case Text():
             return ""
         case Number():
-            return 0 if of.whole else 0.0
+            return 0 if go_type.whole else 0.0
         case GoDuration():
             return 0
-    return False if isinstance(of, Flag) else None
+    return False if isinstance(go_type, Flag) else None
 
 
-def encode(of: Type, value: Value) -> Value:
+def encode(go_type: Type, value: Value) -> Value:
     """Return the JSON form of a decoded ``value``: what kube-scheduler would write."""
     if value is None:
         return None
-    match of:
+    match go_type:
         case Struct():
-            return {f.name: encode(f.type, value[f.name]) for f in of.fields if not _omitted(f, value[f.name])}
-        case ListOf():
-            return [encode(of.item, item) for item in value]
-        case MapOf():
-            return {key: encode(of.item, value[key]) for key in sorted(value)}
-    return _encoded(of, value)
+            return {f.name: encode(f.type, value[f.name]) for f in go_type.fields if not _is_omitted(f, value[f.name])}
+        case ListType():
+            return [encode(go_type.item, item) for item in value]
+        case MapType():
+            return {key: encode(go_type.item, value[key]) for key in sorted(value)}
+    return _encode_leaf(go_type, value)
 
 
-def _encoded(of: Type, value: Value) -> Value:
-    match of:
+def _encode_leaf(go_type: Type, value: Value) -> Value:
+    match go_type:
         case GoDuration():
             return duration_text(value)
         case Bytes():
             return base64.b64encode(value).decode("ascii")
         case Number(whole=False):
-            return number_json(value, of.bits)
+            return number_json(value, go_type.bits)
     return value
 
 
-def _omitted(field: Field, value: Value) -> bool:
+def _is_omitted(field: StructField, value: Value) -> bool:
     if not field.omit_empty:
         return False
     if field.pointer:

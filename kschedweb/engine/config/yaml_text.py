@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
-from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events
-from kschedweb.engine.documents.scalars import resolve
+from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, DocumentSource, JsonObject, UnreadableError
+from kschedweb.engine.documents.scalars import resolve_scalar
+from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, RefusedError, read_events
 from kschedweb.engine.validation.golang import Literal, quote
 
 MAX_VALUES = 20_000
@@ -26,21 +26,21 @@ _MOST_PATHS = 4 * MAX_BYTES  # characters; a long key is part of the path of wha
 _CORE = "tag:yaml.org,2002:"
 
 
-def read(text: str) -> Source:
+def read_yaml(text: str) -> DocumentSource:
     """Read the first document of ``text``. Raises ``UnreadableError`` in go-yaml's words."""
     try:
-        builder = _Builder(iter(_first_document(text)))
-        value = builder.document()
+        builder = _ValueBuilder(iter(_first_document(text)))
+        value = builder.build_document()
     except RefusedError as refused:
-        raise _unreadable(refused) from refused
-    return Source(value, text, tuple(builder.duplicates), builder.lines)
+        raise _word_refusal(refused) from refused
+    return DocumentSource(value, text, tuple(builder.duplicates), builder.lines)
 
 
 def _first_document(text: str) -> list[Event]:
     """The events of the first document, all of it parsed: syntax errors come before any other."""
-    found: list[Event] = []
+    document_events: list[Event] = []
     anchors: set[str] = set()
-    for event in events(text, Bounds(MAX_DEPTH, MAX_VALUES)):
+    for event in read_events(text, Bounds(MAX_DEPTH, MAX_VALUES)):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.DocumentEndEvent):
             break
@@ -50,11 +50,11 @@ def _first_document(text: str) -> list[Event]:
             raise UnreadableError(f"yaml: unknown anchor '{event.anchor}' referenced", line)
         if getattr(event, "anchor", None):
             anchors.add(event.anchor)
-        found.append(event)
-    return found
+        document_events.append(event)
+    return document_events
 
 
-def _unreadable(refused: RefusedError) -> UnreadableError:
+def _word_refusal(refused: RefusedError) -> UnreadableError:
     """Word a refusal; a parser's complaint as go-yaml does, which is derived from the same parser."""
     if refused.reason is Reason.DEPTH:
         return UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", refused.line)
@@ -69,11 +69,11 @@ def _unreadable(refused: RefusedError) -> UnreadableError:
         line += 1
     elif not line and error.context_mark:
         line = error.context_mark.line
-    where = f"line {line}: " if line else ""
-    return UnreadableError(f"yaml: {where}{error.problem}", mark.line + 1 if mark else None)
+    location = f"line {line}: " if line else ""
+    return UnreadableError(f"yaml: {location}{error.problem}", mark.line + 1 if mark else None)
 
 
-class _Builder:
+class _ValueBuilder:
     """Turns parser events into values, counting values and text."""
 
     def __init__(self, events: Iterator[Event]) -> None:
@@ -86,21 +86,21 @@ class _Builder:
         self.paths = 0
         self.value_lines: dict[int, dict[str, int]] = {}
 
-    def document(self) -> Any:
+    def build_document(self) -> Any:
         for event in self.events:
             if isinstance(event, yaml.StreamEndEvent):
                 return None
             if isinstance(event, yaml.DocumentStartEvent):
-                return self.node(next(self.events), "")
+                return self.build_node(next(self.events), "")
         return None
 
-    def spend(self, values: int, size: int) -> None:
+    def spend_budget(self, values: int, size: int) -> None:
         self.count += values
         self.size += size
         if self.count > MAX_VALUES or self.size > MAX_BYTES:
             raise UnreadableError("yaml: document contains excessive aliasing")
 
-    def below(self, path: str | None, step: str, event: Event) -> str | None:
+    def child_path(self, path: str | None, step: str, event: Event) -> str | None:
         """The path of a part of what is at ``path``, whose line is noted; ``None`` where paths become too long."""
         if path is None or self.paths + len(path) + len(step) > _MOST_PATHS:
             return None
@@ -109,71 +109,71 @@ class _Builder:
         self.lines.setdefault(inside, event.start_mark.line + 1)
         return inside
 
-    def node(self, event: Event, path: str | None) -> Any:
+    def build_node(self, event: Event, path: str | None) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(str(event.anchor))
+            return self.resolve_alias(str(event.anchor))
         count, size = self.count, self.size
-        self.spend(1, len(event.value) if isinstance(event, yaml.ScalarEvent) else 0)
+        self.spend_budget(1, len(event.value) if isinstance(event, yaml.ScalarEvent) else 0)
         anchor = event.anchor
         if anchor:
             self.open_anchors.add(anchor)
             self.anchors.pop(anchor, None)
-        value = self.content(event, path)
+        value = self.build_content(event, path)
         if anchor:
             self.open_anchors.discard(anchor)
             self.anchors[anchor] = (value, self.count - count, self.size - size)
         return value
 
-    def content(self, event: Event, path: str | None) -> Any:
+    def build_content(self, event: Event, path: str | None) -> Any:
         if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event)
+            return _resolve_scalar(event)
         if isinstance(event, yaml.SequenceStartEvent):
-            return self.sequence(path)
-        return self.mapping(path)
+            return self.build_sequence(path)
+        return self.build_mapping(path)
 
-    def alias(self, anchor: str) -> Any:
+    def resolve_alias(self, anchor: str) -> Any:
         if anchor in self.open_anchors:
             raise UnreadableError(f"yaml: anchor '{anchor}' value contains itself")
         value, values, size = self.anchors[anchor]
-        self.spend(values, size)
+        self.spend_budget(values, size)
         return value
 
-    def sequence(self, path: str | None) -> list[Any]:
+    def build_sequence(self, path: str | None) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            items.append(self.node(event, self.below(path, f"[{len(items)}]", event)))
+            items.append(self.build_node(event, self.child_path(path, f"[{len(items)}]", event)))
         return items
 
-    def mapping(self, path: str | None) -> JsonObject:
+    def build_mapping(self, path: str | None) -> JsonObject:
         fields: dict[str, Any] = {}
         lines: dict[str, int] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             is_merge = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
-            key = self.node(event, None)
-            inside = self.below(path, f".{key}", event)
+            key = self.build_node(event, None)
+            inside = self.child_path(path, f".{key}", event)
             event = next(self.events)
-            value = self.node(event, inside)
-            brought = self.merged(value) if is_merge else [(key, value, event.start_mark.line + 1)]
-            for one, item, line in brought:
-                name = _key(one, item)
+            value = self.build_node(event, inside)
+            brought = self.merge_mappings(value) if is_merge else [(key, value, event.start_mark.line + 1)]
+            for raw_key, item, line in brought:
+                name = _field_name(raw_key, item)
                 if name in fields:
-                    self.duplicates.append(f"line {line}: key {_go_syntax(one)} already set in map")
+                    self.duplicates.append(f"line {line}: key {_go_syntax(raw_key)} already set in map")
                 fields[name], lines[name] = item, line
-        made = JsonObject(sorted(fields.items()))
-        self.value_lines[id(made)] = lines
-        return made
+        result = JsonObject(sorted(fields.items()))
+        self.value_lines[id(result)] = lines
+        return result
 
-    def merged(self, value: Any) -> list[tuple[str, Any, int]]:
+    def merge_mappings(self, value: Any) -> list[tuple[str, Any, int]]:
         """Return the fields that a merge key brings, with their lines; of several mappings the first wins."""
-        found: list[tuple[str, Any, int]] = []
+        fields: list[tuple[str, Any, int]] = []
         for source in reversed(value if isinstance(value, list) else [value]):
             if not isinstance(source, dict):
                 raise UnreadableError("yaml: map merge requires map or sequence of maps as the value")
-            found += [(name, item, self.value_lines[id(source)][name]) for name, item in source.items()]
-        return found
+            fields += [(name, item, self.value_lines[id(source)][name]) for name, item in source.items()]
+        return fields
 
 
-def _key(key: Any, value: Any) -> str:
+def _field_name(key: Any, value: Any) -> str:
     """Return the field name that a mapping key becomes."""
     if isinstance(key, dict | list):
         raise UnreadableError(f"yaml: invalid map key: {_go_syntax(key)}")
@@ -198,39 +198,39 @@ def _go_syntax(value: Any) -> str:
     return value.text if isinstance(value, Literal) else str(value)
 
 
-def _scalar(event: Any) -> Any:
+def _resolve_scalar(event: Any) -> Any:
     text: str = event.value
     tag: str | None = event.tag
     if tag in (None, "") and not event.implicit[0]:
         return text
     if tag in (None, "", "!"):
-        return text if tag == "!" else _number(resolve(text))
+        return text if tag == "!" else _normalize_number(resolve_scalar(text))
     if tag == _CORE + "binary":
-        return _binary(text)
+        return _decode_binary(text)
     if not tag.startswith(_CORE) or tag == _CORE + "str":
         return text
-    return _number(_tagged(tag.removeprefix(_CORE), text))
+    return _normalize_number(_resolve_tagged(tag.removeprefix(_CORE), text))
 
 
-def _tagged(tag: str, text: str) -> Any:
+def _resolve_tagged(tag: str, text: str) -> Any:
     """Resolve a scalar with an explicit core tag; the tag must fit what the text says."""
-    value = resolve(text)
-    found = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}[type(value)]
-    if tag == "float" and found == "int":
+    value = resolve_scalar(text)
+    actual_tag = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}[type(value)]
+    if tag == "float" and actual_tag == "int":
         return float(value)
-    if tag not in ("bool", "int", "float", "null") or tag == found:
+    if tag not in ("bool", "int", "float", "null") or tag == actual_tag:
         return value
-    raise UnreadableError(f"yaml: cannot decode !!{found} `{text}` as a !!{tag}")
+    raise UnreadableError(f"yaml: cannot decode !!{actual_tag} `{text}` as a !!{tag}")
 
 
-def _binary(text: str) -> str:
+def _decode_binary(text: str) -> str:
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "replace")
     except (ValueError, binascii.Error) as error:
         raise UnreadableError("yaml: !!binary value contains invalid base64 data") from error
 
 
-def _number(value: Any) -> Any:
+def _normalize_number(value: Any) -> Any:
     """Return a float as the JSON number that Go writes for it: whole ones lose their point."""
     if not isinstance(value, float):
         return value

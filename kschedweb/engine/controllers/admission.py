@@ -11,22 +11,22 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
-from kschedweb.engine.objects.access import (
+from kschedweb.engine.objects.affinity import REQUIRED
+from kschedweb.engine.objects.json_access import (
     Json,
     ObjectError,
-    boolean,
-    each,
-    integer,
-    mapping,
-    objects,
-    reference,
-    string_map,
-    text,
+    describe_object,
+    get_boolean,
+    get_integer,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
 )
-from kschedweb.engine.objects.affinity import REQUIRED
 from kschedweb.engine.objects.node import HOSTNAME
-from kschedweb.engine.objects.qos import BEST_EFFORT, quality_of
-from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.qos import BEST_EFFORT, compute_spec_qos
+from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import is_extended, read_resources
 from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
@@ -43,7 +43,7 @@ WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 MEMORY_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": EXISTS, "effect": NO_SCHEDULE}
 
 
-class Classes(Protocol):
+class ClassLookup(Protocol):
     """The classes and namespaces of a cluster, raw, by kind and name."""
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None: ...
@@ -55,103 +55,103 @@ class AdmissionError(ObjectError):
     """A pod that the API server would not take in; the text names the pod and says why."""
 
 
-def admit(raw: Json, cluster: Classes, plugins: Collection[str] = DEFAULT) -> Json:
+def admit_pod(raw: Json, cluster: ClassLookup, plugins: Collection[str] = DEFAULT) -> Json:
     """The pod ``raw`` as the API server stores it, given the classes in ``cluster``; ``raw`` stays as it is.
 
     ``plugins`` are those that are on, in any order; quotas are not asked here. Raises AdmissionError where the pod is
     refused, ObjectError where it or a class cannot be understood.
     """
-    spec = dict(mapping(raw, "spec"))
+    spec = dict(get_mapping(raw, "spec"))
     try:
         for name, step in _STEPS:
             if name in plugins:
-                step(spec, cluster, text(mapping(raw, "metadata"), "namespace", "metadata.") or "default")
+                step(spec, cluster, get_string(get_mapping(raw, "metadata"), "namespace", "metadata.") or "default")
     except AdmissionError as problem:
-        raise AdmissionError(f"{reference(raw)}: {problem}") from None
+        raise AdmissionError(f"{describe_object(raw)}: {problem}") from None
     return {**raw, "spec": spec}
 
 
-def classed(raw: Json, cluster: Classes) -> Json:
-    """The pod ``raw`` with what its classes give it, the same object where that is nothing. Raises as ``admit``.
+def apply_classes(raw: Json, cluster: ClassLookup) -> Json:
+    """The pod ``raw`` with what its classes give it, the same object where that is nothing. Raises as ``admit_pod``.
 
     It is for pods that are read without any other admission. A pod with a priority has been through the API server's.
     """
-    spec = mapping(raw, "spec")
+    spec = get_mapping(raw, "spec")
     plugins = [] if spec.get("runtimeClassName") is None else ["RuntimeClass"]
     if spec.get("priority") is None and (spec.get("priorityClassName") or _default_classes(cluster)):
         plugins.append("Priority")
-    admitted = admit(raw, cluster, plugins) if plugins else raw
+    admitted = admit_pod(raw, cluster, plugins) if plugins else raw
     return raw if admitted == raw else admitted
 
 
-def admit_group(raw: Json, cluster: Classes) -> Json:
+def admit_group(raw: Json, cluster: ClassLookup) -> Json:
     """The PodGroup ``raw`` as the API server stores it: with the priority of its class.
 
     Raises AdmissionError where it is refused, ObjectError where it or a class cannot be understood.
     """
-    spec = dict(mapping(raw, "spec"))
+    spec = dict(get_mapping(raw, "spec"))
     try:
-        name, value, _ = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
-        given = spec.get("priority")
-        if given is not None and integer(spec, "priority", path="spec.") != value:
+        name, value, _ = _priority_class(get_string(spec, "priorityClassName", "spec."), cluster)
+        given_priority = spec.get("priority")
+        if given_priority is not None and get_integer(spec, "priority", path="spec.") != value:
             raise AdmissionError(
-                f"priority set in the pod group ({given}) must match the priority computed ({value}) based on the "
-                "priority class set in the spec"
+                f"priority set in the pod group ({given_priority}) must match the priority computed ({value}) "
+                "based on the priority class set in the spec"
             )
     except AdmissionError as problem:
-        raise AdmissionError(f"{reference(raw)}: {problem}") from None
+        raise AdmissionError(f"{describe_object(raw)}: {problem}") from None
     if name:
         spec["priorityClassName"] = name
     return {**raw, "spec": {**spec, "priority": value}}
 
 
-def _set_priority(spec: Json, cluster: Classes, namespace: str) -> None:
-    name, value, policy = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
-    given = spec.get("priority")
-    if given is not None and integer(spec, "priority", path="spec.") != value:
+def _set_priority(spec: Json, cluster: ClassLookup, namespace: str) -> None:
+    name, value, policy = _priority_class(get_string(spec, "priorityClassName", "spec."), cluster)
+    given_value = spec.get("priority")
+    if given_value is not None and get_integer(spec, "priority", path="spec.") != value:
         raise AdmissionError(
-            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
-            f"computed {value} from the given PriorityClass name"
+            f"the integer value of priority ({given_value}) must not be provided in pod spec; "
+            f"priority admission controller computed {value} from the given PriorityClass name"
         )
-    given = spec.get("preemptionPolicy")
-    if given is not None and given != policy:
+    given_value = spec.get("preemptionPolicy")
+    if given_value is not None and given_value != policy:
         raise AdmissionError(
-            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission "
-            f"controller computed {policy} from the given PriorityClass name"
+            f"the string value of PreemptionPolicy ({given_value}) must not be provided in pod spec; "
+            f"priority admission controller computed {policy} from the given PriorityClass name"
         )
     if name:
         spec["priorityClassName"] = name
     spec.update(priority=value, preemptionPolicy=policy)
 
 
-def _priority_class(name: str, cluster: Classes) -> tuple[str, int, str]:
+def _priority_class(name: str, cluster: ClassLookup) -> tuple[str, int, str]:
     """(name, priority, preemption policy) of the class named, else of the default one, else of none."""
     if not name:
         defaults = _default_classes(cluster)
         if not defaults:
             return "", 0, PREEMPT_LOWER_PRIORITY
-        raw = min(defaults, key=lambda one: integer(one, "value"))
-        name = text(mapping(raw, "metadata"), "name", "metadata.")
+        raw = min(defaults, key=lambda priority_class: get_integer(priority_class, "value"))
+        name = get_string(get_mapping(raw, "metadata"), "name", "metadata.")
     else:
-        found = cluster.get("PriorityClass", "", name)
-        if found is None and name in SYSTEM_CLASSES:
+        named_class = cluster.get("PriorityClass", "", name)
+        if named_class is None and name in SYSTEM_CLASSES:
             return name, SYSTEM_CLASSES[name], PREEMPT_LOWER_PRIORITY
-        if found is None:
+        if named_class is None:
             raise AdmissionError(f"no PriorityClass with name {name} was found")
-        raw = found
-    return name, integer(raw, "value"), text(raw, "preemptionPolicy") or PREEMPT_LOWER_PRIORITY
+        raw = named_class
+    return name, get_integer(raw, "value"), get_string(raw, "preemptionPolicy") or PREEMPT_LOWER_PRIORITY
 
 
-def _default_classes(cluster: Classes) -> list[Json]:
-    return [raw for raw in cluster.all("PriorityClass") if boolean(raw, "globalDefault")]
+def _default_classes(cluster: ClassLookup) -> list[Json]:
+    return [raw for raw in cluster.all("PriorityClass") if get_boolean(raw, "globalDefault")]
 
 
-def _add_default_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
-    tolerations = list(objects(spec, "tolerations", "spec."))
+def _add_default_tolerations(spec: Json, cluster: ClassLookup, namespace: str) -> None:
+    tolerations = list(get_objects(spec, "tolerations", "spec."))
     for key in (NOT_READY, UNREACHABLE):
         if not any(
-            text(one, "key") in ("", key) and text(one, "effect") in ("", NO_EXECUTE)
-            for one in objects(spec, "tolerations", "spec.")
+            get_string(toleration, "key") in ("", key) and get_string(toleration, "effect") in ("", NO_EXECUTE)
+            for toleration in get_objects(spec, "tolerations", "spec.")
         ):
             tolerations.append(
                 {"key": key, "operator": EXISTS, "effect": NO_EXECUTE, "tolerationSeconds": TOLERATION_SECONDS}
@@ -159,48 +159,54 @@ def _add_default_tolerations(spec: Json, cluster: Classes, namespace: str) -> No
     spec["tolerations"] = tolerations
 
 
-def _restrict_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
+def _restrict_tolerations(spec: Json, cluster: ClassLookup, namespace: str) -> None:
     """Add tolerations of the namespace, and that of memory pressure to pods that are not BestEffort."""
-    more = _listed(_annotations(cluster, namespace), NAMESPACE_TOLERATIONS, namespace) or []
-    if quality_of(spec) != BEST_EFFORT:
+    more = _annotated_tolerations(_namespace_annotations(cluster, namespace), NAMESPACE_TOLERATIONS, namespace) or []
+    if compute_spec_qos(spec) != BEST_EFFORT:
         more = [*more, MEMORY_PRESSURE]
     if more:
-        spec["tolerations"] = merge_tolerations([*objects(spec, "tolerations", "spec."), *more])
+        spec["tolerations"] = merge_tolerations([*get_objects(spec, "tolerations", "spec."), *more])
     _check_tolerations(spec, cluster, namespace)
 
 
-def _check_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
-    allowed = _listed(_annotations(cluster, namespace), WHITELIST, namespace)
-    tolerations = objects(spec, "tolerations", "spec.")
-    if allowed and not all(any(_includes(one, toleration) for one in allowed) for toleration in tolerations):
+def _check_tolerations(spec: Json, cluster: ClassLookup, namespace: str) -> None:
+    allowed = _annotated_tolerations(_namespace_annotations(cluster, namespace), WHITELIST, namespace)
+    tolerations = get_objects(spec, "tolerations", "spec.")
+    if allowed and not all(
+        any(_is_superset(permitted, toleration) for permitted in allowed) for toleration in tolerations
+    ):
         raise AdmissionError(
             "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"
         )
 
 
-def _annotations(cluster: Classes, namespace: str) -> dict[str, str]:
-    known = cluster.get("Namespace", "", namespace) or {}
-    return string_map(mapping(known, "metadata"), "annotations", "metadata.")
+def _namespace_annotations(cluster: ClassLookup, namespace: str) -> dict[str, str]:
+    namespace_object = cluster.get("Namespace", "", namespace) or {}
+    return get_string_map(get_mapping(namespace_object, "metadata"), "annotations", "metadata.")
 
 
-def _listed(annotations: dict[str, str], key: str, namespace: str) -> list[Json] | None:
+def _annotated_tolerations(annotations: dict[str, str], key: str, namespace: str) -> list[Json] | None:
     """The tolerations in an annotation of a namespace; ``None`` where it has none."""
     if key not in annotations:
         return None
     try:
-        return objects({key: json.loads(annotations[key] or "[]")}, key)
+        return get_objects({key: json.loads(annotations[key] or "[]")}, key)
     except ValueError as problem:
         raise AdmissionError(f"Namespace {namespace}: metadata.annotations[{key}]: {problem}") from None
 
 
-def _tolerate_extended_resources(spec: Json, cluster: Classes, namespace: str) -> None:
+def _tolerate_extended_resources(spec: Json, cluster: ClassLookup, namespace: str) -> None:
     """Let the pod onto nodes that are kept for the extended resources it asks for."""
     resources = read_resources(spec, {})
-    names = {name for one in (*resources.containers, *resources.init_containers) for name in one.requests}
-    tolerations = list(objects(spec, "tolerations", "spec."))
+    names = {name for container in (*resources.containers, *resources.init_containers) for name in container.requests}
+    tolerations = list(get_objects(spec, "tolerations", "spec."))
     for name in sorted(filter(is_extended, names)):
         new = {"key": name, "operator": EXISTS, "effect": NO_SCHEDULE}
-        same = [at for at, one in enumerate(tolerations) if _parts(one)[:-1] == _parts(new)[:-1]]
+        same = [
+            at
+            for at, toleration in enumerate(tolerations)
+            if _toleration_fields(toleration)[:-1] == _toleration_fields(new)[:-1]
+        ]
         for at in same:
             tolerations[at] = new
         tolerations += [] if same else [new]
@@ -208,10 +214,10 @@ def _tolerate_extended_resources(spec: Json, cluster: Classes, namespace: str) -
         spec["tolerations"] = tolerations
 
 
-def _limit_anti_affinity(spec: Json, cluster: Classes, namespace: str) -> None:
-    affinity = mapping(mapping(spec, "affinity", "spec."), "podAntiAffinity", "spec.affinity.")
-    for term, at in each(affinity, REQUIRED, "spec.affinity.podAntiAffinity."):
-        key = text(term, "topologyKey", at)
+def _limit_anti_affinity(spec: Json, cluster: ClassLookup, namespace: str) -> None:
+    affinity = get_mapping(get_mapping(spec, "affinity", "spec."), "podAntiAffinity", "spec.affinity.")
+    for term, at in get_objects_and_paths(affinity, REQUIRED, "spec.affinity.podAntiAffinity."):
+        key = get_string(term, "topologyKey", at)
         if key != HOSTNAME:
             raise AdmissionError(
                 f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOSTNAME} is "
@@ -219,20 +225,20 @@ def _limit_anti_affinity(spec: Json, cluster: Classes, namespace: str) -> None:
             )
 
 
-def _apply_runtime_class(spec: Json, cluster: Classes, namespace: str) -> None:
+def _apply_runtime_class(spec: Json, cluster: ClassLookup, namespace: str) -> None:
     name = spec.get("runtimeClassName")
     raw: Json | None = None
     if name is not None:
-        raw = cluster.get("RuntimeClass", "", text(spec, "runtimeClassName", "spec."))
+        raw = cluster.get("RuntimeClass", "", get_string(spec, "runtimeClassName", "spec."))
         if raw is None:
             raise AdmissionError(f'pod rejected: RuntimeClass "{name}" not found')
     _set_overhead(spec, raw)
     scheduling = None if raw is None else raw.get("scheduling")
     if raw is None or scheduling is None:
         return
-    wanted = string_map(mapping(raw, "scheduling"), "nodeSelector", "scheduling.")
-    selector = dict(string_map(spec, "nodeSelector", "spec."))
-    for key, value in sorted(wanted.items()):
+    required_labels = get_string_map(get_mapping(raw, "scheduling"), "nodeSelector", "scheduling.")
+    selector = dict(get_string_map(spec, "nodeSelector", "spec."))
+    for key, value in sorted(required_labels.items()):
         if selector.get(key, value) != value:
             raise AdmissionError(
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
@@ -241,42 +247,48 @@ def _apply_runtime_class(spec: Json, cluster: Classes, namespace: str) -> None:
         selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
-    more = objects(mapping(raw, "scheduling"), "tolerations", "scheduling.")
-    spec["tolerations"] = merge_tolerations([*objects(spec, "tolerations", "spec."), *more])
+    more = get_objects(get_mapping(raw, "scheduling"), "tolerations", "scheduling.")
+    spec["tolerations"] = merge_tolerations([*get_objects(spec, "tolerations", "spec."), *more])
 
 
 def _set_overhead(spec: Json, runtime_class: Json | None) -> None:
-    given = read_list(spec, "overhead", "spec.")
+    pod_overhead = read_quantities(spec, "overhead", "spec.")
     if runtime_class is None or runtime_class.get("overhead") is None:
         if spec.get("overhead") is not None:
             raise AdmissionError("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
         return
-    overhead = mapping(runtime_class, "overhead")
-    if given and given != read_list(overhead, "podFixed", "overhead."):
+    overhead = get_mapping(runtime_class, "overhead")
+    if pod_overhead and pod_overhead != read_quantities(overhead, "podFixed", "overhead."):
         raise AdmissionError("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
-    spec["overhead"] = mapping(overhead, "podFixed", "overhead.")
+    spec["overhead"] = get_mapping(overhead, "podFixed", "overhead.")
 
 
 def merge_tolerations(tolerations: list[Json]) -> list[Json]:
     """The tolerations without those that another one makes redundant; of equal ones the first stays."""
     merged: list[Json] = []
-    for position, one in enumerate(tolerations):
-        later = (other for other in tolerations[position + 1 :] if _parts(other) != _parts(one))
-        if not any(_includes(other, one) for other in merged) and not any(_includes(other, one) for other in later):
-            merged.append(one)
+    for position, toleration in enumerate(tolerations):
+        later = (
+            other
+            for other in tolerations[position + 1 :]
+            if _toleration_fields(other) != _toleration_fields(toleration)
+        )
+        if not any(_is_superset(other, toleration) for other in merged) and not any(
+            _is_superset(other, toleration) for other in later
+        ):
+            merged.append(toleration)
     return merged
 
 
-def _parts(toleration: Json) -> tuple[Any, ...]:
-    fields = (text(toleration, field) for field in ("key", "operator", "value", "effect"))
+def _toleration_fields(toleration: Json) -> tuple[Any, ...]:
+    fields = (get_string(toleration, field) for field in ("key", "operator", "value", "effect"))
     return (*fields, toleration.get("tolerationSeconds"))
 
 
-def _includes(larger: Json, smaller: Json) -> bool:
+def _is_superset(larger: Json, smaller: Json) -> bool:
     """Whether ``larger`` tolerates all that ``smaller`` does, by the API server's rules."""
-    key, operator, value, effect, seconds = _parts(larger)
-    own_key, own_operator, own_value, own_effect, own_seconds = _parts(smaller)
-    if _parts(larger) == _parts(smaller):
+    key, operator, value, effect, seconds = _toleration_fields(larger)
+    own_key, own_operator, own_value, own_effect, own_seconds = _toleration_fields(smaller)
+    if _toleration_fields(larger) == _toleration_fields(smaller):
         return True
     if own_key != key and (key or operator != EXISTS):
         return False
@@ -290,7 +302,7 @@ def _includes(larger: Json, smaller: Json) -> bool:
 
 
 # In the API server's order: what changes a pod, then what only looks at it.
-_STEPS: tuple[tuple[str, Callable[[Json, Classes, str], None]], ...] = (
+_STEPS: tuple[tuple[str, Callable[[Json, ClassLookup, str], None]], ...] = (
     ("Priority", _set_priority),
     ("DefaultTolerationSeconds", _add_default_tolerations),
     ("PodTolerationRestriction", _restrict_tolerations),

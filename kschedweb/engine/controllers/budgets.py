@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from kschedweb.engine.objects.access import Json, integer, mapping, objects, text
+from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects, get_string
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import BUDGET, ClusterObjects
+from kschedweb.engine.state.cluster_objects import BUDGET, ClusterObjects
 from kschedweb.engine.values import dataclass
 
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
@@ -30,32 +30,32 @@ class EvictionBudget:
     observed: bool  # whether the controller has observed the current generation
 
     @classmethod
-    def read(cls, raw: Json) -> EvictionBudget:
+    def from_json(cls, raw: Json) -> EvictionBudget:
         """Read a policy/v1 PodDisruptionBudget; one with an invalid selector matches no pod."""
-        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
+        metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         selector = NOTHING
         with suppress(SelectorError):
             selector = label_selector(spec.get("selector"), "spec.selector.")
         return cls(
-            namespace=text(metadata, "namespace", "metadata.") or "default",
-            name=text(metadata, "name", "metadata."),
+            namespace=get_string(metadata, "namespace", "metadata.") or "default",
+            name=get_string(metadata, "name", "metadata."),
             selector=selector,
-            allowed=integer(status, "disruptionsAllowed", path="status."),
-            healthy=integer(status, "currentHealthy", path="status."),
-            desired=integer(status, "desiredHealthy", path="status."),
-            always=text(spec, "unhealthyPodEvictionPolicy", "spec.") == ALWAYS,
-            observed=integer(status, "observedGeneration", path="status.", bits=64)
-            >= integer(metadata, "generation", path="metadata.", bits=64),
+            allowed=get_integer(status, "disruptionsAllowed", path="status."),
+            healthy=get_integer(status, "currentHealthy", path="status."),
+            desired=get_integer(status, "desiredHealthy", path="status."),
+            always=get_string(spec, "unhealthyPodEvictionPolicy", "spec.") == ALWAYS,
+            observed=get_integer(status, "observedGeneration", path="status.", bits=64)
+            >= get_integer(metadata, "generation", path="metadata.", bits=64),
         )
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    def means(self, pod: Pod) -> bool:
+    def covers_pod(self, pod: Pod) -> bool:
         return pod.namespace == self.namespace and self.selector.matches(pod.labels)
 
-    def refusal(self) -> str:
+    def explain_refusal(self) -> str:
         """The server's message if no healthy pod of the budget may be evicted now; "" if one may."""
         if not self.observed:
             return f"{VIOLATES} The disruption budget {self.name} is still being processed by the server."
@@ -65,66 +65,66 @@ class EvictionBudget:
         return ""
 
 
-class Budgets:
+class EvictionBudgets:
     """All budgets of a cluster, as they are used up and restored."""
 
     def __init__(self, cluster: ClusterObjects) -> None:
-        self._all = [EvictionBudget.read(raw) for raw in cluster.all(BUDGET)]
+        self._all = [EvictionBudget.from_json(raw) for raw in cluster.all(BUDGET)]
         self._of: dict[Hashable, list[EvictionBudget]] = {}  # by namespace and labels
 
-    def state(self) -> list[tuple[int, int]]:
-        """The state of all budgets, for ``restore``."""
+    def save_state(self) -> list[tuple[int, int]]:
+        """The state of all budgets, for ``restore_state``."""
         return [(budget.allowed, budget.healthy) for budget in self._all]
 
-    def restore(self, state: list[tuple[int, int]]) -> None:
+    def restore_state(self, state: list[tuple[int, int]]) -> None:
         for budget, (allowed, healthy) in zip(self._all, state, strict=True):
             budget.allowed, budget.healthy = allowed, healthy
 
-    def of(self, pod: Pod) -> list[EvictionBudget]:
+    def find_budgets(self, pod: Pod) -> list[EvictionBudget]:
         """The budgets whose selectors match ``pod``."""
         key = pod.namespace, frozenset(pod.labels.items())
         if key not in self._of:
-            self._of[key] = [budget for budget in self._all if budget.means(pod)]
+            self._of[key] = [budget for budget in self._all if budget.covers_pod(pod)]
         return self._of[key]
 
-    def refusal(self, pod: Pod) -> str:
+    def explain_refusal(self, pod: Pod) -> str:
         """The eviction API's message if it would not evict ``pod`` now; "" if it would."""
-        budget, several = self._counted(pod)
-        return SEVERAL if several else "" if budget is None else budget.refusal()
+        budget, several = self._counted_budget(pod)
+        return SEVERAL if several else "" if budget is None else budget.explain_refusal()
 
-    def evict(self, pod: Pod) -> EvictionBudget | None:
+    def evict_pod(self, pod: Pod) -> EvictionBudget | None:
         """Evict ``pod``; returns the budget that this uses up, or ``None``."""
-        budget, _ = self._counted(pod)
+        budget, _ = self._counted_budget(pod)
         if budget is not None:
             budget.allowed -= 1
             budget.healthy -= 1
         return budget
 
-    def _counted(self, pod: Pod) -> tuple[EvictionBudget | None, bool]:
+    def _counted_budget(self, pod: Pod) -> tuple[EvictionBudget | None, bool]:
         """(the budget that an eviction of ``pod`` is counted against, whether there are several)."""
-        if pod.terminating or phase(pod) in ("Succeeded", "Failed", "Pending"):
+        if pod.terminating or get_phase(pod) in ("Succeeded", "Failed", "Pending"):
             return None, False
-        found = self.of(pod)
-        if len(found) != 1:
-            return None, len(found) > 1
-        budget = found[0]
-        if not healthy(pod) and (budget.always or (budget.healthy >= budget.desired > 0)):
+        budgets = self.find_budgets(pod)
+        if len(budgets) != 1:
+            return None, len(budgets) > 1
+        budget = budgets[0]
+        if not is_healthy(pod) and (budget.always or (budget.healthy >= budget.desired > 0)):
             return None, False
         return budget, False
 
 
-def replaced(budget: EvictionBudget) -> None:
+def restore_disruption(budget: EvictionBudget) -> None:
     """Give one disruption back, because a replacement has become ready."""
     budget.allowed += 1
     budget.healthy += 1
 
 
-def phase(pod: Pod) -> str:
-    return text(mapping(pod.raw, "status"), "phase", "status.")
+def get_phase(pod: Pod) -> str:
+    return get_string(get_mapping(pod.raw, "status"), "phase", "status.")
 
 
-def healthy(pod: Pod) -> bool:
+def is_healthy(pod: Pod) -> bool:
     """Whether the pod is ready; a pod without conditions counts as ready."""
-    conditions = objects(mapping(pod.raw, "status"), "conditions", "status.")
-    ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
+    conditions = get_objects(get_mapping(pod.raw, "status"), "conditions", "status.")
+    ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
     return not conditions or ready[:1] == ["True"]

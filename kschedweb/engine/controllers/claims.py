@@ -12,13 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Protocol
 
-from kschedweb.engine.controllers.naming import letters
-from kschedweb.engine.objects.access import Json, each, mapping, objects, string_map, text
-from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS
+from kschedweb.engine.controllers.naming import draw_letters
+from kschedweb.engine.objects.csi_migration import DRIVERS, UNCOUNTED_PLUGINS
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+)
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim, read_pod_claims
 from kschedweb.engine.objects.storage import BETA_CLASS, BIND_COMPLETED, NO_PROVISIONER, Claim, PersistentVolume
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.devices.claims import ClaimUse
 from kschedweb.engine.values import dataclass
 
@@ -48,14 +55,14 @@ class KnownClaims(Protocol):
 class GeneratedClaims:
     """The raw claims that are to be made for a pod.
 
-    ``resource_claims`` has them by the pod's entry, ``known`` the names of those that are there, by entry, and not in
-    the pod's status. The problems are the texts of the events that the controllers write about what they cannot make,
-    "" for none: each stops at the first.
+    ``resource_claims`` has them by the pod's entry, ``existing_names`` the names of those that are there, by entry, and
+    not in the pod's status. The problems are the texts of the events that the controllers write about what they cannot
+    make, "" for none: each stops at the first.
     """
 
     volume_claims: list[Json] = field(default_factory=list)
     resource_claims: dict[str, Json] = field(default_factory=dict)
-    known: dict[str, str] = field(default_factory=dict)
+    existing_names: dict[str, str] = field(default_factory=dict)
     volume_problem: str = ""
     resource_problem: str = ""
 
@@ -69,64 +76,67 @@ def needs_claims(pod: Pod) -> bool:
     return any(volume.ephemeral for volume in pod.volumes) or any(item.generated for item in pod.resource_claims)
 
 
-def make_claims_for_pod(pod: Pod, known: KnownClaims) -> GeneratedClaims:
+def make_claims_for_pod(pod: Pod, known_claims: KnownClaims) -> GeneratedClaims:
     """Return the claims that controllers would make for ``pod`` now; those that are there already are left out."""
-    made = GeneratedClaims()
+    generated = GeneratedClaims()
     if any(volume.ephemeral for volume in pod.volumes):
-        _make_volume_claims(pod, known, made)
+        _make_volume_claims(pod, known_claims, generated)
     if any(item.generated for item in pod.resource_claims):
-        _make_resource_claims(pod, known, made)
-    return made
+        _make_resource_claims(pod, known_claims, generated)
+    return generated
 
 
 def list_claim_statuses(pod: Pod, names: Mapping[str, str]) -> list[Json]:
     """Return ``status.resourceClaimStatuses`` of the pod with these names of claims, by entry, in its order."""
-    status = mapping(pod.raw, "status")
-    known = {one.get("name"): one for one in objects(status, "resourceClaimStatuses", "status.")}
-    known |= {entry: {"name": entry, "resourceClaimName": name} for entry, name in names.items()}
-    return [known[item.name] for item in pod.resource_claims if item.name in known]
+    status = get_mapping(pod.raw, "status")
+    statuses_by_entry = {
+        entry_status.get("name"): entry_status
+        for entry_status in get_objects(status, "resourceClaimStatuses", "status.")
+    }
+    statuses_by_entry |= {entry: {"name": entry, "resourceClaimName": name} for entry, name in names.items()}
+    return [statuses_by_entry[item.name] for item in pod.resource_claims if item.name in statuses_by_entry]
 
 
-def _make_volume_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -> None:
-    for volume in objects(mapping(pod.raw, "spec"), "volumes", "spec."):
+def _make_volume_claims(pod: Pod, known_claims: KnownClaims, generated: GeneratedClaims) -> None:
+    for volume in get_objects(get_mapping(pod.raw, "spec"), "volumes", "spec."):
         if volume.get("ephemeral") is None:
             continue
         name = f"{pod.name}-{volume.get('name')}"
-        owner = known.find_controller(VOLUME_CLAIM, pod.namespace, name)
+        owner = known_claims.find_controller(VOLUME_CLAIM, pod.namespace, name)
         if owner is None:
-            made.volume_claims.append(make_volume_claim(pod, volume))
+            generated.volume_claims.append(make_volume_claim(pod, volume))
         elif owner != pod.uid:
             conflict = f"PVC {pod.namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
-            made.volume_problem = f"ephemeral volume {volume.get('name')}: {conflict}"
+            generated.volume_problem = f"ephemeral volume {volume.get('name')}: {conflict}"
             return
 
 
-def _make_resource_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -> None:
+def _make_resource_claims(pod: Pod, known_claims: KnownClaims, generated: GeneratedClaims) -> None:
     templates = {
-        text(entry, "name", at): text(entry, "resourceClaimTemplateName", at)
-        for entry, at in each(mapping(pod.raw, "spec"), "resourceClaims", "spec.")
+        get_string(entry, "name", at): get_string(entry, "resourceClaimTemplateName", at)
+        for entry, at in get_objects_and_paths(get_mapping(pod.raw, "spec"), "resourceClaims", "spec.")
         if entry.get("resourceClaimTemplateName") is not None
     }
     for item in pod.resource_claims:
         if not item.generated or (item.created and item.claim is None):
             continue
-        if item.claim and known.find_controller(RESOURCE_CLAIM, pod.namespace, item.claim) == pod.uid:
+        if item.claim and known_claims.find_controller(RESOURCE_CLAIM, pod.namespace, item.claim) == pod.uid:
             continue
-        if (name := known.find_generated(pod, item.name)) is not None:
-            made.known[item.name] = name
+        if (name := known_claims.find_generated(pod, item.name)) is not None:
+            generated.existing_names[item.name] = name
             continue
-        template = known.find_template(pod.namespace, templates[item.name])
+        template = known_claims.find_template(pod.namespace, templates[item.name])
         if template is None:
             missing = f'resourceclaimtemplate.resource.k8s.io "{templates[item.name]}" not found'
             problem = f'resource claim template "{templates[item.name]}": {missing}'
-            made.resource_problem = f"PodResourceClaim {item.name}: {problem}"
+            generated.resource_problem = f"PodResourceClaim {item.name}: {problem}"
             return
-        made.resource_claims[item.name] = make_resource_claim(pod, item.name, template)
+        generated.resource_claims[item.name] = make_resource_claim(pod, item.name, template)
 
 
 def make_volume_claim(pod: Pod, volume: Json) -> Json:
     """Return the PersistentVolumeClaim of the pod's ephemeral ``volume``."""
-    template = mapping(mapping(volume, "ephemeral"), "volumeClaimTemplate", "ephemeral.")
+    template = get_mapping(get_mapping(volume, "ephemeral"), "volumeClaimTemplate", "ephemeral.")
     metadata = {"name": f"{pod.name}-{volume.get('name')}", "namespace": pod.namespace}
     return {
         "apiVersion": "v1",
@@ -136,7 +146,7 @@ def make_volume_claim(pod: Pod, volume: Json) -> Json:
             **_copied_metadata(template),
             "ownerReferences": [{**_owner_reference(pod), "blockOwnerDeletion": True}],
         },
-        "spec": dict(mapping(template, "spec", "ephemeral.volumeClaimTemplate.")),
+        "spec": dict(get_mapping(template, "spec", "ephemeral.volumeClaimTemplate.")),
     }
 
 
@@ -145,7 +155,7 @@ def make_resource_claim(pod: Pod, entry: str, template: Json) -> Json:
 
     A long name is shortened as the controller does: the pod's part and the entry's in proportion to their lengths.
     """
-    inner = mapping(template, "spec")
+    inner = get_mapping(template, "spec")
     metadata = _copied_metadata(inner)
     base = f"{pod.name}-{entry}-"
     if (length := len(base)) > MAX_BASE:
@@ -161,21 +171,21 @@ def make_resource_claim(pod: Pod, entry: str, template: Json) -> Json:
             "annotations": {**metadata.get("annotations", {}), POD_CLAIM_NAME: entry},
             "ownerReferences": [_owner_reference(pod)],
         },
-        "spec": dict(mapping(inner, "spec", "spec.")),
+        "spec": dict(get_mapping(inner, "spec", "spec.")),
     }
 
 
 def make_stateful_claims(owner: Json, pod: str) -> list[Json]:
     """Return the PersistentVolumeClaims of the StatefulSet ``owner`` for its pod of that name."""
-    spec, namespace = mapping(owner, "spec"), text(mapping(owner, "metadata"), "namespace") or "default"
-    matched = string_map(mapping(spec, "selector", "spec."), "matchLabels", "spec.selector.")
+    spec, namespace = get_mapping(owner, "spec"), get_string(get_mapping(owner, "metadata"), "namespace") or "default"
+    matched = get_string_map(get_mapping(spec, "selector", "spec."), "matchLabels", "spec.selector.")
     claims = []
-    for template in objects(spec, "volumeClaimTemplates", "spec."):
-        metadata = dict(mapping(template, "metadata"))
-        labels = {**string_map(metadata, "labels", "metadata."), **matched}
+    for template in get_objects(spec, "volumeClaimTemplates", "spec."):
+        metadata = dict(get_mapping(template, "metadata"))
+        labels = {**get_string_map(metadata, "labels", "metadata."), **matched}
         metadata |= {"name": f"{metadata.get('name')}-{pod}", "namespace": namespace}
         metadata |= {"labels": labels} if labels else {}
-        spec_of_claim = dict(mapping(template, "spec"))
+        spec_of_claim = dict(get_mapping(template, "spec"))
         claims.append({"apiVersion": "v1", "kind": VOLUME_CLAIM, "metadata": metadata, "spec": spec_of_claim})
     return claims
 
@@ -183,12 +193,12 @@ def make_stateful_claims(owner: Json, pod: str) -> list[Json]:
 def add_stateful_volumes(spec: Json, owner: Json, pod: str) -> Json:
     """Return the spec of the StatefulSet's pod of that name, with its claims in place of volumes of their names."""
     names = [
-        text(mapping(template, "metadata"), "name", "metadata.")
-        for template in objects(mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
+        get_string(get_mapping(template, "metadata"), "name", "metadata.")
+        for template in get_objects(get_mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
     ]
-    own = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names]
-    others = [volume for volume in objects(spec, "volumes") if volume.get("name") not in names]
-    return {**spec, "volumes": [*own, *others]} if own else spec
+    claim_volumes = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names]
+    other_volumes = [volume for volume in get_objects(spec, "volumes") if volume.get("name") not in names]
+    return {**spec, "volumes": [*claim_volumes, *other_volumes]} if claim_volumes else spec
 
 
 def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
@@ -196,13 +206,16 @@ def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
 
     Of several default classes the newest counts, then the first by name.
     """
-    metadata, spec = mapping(claim, "metadata"), mapping(claim, "spec")
-    if spec.get("storageClassName") is not None or BETA_CLASS in mapping(metadata, "annotations", "metadata."):
+    metadata, spec = get_mapping(claim, "metadata"), get_mapping(claim, "spec")
+    if spec.get("storageClassName") is not None or BETA_CLASS in get_mapping(metadata, "annotations", "metadata."):
         return claim
-    defaults = sorted((one for one in classes if _is_default(one)), key=lambda one: text(one["metadata"], "name"))
+    defaults = sorted(
+        (candidate for candidate in classes if _is_default(candidate)),
+        key=lambda candidate: get_string(candidate["metadata"], "name"),
+    )
     if not defaults:
         return claim
-    newest = max(defaults, key=lambda one: text(one["metadata"], "creationTimestamp"))
+    newest = max(defaults, key=lambda candidate: get_string(candidate["metadata"], "creationTimestamp"))
     return {**claim, "spec": {**spec, "storageClassName": newest["metadata"]["name"]}}
 
 
@@ -212,9 +225,9 @@ def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json 
     The volume can be reached from wherever the class allows: in which of these places a driver makes it is not known.
     ``None`` for a claim that waits for its first pod, or for a class that provisions nothing.
     """
-    spec, metadata = mapping(claim, "spec"), mapping(claim, "metadata")
-    named = (one for one in classes if one["metadata"]["name"] == spec.get("storageClassName"))
-    storage_class = next(named, None)
+    spec, metadata = get_mapping(claim, "spec"), get_mapping(claim, "metadata")
+    candidates = (candidate for candidate in classes if candidate["metadata"]["name"] == spec.get("storageClassName"))
+    storage_class = next(candidates, None)
     if storage_class is None or storage_class.get("volumeBindingMode") != IMMEDIATE or spec.get("volumeName"):
         return claim, None
     provisioner = str(storage_class.get("provisioner") or "")
@@ -227,7 +240,7 @@ def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json 
         "kind": "PersistentVolume",
         "metadata": {"name": name},
         "spec": {
-            "capacity": mapping(mapping(spec, "resources", "spec."), "requests", "spec.resources."),
+            "capacity": get_mapping(get_mapping(spec, "resources", "spec."), "requests", "spec.resources."),
             **{key: spec[key] for key in ("accessModes", "storageClassName", "volumeMode") if key in spec},
             "claimRef": reference,
             "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy") or "Delete",
@@ -236,17 +249,17 @@ def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json 
     }
     if provisioner not in UNCOUNTED_PLUGINS:
         volume["spec"]["csi"] = {"driver": DRIVERS.get(provisioner, provisioner), "volumeHandle": name}
-    if terms := [_node_term(item, at) for item, at in each(storage_class, "allowedTopologies")]:
+    if terms := [_node_term(item, at) for item, at in get_objects_and_paths(storage_class, "allowedTopologies")]:
         volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    annotations = {**mapping(metadata, "annotations", "metadata."), BIND_COMPLETED: "yes"}
+    annotations = {**get_mapping(metadata, "annotations", "metadata."), BIND_COMPLETED: "yes"}
     bound = {**claim, "metadata": {**metadata, "annotations": annotations}, "spec": {**spec, "volumeName": name}}
     return {**bound, "status": {"phase": BOUND}}, volume
 
 
 def _node_term(topology: Json, path: str) -> Json:
     """A term of ``allowedTopologies`` as one of a node selector."""
-    listed = objects(topology, "matchLabelExpressions", path)
-    return {"matchExpressions": [{**one, "operator": "In"} for one in listed]}
+    listed = get_objects(topology, "matchLabelExpressions", path)
+    return {"matchExpressions": [{**expression, "operator": "In"} for expression in listed]}
 
 
 def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[Pod, list[str]]:
@@ -256,35 +269,35 @@ def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[
     """
     if not needs_claims(pod):
         return pod, []
-    known = _SimulatedClaims(cluster, claims)
-    made = make_claims_for_pod(pod, known)
-    for raw in made.volume_claims:
+    known_claims = _SimulatedClaims(cluster, claims)
+    generated = make_claims_for_pod(pod, known_claims)
+    for raw in generated.volume_claims:
         classes, name = cluster.all("StorageClass"), raw["metadata"]["name"]
         uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.uid}/{name}/{cluster.storage.count_claim()}"))
         first = {**raw, "metadata": {**raw["metadata"], "uid": uid}, "status": {"phase": PENDING}}
         claim, volume = provision_at_once(set_default_class(first, classes), classes)
-        cluster.storage.put(Claim.read(claim))
+        cluster.storage.put_object(Claim.from_json(claim))
         if volume is not None:
-            cluster.storage.put(PersistentVolume.read(volume))
-    names = dict(made.known)
-    for entry, raw in made.resource_claims.items():
-        names[entry] = known.complete_name(pod, raw)
+            cluster.storage.put_object(PersistentVolume.from_json(volume))
+    names = dict(generated.existing_names)
+    for entry, raw in generated.resource_claims.items():
+        names[entry] = known_claims.complete_name(pod, raw)
         metadata = {**raw["metadata"], "name": names[entry]}
-        cluster.devices.put(ResourceClaim.read({**raw, "metadata": metadata}))
-        claims.follow(pod.namespace, names[entry])
+        cluster.devices.put_claim(ResourceClaim.from_json({**raw, "metadata": metadata}))
+        claims.drop_local_changes(pod.namespace, names[entry])
     if not names:
-        return pod, made.problems
-    status = {**mapping(pod.raw, "status"), "resourceClaimStatuses": list_claim_statuses(pod, names)}
-    entries = read_pod_claims(mapping(pod.raw, "spec"), status)
-    return replace(pod, raw={**pod.raw, "status": status}, resource_claims=entries), made.problems
+        return pod, generated.problems
+    status = {**get_mapping(pod.raw, "status"), "resourceClaimStatuses": list_claim_statuses(pod, names)}
+    entries = read_pod_claims(get_mapping(pod.raw, "spec"), status)
+    return replace(pod, raw={**pod.raw, "status": status}, resource_claims=entries), generated.problems
 
 
 def keep_claims(old: Pod, new: Pod) -> Pod:
     """Return a newer form of the pod with the claims that its status named before; nobody else writes those."""
     if new.resource_claims == old.resource_claims or not needs_claims(old):
         return new
-    statuses = objects(mapping(old.raw, "status"), "resourceClaimStatuses", "status.")
-    status = {**mapping(new.raw, "status"), "resourceClaimStatuses": statuses}
+    statuses = get_objects(get_mapping(old.raw, "status"), "resourceClaimStatuses", "status.")
+    status = {**get_mapping(new.raw, "status"), "resourceClaimStatuses": statuses}
     return replace(new, raw={**new.raw, "status": status}, resource_claims=old.resource_claims)
 
 
@@ -295,19 +308,19 @@ def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
         claim = storage.claims.get((pod.namespace, volume.claim or "")) if volume.ephemeral else None
         if claim is None or claim.controller_uid != pod.uid:
             continue
-        storage.drop(claim)
+        storage.drop_object(claim)
         if (persistent := storage.volumes.get(claim.volume)) is None:
             continue
         raw = cluster.get("PersistentVolume", "", persistent.name)
-        if raw is None or mapping(raw, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
-            storage.drop(persistent)
+        if raw is None or get_mapping(raw, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
+            storage.drop_object(persistent)
         else:
-            storage.put(replace(persistent, phase=RELEASED))
+            storage.put_object(replace(persistent, phase=RELEASED))
     for item in pod.resource_claims:
-        known = claims.get(pod.namespace, item.claim) if item.generated and item.claim is not None else None
-        if known is not None and known.made_for(pod.uid):
-            cluster.devices.drop(known.namespace, known.name)
-            claims.follow(known.namespace, known.name)
+        resource_claim = claims.get(pod.namespace, item.claim) if item.generated and item.claim is not None else None
+        if resource_claim is not None and resource_claim.made_for(pod.uid):
+            cluster.devices.drop_claim(resource_claim.namespace, resource_claim.name)
+            claims.drop_local_changes(resource_claim.namespace, resource_claim.name)
 
 
 class _SimulatedClaims:
@@ -330,14 +343,14 @@ class _SimulatedClaims:
         return None
 
     def find_template(self, namespace: str, name: str, /) -> Json | None:
-        found = self._cluster.get(TEMPLATE, namespace, name)
+        template = self._cluster.get(TEMPLATE, namespace, name)
         # Objects of scenarios may leave the namespace out.
-        return self._cluster.get(TEMPLATE, "", name) if found is None and namespace == "default" else found
+        return self._cluster.get(TEMPLATE, "", name) if template is None and namespace == "default" else template
 
     def complete_name(self, pod: Pod, raw: Json) -> str:
         """Return a name that no claim has; the API server draws its end."""
         base = raw["metadata"]["generateName"]
-        names = (f"{base}{letters(f'{pod.key}/{base}/{number}', 5)}" for number in itertools.count())
+        names = (f"{base}{draw_letters(f'{pod.key}/{base}/{number}', 5)}" for number in itertools.count())
         return next(name for name in names if self._claims.get(pod.namespace, name) is None)
 
 
@@ -347,11 +360,11 @@ def _owner_reference(pod: Pod) -> Json:
 
 def _copied_metadata(template: Json) -> Json:
     """The labels and annotations of a template."""
-    metadata = mapping(template, "metadata")
-    copied = {key: string_map(metadata, key, "metadata.") for key in ("labels", "annotations")}
+    metadata = get_mapping(template, "metadata")
+    copied = {key: get_string_map(metadata, key, "metadata.") for key in ("labels", "annotations")}
     return {key: dict(value) for key, value in copied.items() if value}
 
 
 def _is_default(storage_class: Json) -> bool:
-    annotations = string_map(mapping(storage_class, "metadata"), "annotations", "metadata.")
+    annotations = get_string_map(get_mapping(storage_class, "metadata"), "annotations", "metadata.")
     return any(annotations.get(key) == "true" for key in DEFAULT_CLASS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, lets_in
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, has_no_untolerated
 from kschedweb.engine.state.nodematching import matches_required
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -18,46 +18,46 @@ TOLERATED = (
 )
 
 
-def specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
+def list_node_specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
     """The name of each of ``nodes`` that fits, and the spec of its pod. Raises ObjectError."""
-    spec, pod = _pod(daemon_set)
+    spec, pod = _template_pod(daemon_set)
     fits = matches_required(nodes, pod)
     for place, node in enumerate(nodes.nodes):
-        if fits[place] and lets_in(node.taints, pod.tolerations):
-            yield node.name, _pinned(spec, node.name)
+        if fits[place] and has_no_untolerated(node.taints, pod.tolerations):
+            yield node.name, _pin_to_node(spec, node.name)
 
 
-def stays(daemon_set: Json, nodes: Snapshot) -> Iterator[str]:
+def list_staying_nodes(daemon_set: Json, nodes: Snapshot) -> Iterator[str]:
     """The names of ``nodes`` on which a pod that runs there goes on: taints of NoSchedule come too late for it."""
-    _, pod = _pod(daemon_set)
+    _, pod = _template_pod(daemon_set)
     fits = matches_required(nodes, pod)
     for place, node in enumerate(nodes.nodes):
         hard = tuple(taint for taint in node.taints if taint.effect == NO_EXECUTE)
-        if fits[place] and lets_in(hard, pod.tolerations):
+        if fits[place] and has_no_untolerated(hard, pod.tolerations):
             yield node.name
 
 
-def _pod(daemon_set: Json) -> tuple[Json, Pod]:
+def _template_pod(daemon_set: Json) -> tuple[Json, Pod]:
     """The spec of its pods, without a node, and such a pod."""
     metadata = daemon_set["metadata"]
-    spec = dict(mapping(mapping(mapping(daemon_set, "spec"), "template", "spec."), "spec"))
+    spec = dict(get_mapping(get_mapping(get_mapping(daemon_set, "spec"), "template", "spec."), "spec"))
     more = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in TOLERATED]
     if spec.get("hostNetwork"):
         key = "node.kubernetes.io/network-unavailable"
         more.append({"key": key, "operator": "Exists", "effect": NO_SCHEDULE})
-    spec["tolerations"] = [*objects(spec, "tolerations"), *more]
+    spec["tolerations"] = [*get_objects(spec, "tolerations"), *more]
     raw = {"metadata": {"name": "a", "namespace": metadata.get("namespace") or "default"}, "spec": spec}
-    return spec, Pod.read(raw)
+    return spec, Pod.from_json(raw)
 
 
-def snapshot(nodes: list[Json]) -> Snapshot:
+def make_snapshot(nodes: list[Json]) -> Snapshot:
     """A snapshot of ``nodes``."""
-    return Snapshot([Node.read(raw) for raw in nodes])
+    return Snapshot([Node.from_json(raw) for raw in nodes])
 
 
-def _pinned(spec: Json, node: str) -> Json:
+def _pin_to_node(spec: Json, node: str) -> Json:
     """The pod's spec with the affinity to ``node``, as the DaemonSet controller writes it."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    affinity = mapping(spec, "affinity")
+    affinity = get_mapping(spec, "affinity")
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    return {**spec, "affinity": {**affinity, "nodeAffinity": {**mapping(affinity, "nodeAffinity"), **required}}}
+    return {**spec, "affinity": {**affinity, "nodeAffinity": {**get_mapping(affinity, "nodeAffinity"), **required}}}

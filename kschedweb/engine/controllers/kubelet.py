@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from kschedweb.engine.controllers.kubeletroom import NoRoomError, Shortage, critical, makes_room, static
-from kschedweb.engine.objects.access import Json, mapping, text
+from kschedweb.engine.controllers.kubelet_preemption import (
+    NoRoomError,
+    Shortage,
+    get_pods_to_preempt,
+    is_critical,
+    is_static,
+)
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_string
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.pod import Pod, conflicting
+from kschedweb.engine.objects.pod import Pod, ports_conflict
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_extended, is_scalar
-from kschedweb.engine.objects.taints import NO_EXECUTE, tolerated
+from kschedweb.engine.objects.taints import NO_EXECUTE, is_tolerated
 from kschedweb.engine.values import dataclass
 
 PODS, OS_LABEL, LINUX = "pods", "kubernetes.io/os", "linux"
@@ -23,7 +29,7 @@ OUT_OF = "OutOf"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class KubeletRefusal:
     """The ``reason`` and ``message`` in the status of a pod that the kubelet lets fail."""
 
     reason: str
@@ -37,97 +43,101 @@ class Refusal:
 class Admission:
     """``refusal`` is ``None`` where the pod runs; ``ended`` are the pods that had to go for it, in this order."""
 
-    refusal: Refusal | None = None
+    refusal: KubeletRefusal | None = None
     ended: list[Pod] = field(default_factory=list)
 
 
-def acknowledged(pod: Pod) -> bool:
+def is_acknowledged(pod: Pod) -> bool:
     """Whether the pod's kubelet took it in before."""
-    status = mapping(pod.raw, "status")
+    status = get_mapping(pod.raw, "status")
     return status.get("startTime") is not None or status.get("phase") == "Running"
 
 
-def admission(pod: Pod, node: Node, others: Sequence[Pod], comparing: bool = True) -> Admission:
-    """What the kubelet of ``node``, where ``others`` run, does with ``pod``.
+def admit_to_node(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool = True) -> Admission:
+    """What the kubelet of ``node``, where ``other_pods`` run, does with ``pod``.
 
     ``comparing``: tolerations with the operators Gt and Lt count. Of several resources that are short, beside pods,
     CPU, memory and ephemeral storage, the original names any one; here it is the first by name.
     """
-    if found := unsuited(pod, node):
-        return Admission(found)
-    short, rest = shortages(pod, node, others), _predicates(pod, node, others, comparing)
-    if critical(pod) and not rest:
-        return _with_room(pod, others, short)
-    if short and not critical(pod):
-        return Admission(_refusal(f"{OUT_OF}{short[0].resource}", str(short[0])))
-    if rest:
-        name, why = rest[0]
-        return Admission(_refusal(name, f"Predicate {name} failed: {why}"))
+    if refusal := find_unsuited(pod, node):
+        return Admission(refusal)
+    short, failures = find_shortages(pod, node, other_pods), _failed_predicates(pod, node, other_pods, comparing)
+    if is_critical(pod) and not failures:
+        return _admit_with_room(pod, other_pods, short)
+    if short and not is_critical(pod):
+        return Admission(_make_refusal(f"{OUT_OF}{short[0].resource}", str(short[0])))
+    if failures:
+        name, why = failures[0]
+        return Admission(_make_refusal(name, f"Predicate {name} failed: {why}"))
     return Admission()
 
 
-def _with_room(pod: Pod, others: Sequence[Pod], short: list[Shortage]) -> Admission:
+def _admit_with_room(pod: Pod, other_pods: Sequence[Pod], short: list[Shortage]) -> Admission:
     try:
-        return Admission(ended=makes_room(pod, others, short))
+        return Admission(ended=get_pods_to_preempt(pod, other_pods, short))
     except NoRoomError as problem:
         words = f"Unexpected error while attempting to recover from admission failure: {problem}"
-        return Admission(_refusal("UnexpectedAdmissionError", words))
+        return Admission(_make_refusal("UnexpectedAdmissionError", words))
 
 
-def unsuited(pod: Pod, node: Node) -> Refusal | None:
+def find_unsuited(pod: Pod, node: Node) -> KubeletRefusal | None:
     """What no room could mend."""
-    spec = mapping(pod.raw, "spec")
+    spec = get_mapping(pod.raw, "spec")
     if pod.labels.get(OS_LABEL, LINUX) != LINUX:
         words = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
-        return _refusal("PodOSSelectorNodeLabelDoesNotMatch", words)
-    if spec.get("os") is not None and mapping(spec, "os", "spec.").get("name") != LINUX:
-        return _refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
-    if _strict(spec) and not mapping(mapping(node.raw, "status"), "features").get("supplementalGroupsPolicy"):
+        return _make_refusal("PodOSSelectorNodeLabelDoesNotMatch", words)
+    if spec.get("os") is not None and get_mapping(spec, "os", "spec.").get("name") != LINUX:
+        return _make_refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    if _has_strict_groups(spec) and not get_mapping(get_mapping(node.raw, "status"), "features").get(
+        "supplementalGroupsPolicy"
+    ):
         words = "SupplementalGroupsPolicy=Strict is not supported in this node"
-        return _refusal("SupplementalGroupsPolicyNotSupported", words)
+        return _make_refusal("SupplementalGroupsPolicyNotSupported", words)
     return None
 
 
-def _refusal(reason: str, message: str) -> Refusal:
-    return Refusal(reason, REJECTED + message)
+def _make_refusal(reason: str, message: str) -> KubeletRefusal:
+    return KubeletRefusal(reason, REJECTED + message)
 
 
-def _strict(spec: Json) -> bool:
-    context = mapping(spec, "securityContext", "spec.")
-    return text(context, "supplementalGroupsPolicy", "spec.securityContext.") == "Strict"
+def _has_strict_groups(spec: Json) -> bool:
+    context = get_mapping(spec, "securityContext", "spec.")
+    return get_string(context, "supplementalGroupsPolicy", "spec.securityContext.") == "Strict"
 
 
-def shortages(pod: Pod, node: Node, others: Sequence[Pod]) -> list[Shortage]:
-    """Of what the node has too little beside ``others``; what a node does not name at all, it is not asked for."""
-    has, found = node.allocatable, []
-    if len(others) + 1 > has.get(PODS, 0):
-        found.append(Shortage(PODS, 1, len(others), has.get(PODS, 0)))
+def find_shortages(pod: Pod, node: Node, other_pods: Sequence[Pod]) -> list[Shortage]:
+    """Of what the node has too little beside ``other_pods``; what a node does not name at all, it is not asked for."""
+    has, shortages = node.allocatable, []
+    if len(other_pods) + 1 > has.get(PODS, 0):
+        shortages.append(Shortage(PODS, 1, len(other_pods), has.get(PODS, 0)))
     scalars = sorted(name for name in pod.requests if is_scalar(name) and not (is_extended(name) and name not in has))
     for name in (CPU, MEMORY, EPHEMERAL, *scalars):
-        wanted = pod.requests.get(name, 0)
-        if wanted > 0:
-            used = sum(other.occupied.get(name, 0) for other in others)
-            if wanted > has.get(name, 0) - used:
-                found.append(Shortage(name, wanted, used, has.get(name, 0)))
-    return found
+        requested = pod.requests.get(name, 0)
+        if requested > 0:
+            used = sum(other.occupied.get(name, 0) for other in other_pods)
+            if requested > has.get(name, 0) - used:
+                shortages.append(Shortage(name, requested, used, has.get(name, 0)))
+    return shortages
 
 
-def _predicates(pod: Pod, node: Node, others: Sequence[Pod], comparing: bool) -> list[tuple[str, str]]:
+def _failed_predicates(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool) -> list[tuple[str, str]]:
     """The filters that reject the pod but for want of room, with their reasons, in the kubelet's order."""
-    found = []
-    if not _matches(pod, node):
-        found.append(("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))
+    failures = []
+    if not _matches_node_affinity(pod, node):
+        failures.append(("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))
     if pod.node_name and pod.node_name != node.name:
-        found.append(("NodeName", "node(s) didn't match the requested node name"))
-    if any(conflicting(mine, theirs) for other in others for theirs in other.host_ports for mine in pod.host_ports):
-        found.append(("NodePorts", "node(s) didn't have free ports for the requested pod ports"))
+        failures.append(("NodeName", "node(s) didn't match the requested node name"))
+    if any(
+        ports_conflict(mine, theirs) for other in other_pods for theirs in other.host_ports for mine in pod.host_ports
+    ):
+        failures.append(("NodePorts", "node(s) didn't have free ports for the requested pod ports"))
     taints = (taint for taint in node.taints if taint.effect == NO_EXECUTE)
-    if not static(pod) and not all(tolerated(taint, pod.tolerations, comparing) for taint in taints):
-        found.append(("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
-    return found
+    if not is_static(pod) and not all(is_tolerated(taint, pod.tolerations, comparing) for taint in taints):
+        failures.append(("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
+    return failures
 
 
-def _matches(pod: Pod, node: Node) -> bool:
+def _matches_node_affinity(pod: Pod, node: Node) -> bool:
     if any(node.labels.get(key) != value for key, value in (pod.node_selector or {}).items()):
         return False
     required = pod.node_affinity.required

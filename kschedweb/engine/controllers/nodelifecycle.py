@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 
-from kschedweb.engine.framework.events import conditions
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.framework.events import read_conditions
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, Taint
 from kschedweb.engine.values import dataclass
@@ -34,26 +34,30 @@ EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 def with_condition(node: Node, **statuses: str) -> Node:
     """The node with the status of these conditions (``Ready="False"``), and otherwise as it was."""
-    status = mapping(node.raw, "status")
-    kept = [item for item in objects(status, "conditions", "status.") if item.get("type") not in statuses]
+    status = get_mapping(node.raw, "status")
+    other_conditions = [
+        item for item in get_objects(status, "conditions", "status.") if item.get("type") not in statuses
+    ]
     fresh = [{"type": kind, "status": value} for kind, value in statuses.items()]
-    return Node.read({**node.raw, "status": {**status, "conditions": [*kept, *fresh]}})
+    return Node.from_json({**node.raw, "status": {**status, "conditions": [*other_conditions, *fresh]}})
 
 
-def reported(node: Node, statuses: Mapping[str, str]) -> Node:
+def with_reported_statuses(node: Node, statuses: Mapping[str, str]) -> Node:
     """The node once somebody told of these ``statuses`` by condition.
 
     A kubelet tells of all its conditions: of those that were not known, what is usual. Where it is silent, none is
     known.
     """
-    told = dict(statuses)
+    new_statuses = dict(statuses)
     if statuses.get(READY) == UNKNOWN:
-        told = dict.fromkeys(KUBELET_CONDITIONS, UNKNOWN) | told
+        new_statuses = dict.fromkeys(KUBELET_CONDITIONS, UNKNOWN) | new_statuses
     elif any(kind in statuses for kind in KUBELET_CONDITIONS):
         usual = {kind: TRUE if kind == READY else FALSE for kind in KUBELET_CONDITIONS}
-        told = {kind: usual[kind] for kind, status in conditions(node).items() if status == UNKNOWN and kind in usual}
-        told |= statuses
-    return with_condition(node, **told)
+        new_statuses = {
+            kind: usual[kind] for kind, status in read_conditions(node).items() if status == UNKNOWN and kind in usual
+        }
+        new_statuses |= statuses
+    return with_condition(node, **new_statuses)
 
 
 def with_taints(node: Node, taints: Iterable[Taint]) -> Node:
@@ -62,28 +66,30 @@ def with_taints(node: Node, taints: Iterable[Taint]) -> Node:
         {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
         for taint in taints
     ]
-    return Node.read({**node.raw, "spec": {**mapping(node.raw, "spec"), "taints": listed}})
+    return Node.from_json({**node.raw, "spec": {**get_mapping(node.raw, "spec"), "taints": listed}})
 
 
 def with_condition_taints(node: Node) -> Node:
     """The node with the NoSchedule taints that its conditions and its cordon ask for, and no others of that kind."""
-    wanted = [CONDITION_TAINTS[item] for item in conditions(node).items() if item in CONDITION_TAINTS]
-    wanted += [CORDONED] if node.unschedulable else []
-    present = {taint.key for taint in node.taints if _of_a_condition(taint)}
-    if present == set(wanted):
+    taint_keys = [CONDITION_TAINTS[item] for item in read_conditions(node).items() if item in CONDITION_TAINTS]
+    taint_keys += [CORDONED] if node.unschedulable else []
+    present = {taint.key for taint in node.taints if _is_condition_taint(taint)}
+    if present == set(taint_keys):
         return node
-    kept = [taint for taint in node.taints if not _of_a_condition(taint) or taint.key in wanted]
-    return with_taints(node, [*kept, *(Taint(key, "", NO_SCHEDULE) for key in wanted if key not in present)])
+    other_taints = [taint for taint in node.taints if not _is_condition_taint(taint) or taint.key in taint_keys]
+    return with_taints(
+        node, [*other_taints, *(Taint(key, "", NO_SCHEDULE) for key in taint_keys if key not in present)]
+    )
 
 
-def cordoned(node: Node) -> Node:
+def cordon_node(node: Node) -> Node:
     """The node once it is cordoned, with its taint."""
-    spec = {**mapping(node.raw, "spec"), "unschedulable": True}
+    spec = {**get_mapping(node.raw, "spec"), "unschedulable": True}
     marked: Node = with_condition_taints(replace(node, unschedulable=True, raw={**node.raw, "spec": spec}))
     return marked
 
 
-def _of_a_condition(taint: Taint) -> bool:
+def _is_condition_taint(taint: Taint) -> bool:
     return taint.effect == NO_SCHEDULE and taint.key in CONTROLLED
 
 
@@ -124,9 +130,10 @@ class LifecycleTiming:
 
 
 class NodeLifecycle:
-    """Watches nodes' Ready condition on a clock that is passed in (seconds): call ``monitor`` at each ``next_time``.
+    """Watches nodes' Ready condition on a clock that is passed in (seconds).
 
-    A node without the condition is taken to be well. ``watch`` and ``forget`` must tell of every node.
+    Call ``monitor_node_health`` at each ``next_time``. A node without the condition is taken to be well. ``watch_node``
+    and ``forget_node`` must tell of every node.
     """
 
     def __init__(self, timing: LifecycleTiming | None = None) -> None:
@@ -137,41 +144,41 @@ class NodeLifecycle:
         self._troubled: dict[str, None] = {}  # a set that keeps its order
         self._all_bad = False
 
-    def watch(self, node: Node) -> None:
+    def watch_node(self, node: Node) -> None:
         """The node came or changed."""
         if self._zone_of.get(node.name, node.zone) != node.zone:
-            self.forget(node.name)
+            self.forget_node(node.name)
         self._zone_of[node.name] = node.zone
-        zone = self._zone(node.zone)
-        bad = _ready(node) in (FALSE, UNKNOWN)
+        zone = self._get_zone(node.zone)
+        bad = _ready_status(node) in (FALSE, UNKNOWN)
         zone.bad.discard(node.name)
         if EXCLUDED not in node.labels:
             zone.members.add(node.name)
             zone.bad |= {node.name} if bad else set()
-        if bad or _has(node, NOT_READY) or _has(node, UNREACHABLE):
+        if bad or _has_no_execute(node, NOT_READY) or _has_no_execute(node, UNREACHABLE):
             self._troubled[node.name] = None
         else:
             self._troubled.pop(node.name, None)
 
-    def forget(self, name: str) -> None:
+    def forget_node(self, name: str) -> None:
         """The node is gone."""
         self._silent.pop(name, None)
         self._troubled.pop(name, None)
-        zone = self._zone(self._zone_of.pop(name, ""))
+        zone = self._get_zone(self._zone_of.pop(name, ""))
         zone.members.discard(name)
         zone.bad.discard(name)
         zone.waiting = [other for other in zone.waiting if other != name]
 
-    def silence(self, name: str, now: float) -> None:
+    def silence_node(self, name: str, now: float) -> None:
         """The node's kubelet was heard of for the last time."""
         self._silent.setdefault(name, now)
 
-    def heard(self, name: str) -> None:
+    def on_heartbeat(self, name: str) -> None:
         """The node's kubelet reports again."""
         self._silent.pop(name, None)
 
     @property
-    def silent(self) -> Iterable[str]:
+    def silent_nodes(self) -> Iterable[str]:
         """The nodes whose kubelet is silent."""
         return self._silent.keys()
 
@@ -190,44 +197,44 @@ class NodeLifecycle:
         period = self.timing.monitor_period
         return (now // period + 1) * period
 
-    def due(self, now: float) -> bool:
+    def is_due(self, now: float) -> bool:
         """Whether ``now`` is a time to look."""
         return not self.at_rest and now % self.timing.monitor_period == 0
 
-    def monitor(self, nodes: Mapping[str, Node], now: float) -> list[Node]:
+    def monitor_node_health(self, nodes: Mapping[str, Node], now: float) -> list[Node]:
         """One look at the nodes; returns those that change, as they are then."""
         world: ChainMap[str, Node] = ChainMap({}, nodes)  # type: ignore[arg-type]
         for name, heard in self._silent.items():
-            if now > heard + self.timing.grace_period and _ready(world[name]) != UNKNOWN:
-                self._change(world, with_condition(world[name], **dict.fromkeys(KUBELET_CONDITIONS, UNKNOWN)))
+            if now > heard + self.timing.grace_period and _ready_status(world[name]) != UNKNOWN:
+                self._change_node(world, with_condition(world[name], **dict.fromkeys(KUBELET_CONDITIONS, UNKNOWN)))
         for name in list(self._troubled):
-            self._change(world, self._look(world[name]))
+            self._change_node(world, self._process_taint_eviction(world[name]))
         if self._set_rates(now):
             for name in list(self._troubled):
-                self._change(world, _without_no_execute(world[name]))
+                self._change_node(world, _without_no_execute(world[name]))
         for zone in self._zones.values():
-            for name in _next_in_line(zone, now):
-                key = NOT_READY if _ready(world[name]) == FALSE else UNREACHABLE
-                self._change(world, _with_no_execute(world[name], key))
+            for name in _take_next_nodes(zone, now):
+                key = NOT_READY if _ready_status(world[name]) == FALSE else UNREACHABLE
+                self._change_node(world, _with_no_execute(world[name], key))
         return [with_condition_taints(node) for node in world.maps[0].values()]
 
-    def _change(self, world: ChainMap[str, Node], node: Node) -> None:
+    def _change_node(self, world: ChainMap[str, Node], node: Node) -> None:
         if world[node.name] is not node:
             world[node.name] = node
-            self.watch(node)
+            self.watch_node(node)
 
-    def _zone(self, name: str) -> _Zone:
+    def _get_zone(self, name: str) -> _Zone:
         return self._zones.setdefault(name, _Zone(self.timing.eviction_rate))
 
-    def _look(self, node: Node) -> Node:
-        zone, condition = self._zone(node.zone), _ready(node)
+    def _process_taint_eviction(self, node: Node) -> Node:
+        zone, condition = self._get_zone(node.zone), _ready_status(node)
         if condition not in (FALSE, UNKNOWN):
             zone.waiting = [other for other in zone.waiting if other != node.name]
             return _without_no_execute(node)
-        wanted, opposite = (NOT_READY, UNREACHABLE) if condition == FALSE else (UNREACHABLE, NOT_READY)
-        if _has(node, opposite):
-            return _with_no_execute(node, wanted)
-        if not _has(node, wanted) and node.name not in zone.waiting:
+        taint_key, opposite = (NOT_READY, UNREACHABLE) if condition == FALSE else (UNREACHABLE, NOT_READY)
+        if _has_no_execute(node, opposite):
+            return _with_no_execute(node, taint_key)
+        if not _has_no_execute(node, taint_key) and node.name not in zone.waiting:
             zone.waiting.append(node.name)
         return node
 
@@ -235,7 +242,7 @@ class NodeLifecycle:
         """Set the rates for how things stand; whether all nodes got into trouble since: then nobody must leave any."""
         zones = [zone for zone in self._zones.values() if zone.members]
         for zone in zones:
-            zone.state = self._state(zone)
+            zone.state = self._compute_zone_state(zone)
         all_were, self._all_bad = self._all_bad, bool(zones) and all(zone.state is _State.FULL for zone in zones)
         for zone in zones:
             rate = self.timing.eviction_rate
@@ -246,34 +253,34 @@ class NodeLifecycle:
             self._silent = dict.fromkeys(self._silent, now)  # It may have been the control plane that was deaf.
         return self._all_bad and not all_were
 
-    def _state(self, zone: _Zone) -> _State:
+    def _compute_zone_state(self, zone: _Zone) -> _State:
         bad, size = len(zone.bad), len(zone.members)
         if bad == size:
             return _State.FULL
         return _State.PARTIAL if bad > 2 and bad / size >= self.timing.unhealthy_share else _State.NORMAL
 
 
-def _next_in_line(zone: _Zone, now: float) -> list[str]:
-    taken = []
+def _take_next_nodes(zone: _Zone, now: float) -> list[str]:
+    names = []
     while zone.waiting and zone.rate > 0 and zone.free_at <= now:
         zone.free_at = now + 1 / zone.rate
-        taken.append(zone.waiting.pop(0))
-    return taken
+        names.append(zone.waiting.pop(0))
+    return names
 
 
-def _ready(node: Node) -> str:
-    return conditions(node).get(READY, "")
+def _ready_status(node: Node) -> str:
+    return read_conditions(node).get(READY, "")
 
 
-def _has(node: Node, key: str) -> bool:
+def _has_no_execute(node: Node, key: str) -> bool:
     return any(taint.key == key and taint.effect == NO_EXECUTE for taint in node.taints)
 
 
 def _without_no_execute(node: Node) -> Node:
     """The node without its NoExecute taints of trouble; the same object where it has none."""
     trouble = {Taint(key, taint.value, NO_EXECUTE) for taint in node.taints for key in (NOT_READY, UNREACHABLE)}
-    kept = [taint for taint in node.taints if taint not in trouble]
-    return node if len(kept) == len(node.taints) else with_taints(node, kept)
+    remaining = [taint for taint in node.taints if taint not in trouble]
+    return node if len(remaining) == len(node.taints) else with_taints(node, remaining)
 
 
 def _with_no_execute(node: Node, key: str) -> Node:

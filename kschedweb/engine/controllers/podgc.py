@@ -18,7 +18,7 @@ class PodCollection:
         """When it looks next, ``now`` included."""
         return -(-now // PERIOD) * PERIOD
 
-    def look(self, missing: Iterable[str], now: float) -> set[str]:
+    def collect_nodes(self, missing: Iterable[str], now: float) -> set[str]:
         """The nodes whose pods are collected ``now``; ``missing`` are those that pods name and that are not there."""
         missing = set(missing)
         over = {node for node, time in self._over.items() if time == now}

@@ -10,29 +10,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
-from kschedweb.engine.cel.quantities import Quantity, quantity
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
+from kschedweb.engine.cel.quantities import Quantity, to_quantity
 from kschedweb.engine.controllers.admission import AdmissionError
-from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, objects, text, texts
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED
-from kschedweb.engine.objects.labels import SelectorError, requirement
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_integer,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+    get_string,
+    get_strings,
+)
+from kschedweb.engine.objects.labels import SelectorError, new_requirement
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.qos import BEST_EFFORT, quality
+from kschedweb.engine.objects.qos import BEST_EFFORT, get_pod_qos
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, Amounts, is_extended, read_limits
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.values import dataclass
 
 QUOTA = "ResourceQuota"
 BASIC = (CPU, MEMORY, EPHEMERAL)
 COUNTS = ("pods", "count/pods")
-ASKED, LIMITED = "requests.", "limits."
-DEMANDED = frozenset({CPU, MEMORY, *(f"{way}{name}" for way in (ASKED, LIMITED) for name in (CPU, MEMORY))})
+REQUESTS_PREFIX, LIMITED = "requests.", "limits."
+DEMANDED = frozenset({CPU, MEMORY, *(f"{way}{name}" for way in (REQUESTS_PREFIX, LIMITED) for name in (CPU, MEMORY))})
 Usage = dict[str, Quantity]
 NOTHING = Quantity(0, 0)
 
 
 @dataclass(eq=False)
-class Quota:
+class NamespaceQuota:
     """``hard`` are the limits of what pods take, ``used`` is what those in the namespace take of them."""
 
     name: str
@@ -41,16 +50,27 @@ class Quota:
     used: Usage = field(default_factory=dict)
 
     @classmethod
-    def read(cls, raw: Json) -> Quota:
+    def from_json(cls, raw: Json) -> NamespaceQuota:
         """Raises ObjectError."""
-        spec, metadata = mapping(raw, "spec"), mapping(raw, "metadata")
-        hard = {name: _read(value, f"spec.hard.{name}") for name, value in mapping(spec, "hard", "spec.").items()}
-        selector = mapping(spec, "scopeSelector", "spec.")
-        listed = [(scope, "Exists", ()) for scope in texts(spec, "scopes", "spec.")] + [
-            (text(one, "scopeName", at), text(one, "operator", at), texts(one, "values", at))
-            for one, at in each(selector, "matchExpressions", "spec.scopeSelector.")
+        spec, metadata = get_mapping(raw, "spec"), get_mapping(raw, "metadata")
+        hard = {
+            name: _read_quantity(value, f"spec.hard.{name}")
+            for name, value in get_mapping(spec, "hard", "spec.").items()
+        }
+        selector = get_mapping(spec, "scopeSelector", "spec.")
+        listed = [(scope, "Exists", ()) for scope in get_strings(spec, "scopes", "spec.")] + [
+            (
+                get_string(expression, "scopeName", at),
+                get_string(expression, "operator", at),
+                get_strings(expression, "values", at),
+            )
+            for expression, at in get_objects_and_paths(selector, "matchExpressions", "spec.scopeSelector.")
         ]
-        return cls(text(metadata, "name", "metadata."), {k: v for k, v in hard.items() if _of_pods(k)}, tuple(listed))
+        return cls(
+            get_string(metadata, "name", "metadata."),
+            {k: v for k, v in hard.items() if _is_pod_resource(k)},
+            tuple(listed),
+        )
 
     def matches(self, pod: Pod) -> bool:
         return bool(self.hard) and all(_in_scope(pod, *scope) for scope in self.scopes)
@@ -60,24 +80,26 @@ class Quota:
         if pod.resources.pod_level_set:
             return
         demanded, missing = DEMANDED & self.hard.keys(), {}  # type: ignore[var-annotated]
-        for one in (*pod.resources.containers, *pod.resources.init_containers):
-            for name in demanded - _named(one.requests, one.limits).keys():
-                missing.setdefault(name, set()).add(one.name)
+        for container in (*pod.resources.containers, *pod.resources.init_containers):
+            for name in demanded - _quota_amounts(container.requests, container.limits).keys():
+                missing.setdefault(name, set()).add(container.name)
         if missing:
-            told = "; ".join(f"{name} for: {','.join(sorted(names))}" for name, names in sorted(missing.items()))
-            raise AdmissionError(f"failed quota: {self.name}: must specify {told}")
+            missing_text = "; ".join(
+                f"{name} for: {','.join(sorted(names))}" for name, names in sorted(missing.items())
+            )
+            raise AdmissionError(f"failed quota: {self.name}: must specify {missing_text}")
 
     def check_room(self, usage: Usage) -> None:
         """Raise AdmissionError if there is no room for ``usage``, which is above 0."""
-        asked = {name: amount for name, amount in usage.items() if name in self.hard}
-        used = {name: self.used.get(name, NOTHING) for name in asked}
-        over = [name for name in asked if used[name].plus(asked[name]).compare(self.hard[name]) > 0]
+        requested = {name: amount for name, amount in usage.items() if name in self.hard}
+        used = {name: self.used.get(name, NOTHING) for name in requested}
+        over = [name for name in requested if used[name].plus(requested[name]).compare(self.hard[name]) > 0]
         if over:
-            told = (("requested", asked), ("used", used), ("limited", self.hard))
-            lists = ", ".join(f"{word}: {_written(amounts, over)}" for word, amounts in told)
+            parts = (("requested", requested), ("used", used), ("limited", self.hard))
+            lists = ", ".join(f"{word}: {_format_amounts(amounts, over)}" for word, amounts in parts)
             raise AdmissionError(f"exceeded quota: {self.name}, {lists}")
 
-    def charge(self, usage: Usage, sign: int = 1) -> None:
+    def charge_usage(self, usage: Usage, sign: int = 1) -> None:
         for name in usage.keys() & self.hard.keys():
             self.used[name] = self.used.get(name, NOTHING).plus(usage[name], sign)
 
@@ -87,99 +109,101 @@ class Quotas:
 
     def __init__(self, cluster: ClusterObjects) -> None:
         self.problems: list[str] = []
-        self._by_namespace: dict[str, list[Quota]] = {}
-        self._charged: dict[str, tuple[Usage, list[Quota]]] = {}  # by pod
+        self._by_namespace: dict[str, list[NamespaceQuota]] = {}
+        self._charged: dict[str, tuple[Usage, list[NamespaceQuota]]] = {}  # by pod
         for raw in cluster.all(QUOTA):
-            namespace = text(mapping(raw, "metadata"), "namespace", "metadata.") or "default"
+            namespace = get_string(get_mapping(raw, "metadata"), "namespace", "metadata.") or "default"
             try:
-                self._by_namespace.setdefault(namespace, []).append(Quota.read(raw))
+                self._by_namespace.setdefault(namespace, []).append(NamespaceQuota.from_json(raw))
             except (ObjectError, SelectorError) as problem:
-                name = mapping(raw, "metadata").get("name")
+                name = get_mapping(raw, "metadata").get("name")
                 self.problems.append(f"{QUOTA} {namespace}/{name}: limits nothing: {problem}")
         for quotas in self._by_namespace.values():
             quotas.sort(key=lambda quota: quota.name)
 
-    def of(self, namespace: str) -> list[Quota]:
+    def list_quotas(self, namespace: str) -> list[NamespaceQuota]:
         return self._by_namespace.get(namespace, [])
 
-    def check(self, pod: Pod) -> None:
+    def check_pod(self, pod: Pod) -> None:
         """Raise AdmissionError if a quota does not let the new pod in."""
-        quotas = [quota for quota in self.of(pod.namespace) if quota.matches(pod)]
+        quotas = [quota for quota in self.list_quotas(pod.namespace) if quota.matches(pod)]
         for quota in quotas:
             quota.check_constraints(pod)
-        usage = {name: amount for name, amount in usage_of(pod).items() if amount.unscaled} if quotas else {}
+        usage = {name: amount for name, amount in compute_pod_usage(pod).items() if amount.unscaled} if quotas else {}
         for quota in quotas:
             quota.check_room(usage)
 
-    def charge(self, pod: Pod) -> None:
+    def charge_pod(self, pod: Pod) -> None:
         """The pod is there."""
-        quotas = [quota for quota in self.of(pod.namespace) if quota.matches(pod)]
+        quotas = [quota for quota in self.list_quotas(pod.namespace) if quota.matches(pod)]
         if quotas:
-            usage = usage_of(pod)
+            usage = compute_pod_usage(pod)
             self._charged[pod.key] = usage, quotas
             for quota in quotas:
-                quota.charge(usage)
+                quota.charge_usage(usage)
 
-    def free(self, key: str) -> bool:
+    def free_pod(self, key: str) -> bool:
         """The pod is gone, or should be; whether it took of any quota."""
         usage, quotas = self._charged.pop(key, ({}, []))
         for quota in quotas:
-            quota.charge(usage, -1)
+            quota.charge_usage(usage, -1)
         return bool(quotas)
 
 
-def usage_of(pod: Pod) -> Usage:
+def compute_pod_usage(pod: Pod) -> Usage:
     """What the pod takes of quotas, by their names for it."""
-    formats = _formats(pod)
-    named = _named(pod.resources.total(), read_limits(mapping(pod.raw, "spec")))
-    found = {
-        name: Quantity(nano, -9, format=formats.get(name.removeprefix(LIMITED).removeprefix(ASKED), NOTHING.format))
-        for name, nano in named.items()
+    formats = _quantity_formats(pod)
+    amounts = _quota_amounts(pod.resources.total(), read_limits(get_mapping(pod.raw, "spec")))
+    usage = {
+        name: Quantity(
+            nano, -9, format=formats.get(name.removeprefix(LIMITED).removeprefix(REQUESTS_PREFIX), NOTHING.format)
+        )
+        for name, nano in amounts.items()
     }
-    return found | {name: Quantity(1, 0) for name in COUNTS}
+    return usage | {name: Quantity(1, 0) for name in COUNTS}
 
 
-def _named(requests: Amounts, limits: Amounts) -> Amounts:
-    found = {}
+def _quota_amounts(requests: Amounts, limits: Amounts) -> Amounts:
+    amounts = {}
     for name, amount in requests.items():
         if name in BASIC or name.startswith("hugepages-"):
-            found[name] = found[ASKED + name] = amount
+            amounts[name] = amounts[REQUESTS_PREFIX + name] = amount
         elif is_extended(name):
-            found[ASKED + name] = amount
-    return found | {LIMITED + name: amount for name, amount in limits.items() if name in BASIC}
+            amounts[REQUESTS_PREFIX + name] = amount
+    return amounts | {LIMITED + name: amount for name, amount in limits.items() if name in BASIC}
 
 
-def _formats(pod: Pod) -> dict[str, str]:
+def _quantity_formats(pod: Pod) -> dict[str, str]:
     """How amounts of each resource are written: as the first one that the pod names."""
-    spec, found = mapping(pod.raw, "spec"), {}  # type: ignore[var-annotated]
-    holders = [spec, *objects(spec, "containers", "spec."), *objects(spec, "initContainers", "spec.")]
-    lists = [mapping(mapping(one, "resources"), key) for one in holders for key in ("requests", "limits")]
-    for amounts in (*lists, mapping(spec, "overhead", "spec.")):
+    spec, formats = get_mapping(pod.raw, "spec"), {}  # type: ignore[var-annotated]
+    holders = [spec, *get_objects(spec, "containers", "spec."), *get_objects(spec, "initContainers", "spec.")]
+    lists = [get_mapping(get_mapping(holder, "resources"), key) for holder in holders for key in ("requests", "limits")]
+    for amounts in (*lists, get_mapping(spec, "overhead", "spec.")):
         for name, amount in amounts.items():
-            read = _read(amount, name)
+            read = _read_quantity(amount, name)
             if read.unscaled:
-                found.setdefault(name, read.format)
-    return found
+                formats.setdefault(name, read.format)
+    return formats
 
 
-def _read(value: object, path: str) -> Quantity:
+def _read_quantity(value: object, path: str) -> Quantity:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ObjectError(f"{path}: must be a quantity, such as 500m, 2 or 1.5Gi")
     try:
-        return quantity(value if isinstance(value, str) else repr(value))
-    except (EvaluationError, Refused) as problem:
+        return to_quantity(value if isinstance(value, str) else repr(value))
+    except (EvaluationError, ExpressionError) as problem:
         raise ObjectError(f"{path}: {problem}") from None
 
 
-def _of_pods(name: str) -> bool:
+def _is_pod_resource(name: str) -> bool:
     """Whether pods take of what a quota names so."""
-    bare = name.removeprefix(ASKED)
+    bare = name.removeprefix(REQUESTS_PREFIX)
     if name in COUNTS or bare in BASIC or bare.startswith("hugepages-"):
         return True
-    return name.removeprefix(LIMITED) in BASIC or (name.startswith(ASKED) and is_extended(bare))
+    return name.removeprefix(LIMITED) in BASIC or (name.startswith(REQUESTS_PREFIX) and is_extended(bare))
 
 
-def _written(amounts: Mapping[str, Quantity], names: Iterable[str]) -> str:
+def _format_amounts(amounts: Mapping[str, Quantity], names: Iterable[str]) -> str:
     return ",".join(f"{name}={amounts[name]}" for name in sorted(names))
 
 
@@ -187,24 +211,24 @@ def _written(amounts: Mapping[str, Quantity], names: Iterable[str]) -> str:
 
 
 def _in_scope(pod: Pod, name: str, operator: str, values: tuple[str, ...]) -> bool:
-    spec = mapping(pod.raw, "spec")
+    spec = get_mapping(pod.raw, "spec")
     if name in ("Terminating", "NotTerminating"):
-        given = spec.get("activeDeadlineSeconds") is not None
-        ends = given and integer(spec, "activeDeadlineSeconds", path="spec.", bits=64) >= 0
+        has_deadline = spec.get("activeDeadlineSeconds") is not None
+        ends = has_deadline and get_integer(spec, "activeDeadlineSeconds", path="spec.", bits=64) >= 0
         return ends == (name == "Terminating")
     if name in ("BestEffort", "NotBestEffort"):
-        return (quality(pod) == BEST_EFFORT) == (name == "BestEffort")
+        return (get_pod_qos(pod) == BEST_EFFORT) == (name == "BestEffort")
     if name == "PriorityClass":
-        named = text(spec, "priorityClassName", "spec.")
-        return requirement(name, operator, values).matches({name: named} if named else {})
-    return name == "CrossNamespacePodAffinity" and _across_namespaces(mapping(spec, "affinity", "spec."))
+        class_name = get_string(spec, "priorityClassName", "spec.")
+        return new_requirement(name, operator, values).matches({name: class_name} if class_name else {})
+    return name == "CrossNamespacePodAffinity" and _across_namespaces(get_mapping(spec, "affinity", "spec."))
 
 
 def _across_namespaces(affinity: Json) -> bool:
     for kind in ("podAffinity", "podAntiAffinity"):
-        rules = mapping(affinity, kind, "spec.affinity.")
-        weighted = (mapping(one, "podAffinityTerm") for one in objects(rules, PREFERRED))
-        for term in (*objects(rules, REQUIRED), *weighted):
+        rules = get_mapping(affinity, kind, "spec.affinity.")
+        weighted = (get_mapping(weighted_term, "podAffinityTerm") for weighted_term in get_objects(rules, PREFERRED))
+        for term in (*get_objects(rules, REQUIRED), *weighted):
             if term.get("namespaces") or term.get("namespaceSelector") is not None:
                 return True
     return False

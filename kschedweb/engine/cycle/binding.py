@@ -15,18 +15,18 @@ PREEMPTED = "preempted"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BindingRefusal:
     """Why a pod is not bound although a node was found; ``rejected_by`` is empty after an error."""
 
     message: str
     rejected_by: frozenset[str] = frozenset()
 
     @classmethod
-    def by(cls, status: Status) -> Refusal:
+    def from_status(cls, status: Status) -> BindingRefusal:
         """As kube-scheduler words it: for the one node found, the plugin's reasons."""
         return cls(fit_error(1, ((reason, 1) for reason in status.reasons)), frozenset({status.plugin}))
 
-    def placement(self, pod: str) -> Placement:
+    def to_placement(self, pod: str) -> Placement:
         """The result for the pod of that key, which is on no node and nominated to none."""
         return Placement(pod, message=self.message, rejected_by=self.rejected_by, nominated="")
 
@@ -42,16 +42,16 @@ class BindingCycle:
     framework: Framework
     cycle: Cycle
     node: str
-    elsewhere: Binder | None = None  # extenders, which may bind in place of plugins
+    extender_binder: Binder | None = None  # extenders, which may bind in place of plugins
     watch: Stopwatch = field(default_factory=Stopwatch)
     waits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def begin(self, now: float = 0.0) -> Refusal | None:
+    def reserve_and_permit(self, now: float = 0.0) -> BindingRefusal | None:
         """Assume the pod on its node, then run Reserve and Permit; ``None`` if the pod may go on or must wait."""
         with self.framework.measured_by(self.watch):
-            return self._begin(now)
+            return self._reserve_and_permit(now)
 
-    def _begin(self, now: float) -> Refusal | None:
+    def _reserve_and_permit(self, now: float) -> BindingRefusal | None:
         snapshot = self.cycle.snapshot
         snapshot.place_pod(self.cycle.pod, self.node)
         try:
@@ -64,11 +64,11 @@ class BindingCycle:
                     status, seconds = self.framework.permit(self.cycle, self.node)
                 self.watch.lap("Permit", status.code)
         except CycleError as error:
-            return self._refused(Refusal(str(error)))
+            return self._undo_and_refuse(BindingRefusal(str(error)))
         if seconds:
             self.waits = {plugin: (now + wait, wait) for plugin, wait in seconds.items()}
             return None
-        return None if status.ok else self._refused(Refusal.by(status))
+        return None if status.ok else self._undo_and_refuse(BindingRefusal.from_status(status))
 
     @property
     def deadline(self) -> float | None:
@@ -80,48 +80,50 @@ class BindingCycle:
         self.waits.pop(plugin, None)
         return not self.waits
 
-    def reject(self, plugin: str, reason: str) -> Refusal:
+    def reject(self, plugin: str, reason: str) -> BindingRefusal:
         """``plugin`` does not let the pod go on."""
-        return self._refused(Refusal.by(unschedulable(reason).by(plugin)))
+        return self._undo_and_refuse(BindingRefusal.from_status(unschedulable(reason).with_plugin(plugin)))
 
-    def preempt(self) -> Refusal:
+    def preempt(self) -> BindingRefusal:
         """The pod must give way while it waits: it comes back as after an error."""
-        return self._refused(Refusal(PREEMPTED))
+        return self._undo_and_refuse(BindingRefusal(PREEMPTED))
 
-    def time_out(self) -> Refusal | None:
+    def time_out(self) -> BindingRefusal | None:
         """The plugin whose time is up first rejects the pod; ``None`` if it lets the pod go on instead."""
         plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
         if self.cycle.asks.get(plugin, {}).get("onTimeout") == "Allow":
             self.allow(plugin)
             return None
-        return self.reject(plugin, f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
+        return self.reject(
+            plugin, f"rejected due to timeout after waiting {format_duration(seconds)} at plugin {plugin}"
+        )
 
-    def restore(self) -> Refusal | None:
+    def assume_and_reserve(self) -> BindingRefusal | None:
         """Assume the pod on its node and reserve again what it needs there: it was permitted to wait before."""
         self.cycle.snapshot.place_pod(self.cycle.pod, self.node)
         try:
             status = self.framework.reserve(self.cycle, self.node)
         except CycleError as error:
-            return self._refused(Refusal(str(error)))
-        return None if status.ok else self._refused(Refusal.by(status))
+            return self._undo_and_refuse(BindingRefusal(str(error)))
+        return None if status.ok else self._undo_and_refuse(BindingRefusal.from_status(status))
 
-    def give_up(self, reason: str) -> Refusal:
+    def give_up(self, reason: str) -> BindingRefusal:
         """Something that was done for the pod elsewhere has failed."""
-        return self._refused(Refusal(reason))
+        return self._undo_and_refuse(BindingRefusal(reason))
 
-    def finish(self) -> Refusal | None:
+    def run_binding(self) -> BindingRefusal | None:
         """PreBind, Bind and PostBind; what fails here is an error and no rejection."""
         try:
-            self.framework.bind(self.cycle, self.node, self.elsewhere)
+            self.framework.bind(self.cycle, self.node, self.extender_binder)
         except CycleError as error:
-            return self._refused(Refusal(str(error)))
+            return self._undo_and_refuse(BindingRefusal(str(error)))
         return None
 
-    def _refused(self, refusal: Refusal) -> Refusal:
-        self.undo()
+    def _undo_and_refuse(self, refusal: BindingRefusal) -> BindingRefusal:
+        self.unreserve_and_forget()
         return refusal
 
-    def undo(self) -> None:
+    def unreserve_and_forget(self) -> None:
         """Give back what Reserve claimed, and take the pod off the node again."""
         self.waits = {}
         self.framework.unreserve(self.cycle, self.node)
@@ -129,7 +131,7 @@ class BindingCycle:
             self.cycle.snapshot.remove_pod(self.cycle.pod.key)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds as Go writes a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
     if 0 < seconds < 1:
         return f"{seconds * 1000:g}ms"

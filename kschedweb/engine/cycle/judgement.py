@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import FEASIBLE, Explanation
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -50,71 +50,75 @@ class Judgement:
         return self.verdict is Agreement.AGREE
 
 
-def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
+def judge_placement(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
     """Judge ``pod`` on ``node`` ("": unschedulable) by ``scheduler``, whose snapshot is as of just before.
 
     A pod of a scheduler name that no profile has is judged by the first profile.
     """
     if pod.scheduler_name not in scheduler.frameworks:
-        pod = pod.under(next(iter(scheduler.frameworks)))
+        pod = pod.under_scheduler(next(iter(scheduler.frameworks)))
     try:
-        found = scheduler.explain(pod.on("") if pod.node_name else pod, as_run=True)
+        explanation = scheduler.explain(pod.on("") if pod.node_name else pod, as_run=True)
     except CycleError as error:
         return Judgement(Agreement.FAILED, node, message=str(error))
-    if found.chosen is None:
-        return _nowhere(found, node)
-    best = tuple(found.nodes[position] for position in found.best)
-    feasible = len(found.feasible)
+    if explanation.chosen is None:
+        return _judge_unschedulable(explanation, node)
+    best = tuple(explanation.nodes[position] for position in explanation.best)
+    feasible = len(explanation.feasible)
     if not node:
         return Judgement(Agreement.WOULD_PLACE, node, best, feasible)
-    place = np.flatnonzero(found.feasible == found.nodes.index(node)) if node in found.nodes else np.zeros(0)
+    place = (
+        np.flatnonzero(explanation.feasible == explanation.nodes.index(node))
+        if node in explanation.nodes
+        else np.zeros(0)
+    )
     if not place.size:
-        status = rejection(found, node)
+        status = find_rejection(explanation, node)
         return Judgement(Agreement.INFEASIBLE, node, best, feasible, plugin=status.plugin, message=status.message)
-    return _compared(found, node, int(place[0]), best)
+    return _compare_totals(explanation, node, int(place[0]), best)
 
 
-def _nowhere(found: Explanation, node: str) -> Judgement:
-    held = found.pre_enqueue
+def _judge_unschedulable(explanation: Explanation, node: str) -> Judgement:
+    pre_enqueue_status = explanation.pre_enqueue
     if not node:
-        return Judgement(Agreement.AGREE, node, message=found.message or held.message)
-    status = rejection(found, node)
-    return Judgement(Agreement.INFEASIBLE, node, plugin=status.plugin, message=status.message or found.message)
+        return Judgement(Agreement.AGREE, node, message=explanation.message or pre_enqueue_status.message)
+    status = find_rejection(explanation, node)
+    return Judgement(Agreement.INFEASIBLE, node, plugin=status.plugin, message=status.message or explanation.message)
 
 
-def rejection(found: Explanation, node: str) -> Status:
+def find_rejection(explanation: Explanation, node: str) -> Status:
     """What keeps the pod off ``node``; success if nothing does."""
-    if node not in found.nodes:
+    if node not in explanation.nodes:
         return unresolvable(f'node "{node}" not found')
-    position = found.nodes.index(node)
-    if len(found.rejected_by) and found.rejected_by[position] == FEASIBLE:
+    position = explanation.nodes.index(node)
+    if len(explanation.rejected_by) and explanation.rejected_by[position] == FEASIBLE:
         return SUCCESS
-    return found.verdict_at(position) or found.absent or unresolvable(found.message)
+    return explanation.verdict_at(position) or explanation.absent or unresolvable(explanation.message)
 
 
-def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) -> Judgement:
-    total = found.total
-    first = int(np.flatnonzero(found.feasible == found.best[0])[0])
+def _compare_totals(explanation: Explanation, node: str, place: int, best: tuple[str, ...]) -> Judgement:
+    total = explanation.total
+    first = int(np.flatnonzero(explanation.feasible == explanation.best[0])[0])
     rank = 1 + int(np.count_nonzero(total > total[place]))
     difference = int(total[first] - total[place])
     if not difference:
         return Judgement(Agreement.AGREE, node, best, len(total), rank, difference)
-    parts = leads(found, first, place)
-    most = max(parts, key=lambda plugin: parts[plugin])
+    parts = compute_leads(explanation, first, place)
+    decisive_plugin = max(parts, key=lambda plugin: parts[plugin])
     parts = {plugin: part for plugin, part in parts.items() if part}
-    return Judgement(Agreement.DIFFER, node, best, len(total), rank, difference, most, parts)
+    return Judgement(Agreement.DIFFER, node, best, len(total), rank, difference, decisive_plugin, parts)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementReason:
-    """``plugin`` is the one that rejects a node, in the words ``said``, or prefers the other one by ``lead`` points.
+    """``plugin`` is the one that rejects a node, in the words ``message``, or prefers the other one by ``lead`` points.
 
-    "" where no plugin can be named; ``said`` is then why.
+    "" where no plugin can be named; ``message`` is then why.
     """
 
     plugin: str = ""
     lead: int | None = None
-    said: str = ""
+    message: str = ""
 
 
 EQUALS = "No plugin prefers the new node: the order of the nodes decides."
@@ -127,15 +131,19 @@ def why_moved(before: Explanation, after: Explanation) -> JudgementReason | None
     """
     if before.node == after.node or before.node in {after.nodes[position] for position in after.best}:
         return None
-    lost = rejection(after, before.node) if before.node else rejection(before, after.node)
+    lost = find_rejection(after, before.node) if before.node else find_rejection(before, after.node)
     if not lost.ok:
         return JudgementReason(lost.plugin, None, lost.message)
     places = {name: np.flatnonzero(after.feasible == after.nodes.index(name)) for name in (after.node, before.node)}
-    parts = leads(after, int(places[after.node][0]), int(places[before.node][0]))
-    most = max(parts, key=lambda plugin: parts[plugin], default="")
-    return JudgementReason(most, parts[most]) if most and parts[most] > 0 else JudgementReason(said=EQUALS)
+    parts = compute_leads(after, int(places[after.node][0]), int(places[before.node][0]))
+    decisive_plugin = max(parts, key=lambda plugin: parts[plugin], default="")
+    return (
+        JudgementReason(decisive_plugin, parts[decisive_plugin])
+        if decisive_plugin and parts[decisive_plugin] > 0
+        else JudgementReason(message=EQUALS)
+    )
 
 
-def leads(found: Explanation, first: int, second: int) -> dict[str, int]:
+def compute_leads(explanation: Explanation, first: int, second: int) -> dict[str, int]:
     """By how many weighted points each plugin prefers the feasible node at one place to that at another."""
-    return {column.plugin: int(column.weighted[first] - column.weighted[second]) for column in found.scores}
+    return {column.plugin: int(column.weighted[first] - column.weighted[second]) for column in explanation.scores}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from kschedweb.engine.framework.decision import UNTIMED, Decision, Ranked, Stopwatch
+from kschedweb.engine.framework.decision import UNTIMED, Decision, RankedNode, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
@@ -45,12 +45,12 @@ class Placement:
     margin: int | None = None
     drawn: int = 0
     frees: tuple[FreeClaim, ...] = ()
-    top: tuple[Ranked, ...] = ()
+    top: tuple[RankedNode, ...] = ()
     with_group: bool = False
     outright: bool = False
     watch: Stopwatch = field(default=UNTIMED, compare=False, repr=False)
 
-    def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
+    def to_decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
         """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.
 
         What ``watch`` goes on to measure in this cycle becomes part of the decision too.
@@ -77,7 +77,7 @@ class Placement:
         )
 
     @property
-    def error(self) -> bool:
+    def is_error(self) -> bool:
         """Whether the cycle ended in an error, rather than finding that no node fits."""
         return not (self.node or self.rejected_by or self.with_group)
 
@@ -106,7 +106,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced:
+class FitFailure:
     """A cycle that found no node, with what its PostFilter plugins need."""
 
     cycle: Cycle
@@ -115,11 +115,11 @@ class Unplaced:
     narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
 
     def placement(self) -> Placement:
-        rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
-        said, looked_at = self.diagnosis.message(), self.diagnosis.explicit
+        rejected_by = self.diagnosis.unschedulable_plugins.union(self.narrowed_by)
+        message, looked_at = self.diagnosis.message(), self.diagnosis.explicit_count
         outright = bool(self.diagnosis.pre_filter)
         return Placement(
-            self.cycle.pod.key, evaluated=looked_at, message=said, rejected_by=rejected_by, outright=outright
+            self.cycle.pod.key, evaluated=looked_at, message=message, rejected_by=rejected_by, outright=outright
         )
 
     def post_filter(self) -> PostFilterResult:

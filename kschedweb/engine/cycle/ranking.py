@@ -8,32 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.plan import Plan, Scored, Unplanned
-from kschedweb.engine.framework.decision import Ranked
+from kschedweb.engine.cycle.signature_plans import AdHocPlan, Scored, SignaturePlan
+from kschedweb.engine.framework.decision import RankedNode
 from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.state.columns import Ints
 
 
-class Standing(NamedTuple):
+class NodeRanking(NamedTuple):
     """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other).
 
     ``drawn`` is the number of equally good nodes that it was drawn from, 0 if it was not drawn.
     """
 
-    top: tuple[Ranked, ...] = ()
+    top: tuple[RankedNode, ...] = ()
     margin: int | None = None
     drawn: int = 0
 
-    def placement(self, pod: str, node: str, evaluated: int, feasible: int) -> Placement:
+    def to_placement(self, pod: str, node: str, evaluated: int, feasible: int) -> Placement:
         """The placement of the pod of that key on the chosen ``node``."""
         return Placement(pod, node, evaluated, feasible, margin=self.margin, drawn=self.drawn, top=self.top)
 
 
-UNRANKED = Standing()
+UNRANKED = NodeRanking()
 
 
-def standing(
-    plan: Plan | Unplanned,
+def rank_nodes(
+    plan: SignaturePlan | AdHocPlan,
     scored: Scored,
     rows: NDArray[np.intp],
     names: list[str],
@@ -41,26 +41,26 @@ def standing(
     number: int,
     added: Ints | None = None,
     also: int = -1,
-) -> Standing:
+) -> NodeRanking:
     """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
 
     ``added`` is what extenders add to the totals. The node at position ``also`` comes last if it is one of ``rows``
     and not among the best.
     """
     totals = scored.totals if added is None else scored.totals + added
-    others = [place for place in _highest(totals, number + 1) if place != best]
-    margin = int(totals[best] - totals[others[0]]) if others else None
-    places, top = [best, *others][:number], []
+    other_places = [place for place in _find_top_places(totals, number + 1) if place != best]
+    margin = int(totals[best] - totals[other_places[0]]) if other_places else None
+    places, top = [best, *other_places][:number], []
     if also >= 0:
         places += [place for place in np.flatnonzero(rows == also).tolist() if place not in places]
-    for place, parts in zip(places, plan.parts(scored, rows, places), strict=True):
+    for place, parts in zip(places, plan.split_totals(scored, rows, places), strict=True):
         if added is not None:
             parts[EXTENDER] = int(added[place])
-        top.append(Ranked(names[int(rows[place])], sum(parts.values()), parts))
-    return Standing(tuple(top), margin)
+        top.append(RankedNode(names[int(rows[place])], sum(parts.values()), parts))
+    return NodeRanking(tuple(top), margin)
 
 
-def _highest(totals: Ints, number: int) -> list[int]:
+def _find_top_places(totals: Ints, number: int) -> list[int]:
     """The places of the ``number`` highest totals, the highest first; equal ones in any order."""
     number = min(number, len(totals))
     places = np.argpartition(totals, len(totals) - number)[len(totals) - number :]

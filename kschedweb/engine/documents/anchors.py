@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from kschedweb.engine.documents.reading import Bounds, Event, Reason, refused
+from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, refusal_at
 from kschedweb.engine.values import dataclass
 
 MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full
 MERGE_TAKES = "a merge key (<<) takes a mapping, or a list of mappings"
-Held = TypeVar("Held")
+AnchoredValue = TypeVar("AnchoredValue")
 
 
 @dataclass(slots=True)
@@ -20,44 +20,46 @@ class Extent:
     text: int = 0
     depth: int = 0
 
-    def count(self, part: Extent) -> None:
+    def include_part(self, part: Extent) -> None:
         self.values += part.values
         self.text += part.text
         self.depth = max(self.depth, part.depth + 1)
 
 
-class Anchors(Generic[Held]):
+class Anchors(Generic[AnchoredValue]):
     """The values of one document that have anchors, and what its aliases brought so far."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
-        self._held: dict[str, tuple[Held, Extent]] = {}
+        self._anchored: dict[str, tuple[AnchoredValue, Extent]] = {}
         self._values = self._aliased_text = 0
 
     def begin_document(self) -> None:
-        self._held.clear()
+        self._anchored.clear()
 
     def begin_value(self, event: Event) -> None:
         """Count a value; its anchor no longer stands for an earlier one."""
-        self._held.pop(event.anchor, None)
+        self._anchored.pop(event.anchor, None)
         self._values += 1
 
-    def keep(self, anchor: str | None, value: Held, extent: Extent) -> None:
+    def store_value(self, anchor: str | None, value: AnchoredValue, extent: Extent) -> None:
         """Let ``anchor`` stand for ``value``, which is complete."""
         if anchor:
-            self._held[anchor] = value, extent
+            self._anchored[anchor] = value, extent
 
-    def follow(self, event: Event, depth: int) -> tuple[Held, Extent]:
+    def resolve_alias(self, event: Event, depth: int) -> tuple[AnchoredValue, Extent]:
         """Return what the alias ``event`` below ``depth`` collections stands for. Raises RefusedError."""
-        if event.anchor not in self._held:
-            raise refused(event, Reason.ALIAS, f"the alias *{event.anchor[:80]} stands for no complete value before it")
-        value, extent = self._held[event.anchor]
+        if event.anchor not in self._anchored:
+            raise refusal_at(
+                event, Reason.ALIAS, f"the alias *{event.anchor[:80]} stands for no complete value before it"
+            )
+        value, extent = self._anchored[event.anchor]
         self._values += extent.values
         self._aliased_text += extent.text
         if self._values > self.bounds.values:
-            raise refused(event, Reason.VALUES, f"there are more than {self.bounds.values:,} values")
+            raise refusal_at(event, Reason.VALUES, f"there are more than {self.bounds.values:,} values")
         if self._aliased_text > MOST_ALIASED_TEXT:
-            raise refused(event, Reason.ALIAS, f"aliases repeat more than {MOST_ALIASED_TEXT:,} characters of text")
+            raise refusal_at(event, Reason.ALIAS, f"aliases repeat more than {MOST_ALIASED_TEXT:,} characters of text")
         if depth + extent.depth > self.bounds.depth:
-            raise refused(event, Reason.DEPTH, f"values are nested deeper than {self.bounds.depth} levels")
+            raise refusal_at(event, Reason.DEPTH, f"values are nested deeper than {self.bounds.depth} levels")
         return value, extent

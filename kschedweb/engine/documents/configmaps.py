@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from kschedweb.engine.documents import values
-from kschedweb.engine.documents.reading import Bounds, RefusedError
+from kschedweb.engine.documents.yaml_events import Bounds, RefusedError
 
 KIND = "ConfigMap"
 POLICY_KINDS = ("KubeSchedulerConfiguration", "Policy", "DynamicSchedulerPolicy", "DeschedulerPolicy")
@@ -28,21 +28,21 @@ def unpack_config_map(text: str) -> str:
     if not _MENTIONS.search(text):
         return text
     try:
-        documents = values.documents(text, _BOUNDS, repeated_keys=True)
+        documents = values.read_documents(text, _BOUNDS, repeated_keys=True)
     except RefusedError:
         return text  # whoever reads it says what is wrong
     if any(isinstance(document, dict) and document.get("kind") in POLICY_KINDS for document in documents):
         return text
     data = [document.get("data") or {} for document in documents if _is_config_map(document)]
     entries = {key: value for part in data if isinstance(part, dict) for key, value in part.items()}
-    return _choose(entries) if data else text
+    return _choose_policy(entries) if data else text
 
 
 def _is_config_map(document: Any) -> bool:
     return isinstance(document, dict) and document.get("kind") == KIND
 
 
-def _choose(entries: dict[str, Any]) -> str:
+def _choose_policy(entries: dict[str, Any]) -> str:
     texts = {key: value for key, value in entries.items() if isinstance(value, str) and value.strip()}
     policies = [key for key, value in texts.items() if _IS_POLICY.search(value)]
     # kube-scheduler takes a Policy without a kind, so that the only key is what is meant.
@@ -51,7 +51,7 @@ def _choose(entries: dict[str, Any]) -> str:
         return texts[chosen[0]]
     if not entries:
         raise ConfigMapError("This is a ConfigMap without data: paste the policy itself.")
-    named = ", ".join(sorted(entries)[:_MOST_NAMED])
+    key_names = ", ".join(sorted(entries)[:_MOST_NAMED])
     if policies:
         raise ConfigMapError(f"This ConfigMap holds a policy under each of {', '.join(policies)}: paste one of them.")
-    raise ConfigMapError(f"This ConfigMap has the keys {named}, and none holds a policy: paste the policy itself.")
+    raise ConfigMapError(f"This ConfigMap has the keys {key_names}, and none holds a policy: paste the policy itself.")

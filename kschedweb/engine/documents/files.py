@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.api_conversion import upgrade_object
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
 from kschedweb.engine.objects.lists import drop_logs, expand_lists
-from kschedweb.engine.objects.versions import upgrade_object
 
 GZIP = b"\x1f\x8b"
 DEEPEST = 100
@@ -26,7 +26,7 @@ class ReadError(ValueError):
 def text_of(data: bytes) -> str:
     """Decompress and decode ``data``: UTF-8, or UTF-16 with a BOM, as some shells write it. Raises ReadError."""
     if data.startswith(GZIP):
-        data = _unpacked(data)
+        data = _gunzip_data(data)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -34,7 +34,7 @@ def text_of(data: bytes) -> str:
         raise ReadError(f"is not text: byte {error.start + 1} is not {encoding[:6].rstrip('-').upper()}") from None
 
 
-def documents(data: bytes) -> list[Any]:
+def read_documents(data: bytes) -> list[Any]:
     """The documents of a file, JSON or YAML, one after the other, without empty ones. Raises ReadError.
 
     The logs between those of `kubectl cluster-info dump` are skipped.
@@ -43,20 +43,20 @@ def documents(data: bytes) -> list[Any]:
     if not text.strip():
         raise ReadError("is empty")
     try:
-        found = _json_documents(text) if text.lstrip()[:1] in "{[" else _yaml(text)
+        documents = _json_documents(text) if text.lstrip()[:1] in "{[" else _yaml_documents(text)
     except RecursionError:
         raise ReadError(f"is nested deeper than {DEEPEST} levels") from None
-    if not found:
+    if not documents:
         raise ReadError("holds no document")
-    return found
+    return documents
 
 
-def document(data: bytes) -> Any:
+def read_document(data: bytes) -> Any:
     """The one document of a file. Raises ReadError."""
-    found = documents(data)
-    if len(found) > 1:
-        raise ReadError(f"holds {len(found)} documents; one is wanted")
-    return found[0]
+    documents = read_documents(data)
+    if len(documents) > 1:
+        raise ReadError(f"holds {len(documents)} documents; one is wanted")
+    return documents[0]
 
 
 def cluster_objects(documents: Iterable[Any]) -> list[Json]:
@@ -65,10 +65,10 @@ def cluster_objects(documents: Iterable[Any]) -> list[Json]:
     Raises ReadError for what is no object, or of a former version that cannot be read as a later one. What else a
     simulator's export holds beside its objects is none of the cluster's.
     """
-    return [_upgraded(raw) for raw in expand_lists(documents, _refuse, _pass_over)]
+    return [_upgrade_raw(raw) for raw in expand_lists(documents, _raise_read_error, _pass_over)]
 
 
-def _refuse(subject: str, reason: str) -> None:
+def _raise_read_error(subject: str, reason: str) -> None:
     raise ReadError(f"must hold Kubernetes objects: {subject} {reason}")
 
 
@@ -76,14 +76,14 @@ def _pass_over(key: str, reason: str) -> None:
     """The scheduler's configuration in a simulator's export: the policy is given beside it."""
 
 
-def _upgraded(raw: Json) -> Json:
+def _upgrade_raw(raw: Json) -> Json:
     try:
         return upgrade_object(raw)
     except ObjectError as error:
-        raise ReadError(f"{reference(raw)}: {error}") from None
+        raise ReadError(f"{describe_object(raw)}: {error}") from None
 
 
-def _unpacked(data: bytes) -> bytes:
+def _gunzip_data(data: bytes) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     try:
         plain = unpacker.decompress(data, MOST_BYTES + 1)
@@ -99,29 +99,29 @@ def _unpacked(data: bytes) -> bytes:
 def _json_documents(text: str) -> list[Any]:
     """The documents in ``text``: one, one a line, or lists one behind the other."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
-    found, end = [], 0
+    documents, end = [], 0
     try:
         while begin := NOT_SPACE.search(text, end):
             document, end = decoder.raw_decode(text, begin.start())
-            found.append(document)
+            documents.append(document)
     except json.JSONDecodeError as error:
         raise ReadError(f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except ValueError as error:
         raise ReadError(f"is not JSON: {error}") from None
-    return found
+    return documents
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no value of JSON")
 
 
-def _yaml(text: str) -> list[Any]:
+def _yaml_documents(text: str) -> list[Any]:
     """YAML documents; what aliases bring counts as if it were written out. Times stay text."""
-    from kschedweb.engine.documents import reading, values
+    from kschedweb.engine.documents import values, yaml_events
 
     try:
-        return values.documents(text, reading.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)
-    except reading.RefusedError as refused:
-        if refused.reason is not reading.Reason.SYNTAX:
+        return values.read_documents(text, yaml_events.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)
+    except yaml_events.RefusedError as refused:
+        if refused.reason is not yaml_events.Reason.SYNTAX:
             raise ReadError(f"line {refused.line}: {refused.message}") from None
         raise ReadError(f"is not YAML: line {refused.line}, column {refused.column}: {refused.message}") from None

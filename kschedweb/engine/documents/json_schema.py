@@ -5,8 +5,8 @@ It is for completion, help and forms: it describes each field, and leaves rules 
 
 from __future__ import annotations
 
-from kschedweb.engine.documents.types import ByType, Either, Field, ListOf, MapOf, Struct, Type
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.documents.types import ByType, Either, ListType, MapType, Struct, StructField, Type
+from kschedweb.engine.objects.json_access import Json
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,41 +16,41 @@ class Schemas:
 
     def type(self, of: Type) -> Json:
         if isinstance(of, Struct):
-            return self.struct(of)
-        if isinstance(of, ListOf):
-            bounds = {"maxItems": of.most, "minItems": of.least or None}
-            return {"type": "array", "items": self.type(of.item), **_present(bounds)}
-        if isinstance(of, MapOf):
+            return self.struct_schema(of)
+        if isinstance(of, ListType):
+            bounds = {"maxItems": of.max_items, "minItems": of.min_items or None}
+            return {"type": "array", "items": self.type(of.item), **_drop_none(bounds)}
+        if isinstance(of, MapType):
             offered = {key: self.type(of.item) for key in of.keys}
-            named, bound = {"properties": offered or None}, {"minProperties": of.least or None}
-            rest = {"additionalProperties": self.type(of.item)}
-            return {"type": "object", **_present(named), **rest, **_present(bound)}
+            properties, bound = {"properties": offered or None}, {"minProperties": of.min_items or None}
+            additional = {"additionalProperties": self.type(of.item)}
+            return {"type": "object", **_drop_none(properties), **additional, **_drop_none(bound)}
         if isinstance(of, Either):
-            return {"anyOf": [{"const": of.word}, self.type(of.of)]}
+            return {"anyOf": [{"const": of.word}, self.type(of.alternative)]}
         if isinstance(of, ByType):
             return {"anyOf": [self.type(of.plain), self.type(of.structured)]}
         return of.schema()
 
-    def struct(self, of: Struct) -> Json:
-        found: Json = {
+    def struct_schema(self, struct: Struct) -> Json:
+        schema: Json = {
             "type": "object",
-            "properties": {field.name: self.field(of, field) for field in of.fields},
+            "properties": {field.name: self.field(struct, field) for field in struct.fields},
             "additionalProperties": False,
         }
-        if of.help:
-            found["description"] = of.help
-        if of.needed:
-            found["required"] = list(of.needed)
-        if of.one_of:
-            found["allOf"] = [{"oneOf": [{"required": [key]} for key in group]} for group in of.one_of]
-        return found
+        if struct.help:
+            schema["description"] = struct.help
+        if struct.required_names:
+            schema["required"] = list(struct.required_names)
+        if struct.one_of:
+            schema["allOf"] = [{"oneOf": [{"required": [key]} for key in group]} for group in struct.one_of]
+        return schema
 
-    def field(self, of: Struct, field: Field) -> Json:
-        return {**self.type(field.type), **self.told(field)}
+    def field(self, of: Struct, field: StructField) -> Json:
+        return {**self.type(field.type), **self.field_annotations(field)}
 
-    def told(self, field: Field) -> Json:
+    def field_annotations(self, field: StructField) -> Json:
         """What is said of the field beside its type."""
-        told = {
+        annotations = {
             "description": self.described(field) or None,
             "enum": list(field.enum) or None,
             "default": field.default if isinstance(field.default, str | int | float | list) else None,
@@ -58,12 +58,12 @@ class Schemas:
             "maximum": field.maximum,
             "examples": list(field.examples) or None,
         }
-        return _present(told)
+        return _drop_none(annotations)
 
-    def described(self, field: Field) -> str:
+    def described(self, field: StructField) -> str:
         """What a person is told of the field."""
         return field.help
 
 
-def _present(said: Json) -> Json:
-    return {name: value for name, value in said.items() if value is not None}
+def _drop_none(values: Json) -> Json:
+    return {name: value for name, value in values.items() if value is not None}

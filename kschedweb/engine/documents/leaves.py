@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.json_access import Json, ObjectError
 from kschedweb.engine.objects.labels import SelectorError, label_selector
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 DURATION = r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
@@ -49,14 +49,14 @@ class Leaf(Protocol):
     def schema(self) -> Json: ...
 
 
-def below(path: str, key: str) -> str:
+def key_path(path: str, key: str) -> str:
     """The path of ``key`` in the object at ``path``."""
     if _PLAIN.fullmatch(key):
         return f"{path}.{key}" if path else key
     return f"{path}[{key!r}]"
 
 
-def kind(value: object) -> str:
+def describe_kind(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
 
@@ -65,21 +65,23 @@ def kind(value: object) -> str:
 class Text:
     """A string; ``pattern`` (of a whole value) goes with ``form``, which says it in words; ``go`` is its type in Go."""
 
-    least: int = 0
-    most: int | None = 10_000
+    min_length: int = 0
+    max_length: int | None = 10_000
     pattern: str = ""
     form: str = ""
     go: str = "string"
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         if not isinstance(raw, str):
-            problems.append(DocumentProblem(path, f"must be a string, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be a string, is {describe_kind(raw)}"))
         elif "\x00" in raw:
             problems.append(DocumentProblem(path, "must not hold a NUL character"))
-        elif len(raw) < self.least:
+        elif len(raw) < self.min_length:
             problems.append(DocumentProblem(path, "must not be empty"))
-        elif self.most is not None and len(raw) > self.most:
-            problems.append(DocumentProblem(path, f"has {len(raw):,} characters; at most {self.most:,} are taken"))
+        elif self.max_length is not None and len(raw) > self.max_length:
+            problems.append(
+                DocumentProblem(path, f"has {len(raw):,} characters; at most {self.max_length:,} are taken")
+            )
         elif self.pattern and not re.fullmatch(self.pattern, raw):
             problems.append(DocumentProblem(path, f"must be {self.form}, is {raw[:60]!r}"))
         else:
@@ -87,63 +89,63 @@ class Text:
         return ""
 
     def schema(self) -> Json:
-        found: Json = {"type": "string"}
-        if self.most is not None:
-            found["maxLength"] = self.most
-        if self.least:
-            found["minLength"] = self.least
-        return found | ({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})
+        schema: Json = {"type": "string"}
+        if self.max_length is not None:
+            schema["maxLength"] = self.max_length
+        if self.min_length:
+            schema["minLength"] = self.min_length
+        return schema | ({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number; with ``above`` the least itself is too little.
 
-    ``bits`` is its width where Go reads it, ``named`` its type there where the width alone does not say it.
+    ``bits`` is its width where Go reads it, ``go_type`` its type there where the width alone does not say it.
     """
 
-    least: float = -math.inf
-    most: float = math.inf
+    minimum: float = -math.inf
+    maximum: float = math.inf
     whole: bool = False
     above: bool = False
     bits: int = 0
-    named: str = ""
+    go_type: str = ""
 
     @property
     def go(self) -> str:
-        return self.named or f"{'int' if self.whole else 'float'}{self.bits}"
+        return self.go_type or f"{'int' if self.whole else 'float'}{self.bits}"
 
     @property
-    def signed(self) -> bool:
+    def is_signed(self) -> bool:
         """Whether it has a sign where Go reads it."""
-        return not self.named.startswith("uint")
+        return not self.go_type.startswith("uint")
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
-        wanted = "a whole number" if self.whole else "a number"
+        expected = "a whole number" if self.whole else "a number"
         if isinstance(raw, bool) or not isinstance(raw, int | float):
-            problems.append(DocumentProblem(path, f"must be {wanted}, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be {expected}, is {describe_kind(raw)}"))
             return 0
-        if not _finite(raw):
+        if not _is_finite(raw):
             problems.append(DocumentProblem(path, "must be a finite number"))
             return 0
         if self.whole and raw != int(raw):
-            problems.append(DocumentProblem(path, f"must be {wanted}, is {raw:g}"))
-        if raw < self.least or (self.above and raw == self.least):
+            problems.append(DocumentProblem(path, f"must be {expected}, is {raw:g}"))
+        if raw < self.minimum or (self.above and raw == self.minimum):
             problems.append(
-                DocumentProblem(path, f"must be {'above' if self.above else 'at least'} {self.least:g}, is {raw}")
+                DocumentProblem(path, f"must be {'above' if self.above else 'at least'} {self.minimum:g}, is {raw}")
             )
-        elif raw > self.most:
-            problems.append(DocumentProblem(path, f"must be at most {self.most:,g}, is {raw}"))
+        elif raw > self.maximum:
+            problems.append(DocumentProblem(path, f"must be at most {self.maximum:,g}, is {raw}"))
         return int(raw) if self.whole else float(raw)
 
     def schema(self) -> Json:
-        found: Json = {"type": "integer" if self.whole else "number"}
-        if math.isfinite(self.least):
-            found["exclusiveMinimum" if self.above else "minimum"] = self.least
-        return found | ({"maximum": self.most} if math.isfinite(self.most) else {})
+        schema: Json = {"type": "integer" if self.whole else "number"}
+        if math.isfinite(self.minimum):
+            schema["exclusiveMinimum" if self.above else "minimum"] = self.minimum
+        return schema | ({"maximum": self.maximum} if math.isfinite(self.maximum) else {})
 
 
-def _finite(value: float) -> bool:
+def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(float(value))
     except OverflowError:
@@ -154,32 +156,34 @@ def _finite(value: float) -> bool:
 class Duration:
     """Seconds: a number of them, or a Go duration such as 90s, 10m or 1h30m."""
 
-    least: float = 0.0
+    minimum: float = 0.0
     above: bool = False
 
     def read(self, raw: Any, path: str, problems: Problems) -> float:
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-            problems.append(DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {kind(raw)}'))
+            problems.append(
+                DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {describe_kind(raw)}')
+            )
             return 0.0
         if isinstance(raw, str):
             try:
-                found = seconds(raw)
+                duration = parse_seconds(raw)
             except ValueError:
                 text = f'must be a duration, such as "90s" or "1h30m", or a number of seconds, is {raw[:60]!r}'
                 problems.append(DocumentProblem(path, text))
                 return 0.0
         else:
-            found = float(raw) if _finite(raw) else math.inf
-        if not found <= LONGEST:
+            duration = float(raw) if _is_finite(raw) else math.inf
+        if not duration <= LONGEST:
             problems.append(DocumentProblem(path, "must be at most 100 years"))
-        elif found < self.least or (self.above and found == self.least):
-            bound = f"{'above' if self.above else 'at least'} {self.least:g} s"
+        elif duration < self.minimum or (self.above and duration == self.minimum):
+            bound = f"{'above' if self.above else 'at least'} {self.minimum:g} s"
             problems.append(DocumentProblem(path, f"must be {bound}, is {raw}"))
-        return found
+        return duration
 
     def schema(self) -> Json:
         bound = "exclusiveMinimum" if self.above else "minimum"
-        number = {"type": "number", bound: self.least, "maximum": LONGEST}
+        number = {"type": "number", bound: self.minimum, "maximum": LONGEST}
         return {"anyOf": [number, {"type": "string", "pattern": DURATION}]}
 
 
@@ -189,7 +193,7 @@ class Quantity:
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         try:
-            quantity.read(raw, "")
+            quantity.read_quantity(raw, "")
         except ObjectError as error:
             problems.append(DocumentProblem(path, str(error).removeprefix(": ")))
             return "0"
@@ -200,14 +204,14 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EnumChoice:
     values: tuple[str, ...]
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         if isinstance(raw, str) and raw in self.values:
             return raw
-        told = repr(raw[:60]) if isinstance(raw, str) else kind(raw)
-        problems.append(DocumentProblem(path, f"must be {' or '.join(self.values)}, is {told}"))
+        description = repr(raw[:60]) if isinstance(raw, str) else describe_kind(raw)
+        problems.append(DocumentProblem(path, f"must be {' or '.join(self.values)}, is {description}"))
         return self.values[0]
 
     def schema(self) -> Json:
@@ -220,7 +224,7 @@ class Flag:
 
     def read(self, raw: Any, path: str, problems: Problems) -> bool:
         if not isinstance(raw, bool):
-            problems.append(DocumentProblem(path, f"must be true or false, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be true or false, is {describe_kind(raw)}"))
         return raw is True
 
     def schema(self) -> Json:
@@ -233,11 +237,13 @@ class LabelSelector:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):
-            problems.append(DocumentProblem(path, f"must be a label selector with matchLabels, is {kind(raw)}"))
+            problems.append(
+                DocumentProblem(path, f"must be a label selector with matchLabels, is {describe_kind(raw)}")
+            )
             return {}
         for key in raw.keys() - {"matchLabels", "matchExpressions"}:
             problems.append(
-                DocumentProblem(below(path, str(key)), "is not known; known are matchExpressions, matchLabels")
+                DocumentProblem(key_path(path, str(key)), "is not known; known are matchExpressions, matchLabels")
             )
         try:
             label_selector(raw, f"{path}.")
@@ -278,12 +284,14 @@ class Object:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):
-            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {describe_kind(raw)}"))
             return {}
         if self.kinds and raw.get("kind") not in self.kinds:
-            found = raw.get("kind")
-            told = repr(found[:60]) if isinstance(found, str) else kind(found)
-            problems.append(DocumentProblem(below(path, "kind"), f"must be {' or '.join(self.kinds)}, is {told}"))
+            actual = raw.get("kind")
+            description = repr(actual[:60]) if isinstance(actual, str) else describe_kind(actual)
+            problems.append(
+                DocumentProblem(key_path(path, "kind"), f"must be {' or '.join(self.kinds)}, is {description}")
+            )
             return {}
         try:
             if self.check is not None:

@@ -31,7 +31,7 @@ _DATE = re.compile(
 )
 
 
-def resolve(text: str) -> Any:
+def resolve_scalar(text: str) -> Any:
     """The null, boolean, number or text that the plain scalar ``text`` means.
 
     A whole number beyond 64 bits is a float, and a number beyond that is text.
@@ -40,30 +40,30 @@ def resolve(text: str) -> Any:
         return _WORDS[text]
     if text[0] not in _NUMERIC or _DATE.fullmatch(text):
         return text
-    plain = _plain(text)
-    if (whole := _whole(plain)) is not None:
+    plain = _without_underscores(text)
+    if (whole := _parse_whole(plain)) is not None:
         return whole
     if _FLOAT.fullmatch(plain) and math.isfinite(real := float(plain)):
         return real
     return text
 
 
-def beyond(text: str) -> bool:
-    """Whether ``text`` is a number too large for 64 bits or for a float, so that ``resolve`` gives something else."""
+def exceeds_64_bits(text: str) -> bool:
+    """Whether ``text`` is a number too large for 64 bits or a float: then ``resolve_scalar`` gives something else."""
     if not text or text[0] not in _NUMERIC:
         return False
-    plain, value = _plain(text), resolve(text)
+    plain, value = _without_underscores(text), resolve_scalar(text)
     if isinstance(value, int):
         return not -INT64_MAX - 1 <= value <= INT64_MAX
     return bool(_INTEGER.fullmatch(plain)) or (isinstance(value, str) and bool(_FLOAT.fullmatch(plain)))
 
 
-def _plain(text: str) -> str:
+def _without_underscores(text: str) -> str:
     """A number without the underscores that may stand between its digits."""
     return text if text[0] == "." else text.replace("_", "")
 
 
-def _whole(plain: str) -> int | None:
+def _parse_whole(plain: str) -> int | None:
     match = _INTEGER.fullmatch(plain)
     if match is None:
         return None

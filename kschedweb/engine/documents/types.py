@@ -12,60 +12,60 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Problems, below, kind
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Problems, describe_kind, key_path
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 REQUIRED: Any = object()
 
 
 @dataclass(frozen=True)
-class ListOf:
+class ListType:
     """A list of one type; ``go`` is its type in Go where that has a name of its own."""
 
     item: Type
-    least: int = 0
-    most: int | None = None
+    min_items: int = 0
+    max_items: int | None = None
     go: str = field(default="", kw_only=True)
 
     def read(self, raw: Any, path: str, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(raw, list | tuple):
-            problems.append(DocumentProblem(path, f"must be a list, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be a list, is {describe_kind(raw)}"))
             return ()
-        if len(raw) < self.least:
+        if len(raw) < self.min_items:
             problems.append(DocumentProblem(path, "must not be empty"))
-        if self.most is not None and len(raw) > self.most:
-            problems.append(DocumentProblem(path, f"has {len(raw):,} entries; at most {self.most:,} are taken"))
+        if self.max_items is not None and len(raw) > self.max_items:
+            problems.append(DocumentProblem(path, f"has {len(raw):,} entries; at most {self.max_items:,} are taken"))
             return ()
-        return tuple(self.item.read(one, f"{path}[{place}]", problems) for place, one in enumerate(raw))
+        return tuple(self.item.read(item, f"{path}[{place}]", problems) for place, item in enumerate(raw))
 
 
 @dataclass(frozen=True)
-class MapOf:
+class MapType:
     """A map from string to one type. ``keys`` are those that a form offers; others may stand there as well."""
 
     item: Type
     keys: tuple[str, ...] = ()
-    least: int = 0
+    min_items: int = 0
     go: str = field(default="", kw_only=True)
 
     def read(self, raw: Any, path: str, problems: Problems) -> Mapping[str, Any]:
         if not isinstance(raw, dict):
-            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {describe_kind(raw)}"))
             return {}
-        if len(raw) < self.least:
+        if len(raw) < self.min_items:
             problems.append(DocumentProblem(path, "must not be empty"))
-        found = {}
+        values = {}
         for key, value in raw.items():
             if isinstance(key, str):
-                found[key] = self.item.read(value, below(path, key), problems)
+                values[key] = self.item.read(value, key_path(path, key), problems)
             else:
                 problems.append(DocumentProblem(path, f"has the key {key!r}, which is no string: write it in quotes"))
-        return found
+        return values
 
 
 @dataclass(frozen=True)
-class Field:
+class StructField:
     """One field of a struct; ``help`` is one or two sentences for a person.
 
     ``default`` is what stands for an absent field, ``REQUIRED`` where ``read`` wants one; to ``read`` null is as good
@@ -96,7 +96,7 @@ class Field:
 
     @property
     def in_python(self) -> str:
-        return self.argument or re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), self.name)
+        return self.argument or re.sub(r"(?<=[a-z])([A-Z])", lambda match: "_" + match[1].lower(), self.name)
 
 
 @dataclass(frozen=True)
@@ -110,76 +110,78 @@ class Struct:
 
     name: str
     help: str
-    fields: tuple[Field, ...]
+    fields: tuple[StructField, ...]
     required: tuple[str, ...] = ()
     make: Callable[..., Any] = field(default=dict, kw_only=True)
     one_of: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
 
     @cached_property
-    def by_name(self) -> dict[str, Field]:
+    def by_name(self) -> dict[str, StructField]:
         return {field.name: field for field in self.fields}
 
     @property
-    def short(self) -> str:
+    def short_name(self) -> str:
         return self.name.rpartition(".")[2]
 
     @cached_property
-    def needed(self) -> list[str]:
+    def required_names(self) -> list[str]:
         """The names of all fields that must be there."""
-        return [*(one.name for one in self.fields if one.default is REQUIRED), *self.required]
+        return [*(field.name for field in self.fields if field.default is REQUIRED), *self.required]
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
         if not isinstance(raw, dict):
-            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {describe_kind(raw)}"))
             return None
         before = len(problems)
         for key in raw:
             if key not in self.by_name:
-                at = below(path, key) if isinstance(key, str) else path
+                at = key_path(path, key) if isinstance(key, str) else path
                 problems.append(DocumentProblem(at, f"is not known; known are {', '.join(sorted(self.by_name))}"))
         values = {}
-        for one in self.fields:
-            value = raw.get(one.name)
+        for struct_field in self.fields:
+            value = raw.get(struct_field.name)
             if value is not None:
-                values[one.in_python] = one.type.read(value, below(path, one.name), problems)
-            elif one.name in self.needed:
-                problems.append(DocumentProblem(below(path, one.name), "is missing"))
+                values[struct_field.in_python] = struct_field.type.read(
+                    value, key_path(path, struct_field.name), problems
+                )
+            elif struct_field.name in self.required_names:
+                problems.append(DocumentProblem(key_path(path, struct_field.name), "is missing"))
             else:
-                values[one.in_python] = one.default
+                values[struct_field.in_python] = struct_field.default
         for group in self.one_of:
-            self._one(raw, group, path, problems)
+            self._check_one_of(raw, group, path, problems)
         if len(problems) > before:
             return None
-        return self._made(values, path, problems)
+        return self._create_value(values, path, problems)
 
-    def _made(self, values: dict[str, Any], path: str, problems: Problems) -> Any:
+    def _create_value(self, values: dict[str, Any], path: str, problems: Problems) -> Any:
         try:
             return self.make(**values)
         except Faulty as error:
             prefix = f"{path}." if path else ""
-            problems += [DocumentProblem(prefix + one.path, one.text) for one in error.problems]
+            problems += [DocumentProblem(prefix + problem.path, problem.text) for problem in error.problems]
         except ValueError as error:
             problems.append(DocumentProblem(path, str(error)))
         return None
 
     @staticmethod
-    def _one(raw: Json, group: tuple[str, ...], path: str, problems: Problems) -> None:
-        there = [key for key in group if raw.get(key) is not None]
-        if len(there) != 1:
-            told = f"has {' and '.join(there)}" if there else "has none"
-            problems.append(DocumentProblem(path, f"must have exactly one of {', '.join(group)}; {told}"))
+    def _check_one_of(raw: Json, group: tuple[str, ...], path: str, problems: Problems) -> None:
+        present = [key for key in group if raw.get(key) is not None]
+        if len(present) != 1:
+            finding = f"has {' and '.join(present)}" if present else "has none"
+            problems.append(DocumentProblem(path, f"must have exactly one of {', '.join(group)}; {finding}"))
 
 
 @dataclass(frozen=True)
 class Either:
-    """``word`` or what ``of`` is; ``value`` is what the word means."""
+    """``word`` or what ``alternative`` is; ``value`` is what the word means."""
 
     word: str
-    of: Type
+    alternative: Type
     value: Any = None
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
-        return self.value if raw == self.word else self.of.read(raw, path, problems)
+        return self.value if raw == self.word else self.alternative.read(raw, path, problems)
 
 
 @dataclass(frozen=True)
@@ -196,4 +198,4 @@ class ByType:
         return self.make(self.plain.read(raw, path, problems))
 
 
-Type: TypeAlias = Leaf | ListOf | MapOf | Struct | Either | ByType
+Type: TypeAlias = Leaf | ListType | MapType | Struct | Either | ByType

@@ -7,21 +7,21 @@ from typing import Any
 import yaml
 
 from kschedweb.engine.documents.nodes import STRING
-from kschedweb.engine.documents.scalars import resolve
+from kschedweb.engine.documents.scalars import resolve_scalar
 
 
 class Dumper(yaml.SafeDumper):
     """PyYAML's, but for texts such as ``y`` and ``1e3``: PyYAML takes them for text, kube-scheduler does not."""
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar(STRING, text, style=None if isinstance(resolve(text), str) else "'")
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(STRING, text, style=None if isinstance(resolve_scalar(text), str) else "'")
 
 
-Dumper.add_representer(str, _text)
+Dumper.add_representer(str, _represent_text)
 
 
-def written(data: Any, *, dumper: type[Dumper] = Dumper, flow: bool = False) -> str:
+def dump_yaml(data: Any, *, dumper: type[Dumper] = Dumper, flow: bool = False) -> str:
     """Plain values as YAML text, keys in their order, long lines left whole."""
     text: str = yaml.dump(
         data, Dumper=dumper, sort_keys=False, default_flow_style=flow, allow_unicode=True, width=10_000

@@ -1,7 +1,15 @@
 """Recorded use replayed under any policies, side by side: how evenly the nodes are really used."""
 
-from kschedweb.engine.experiment.replay import ReplayResult, replay
-from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
-from kschedweb.engine.simulation.recording import Recording, RecordingError
+from kschedweb.engine.experiment.replay import ReplayResult, replay_workload
+from kschedweb.engine.experiment.workload import ExperimentWorkload, Setup, SetupError
+from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
-__all__ = ["Recording", "RecordingError", "ReplayResult", "Setup", "SetupError", "Workload", "replay"]
+__all__ = [
+    "ExperimentWorkload",
+    "RecordingError",
+    "ReplayResult",
+    "Setup",
+    "SetupError",
+    "UseRecording",
+    "replay_workload",
+]

@@ -25,16 +25,23 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.experiment import report
-from kschedweb.engine.experiment.curve import Curve, CurveError, drawn
-from kschedweb.engine.experiment.moving import EVERY, Moving, MovingError
-from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, Document, PolicyError, configuration, policies
-from kschedweb.engine.experiment.replay import replay
+from kschedweb.engine.experiment.curve import CurveError, SkewCurve, render_curves
+from kschedweb.engine.experiment.moving import DEFAULT_INTERVAL, Moving, MovingError
+from kschedweb.engine.experiment.policies import (
+    DEFAULT,
+    FUTURE,
+    Document,
+    PolicyError,
+    list_policies,
+    load_configuration,
+)
+from kschedweb.engine.experiment.replay import replay_workload
 from kschedweb.engine.experiment.report import ExperimentRun
-from kschedweb.engine.experiment.search import FoundCandidate, search
-from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
+from kschedweb.engine.experiment.search import FoundCandidate, search_weights
+from kschedweb.engine.experiment.workload import ExperimentWorkload, Setup, SetupError
 from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.simulation import SimulationError
-from kschedweb.engine.simulation.recording import Recording, RecordingError
+from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
 
 class InputError(ValueError):
@@ -42,12 +49,12 @@ class InputError(ValueError):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = _create_parser().parse_args(arguments)
     try:
         if options.command == "curve":
-            print(_curve(options), end="")
+            print(_draw_curve(options), end="")
             return 0
-        answer = {"run": _run, "search": _search, "bounds": _bounds}[options.command](options)
+        answer = {"run": _run_policies, "search": _run_search, "bounds": _run_bounds}[options.command](options)
     except (
         CurveError,
         InputError,
@@ -65,11 +72,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _create_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m kschedweb.engine.experiment", description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="policies side by side")
-    run.add_argument("--policies", nargs="+", metavar="NAME", help=f"some of {', '.join([*policies(0), FUTURE])}")
+    run.add_argument("--policies", nargs="+", metavar="NAME", help=f"some of {', '.join([*list_policies(0), FUTURE])}")
     run.add_argument("--policy", action="append", default=[], metavar="NAME=FILE", help="a configuration of your own")
     run.add_argument(
         "--moves-an-hour",
@@ -78,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PERCENT",
         help="also move at most so many percent of the running pods an hour, by the planner of moves",
     )
-    run.add_argument("--moves-every", type=float, default=EVERY, metavar="SECONDS", help="how often moves are planned")
+    run.add_argument(
+        "--moves-every", type=float, default=DEFAULT_INTERVAL, metavar="SECONDS", help="how often moves are planned"
+    )
     run.add_argument("--csv", type=Path, help="write the skew over time here")
     find = commands.add_parser("search", help="look for weights of HheWaterLevelBalance")
     find.add_argument("--generations", type=int, default=8)
@@ -103,33 +112,33 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _recording(options: argparse.Namespace) -> tuple[Recording, Setup]:
+def _load_recording(options: argparse.Namespace) -> tuple[UseRecording, Setup]:
     """What is replayed and its set-up, whose measures begin where the day before ends."""
     if not isinstance(options.setup, dict):
         raise SetupError("must be a JSON object")
-    recording = _read(options.recording)
+    recording = _read_recording(options.recording)
     if options.before is None:
-        return recording, Setup.of(options.setup)
-    before = _read(options.before)
-    return recording.after(before), Setup.of({"since": before.seconds, **options.setup})
+        return recording, Setup.from_values(options.setup)
+    before = _read_recording(options.before)
+    return recording.join_after(before), Setup.from_values({"since": before.seconds, **options.setup})
 
 
-def _read(path: Path) -> Recording:
+def _read_recording(path: Path) -> UseRecording:
     try:
-        return Recording.unpack(path.read_bytes())
+        return UseRecording.from_file_bytes(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except RecordingError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _workloads(options: argparse.Namespace) -> list[Workload]:
-    recording, setup = _recording(options)
-    return [Workload(recording, seed, setup) for seed in options.seeds]
+def _create_workloads(options: argparse.Namespace) -> list[ExperimentWorkload]:
+    recording, setup = _load_recording(options)
+    return [ExperimentWorkload(recording, seed, setup) for seed in options.seeds]
 
 
 @contextmanager
-def _map(processes: int) -> Iterator[Any]:
+def _parallel_map(processes: int) -> Iterator[Any]:
     """``map``, over that many processes."""
     if processes < 2:
         yield map
@@ -138,13 +147,13 @@ def _map(processes: int) -> Iterator[Any]:
         yield pool.map
 
 
-def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | str | None]:
-    known: dict[str, Document | str | None] = {**policies(nodes), FUTURE: None}
-    names = options.policies or list(known)
-    unknown = [name for name in names if name not in known]
+def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, Document | str | None]:
+    available: dict[str, Document | str | None] = {**list_policies(nodes), FUTURE: None}
+    names = options.policies or list(available)
+    unknown = [name for name in names if name not in available]
     if unknown:
-        raise InputError(f"--policies: {unknown[0]} is not known; known are {', '.join(known)}")
-    chosen = {name: known[name] for name in names}
+        raise InputError(f"--policies: {unknown[0]} is not known; known are {', '.join(available)}")
+    chosen = {name: available[name] for name in names}
     for text in options.policy:
         name, _, file = text.partition("=")
         try:
@@ -154,45 +163,45 @@ def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | str
     return chosen
 
 
-def _run(options: argparse.Namespace) -> dict[str, Any]:
-    workloads = _workloads(options)
-    chosen = _chosen(options, workloads[0].setup.nodes)
+def _run_policies(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _create_workloads(options)
+    chosen = _choose_policies(options, workloads[0].setup.nodes)
     for name, document in chosen.items():
         if document is not None:
-            report.checked(name, document)
+            report.check_document(name, document)
     movings = [Moving(percent, options.moves_every) for percent in options.moves_an_hour or ()]
     for moving in movings:
-        moving.check(workloads[0].setup.interval)
-    asked = [
+        moving.check_interval(workloads[0].setup.interval)
+    tasks = [
         (workload, name, document, moving)
         for workload in workloads
         for name, document in chosen.items()
         for moving in (movings if name not in (DEFAULT, FUTURE) and movings else [None])
     ]
-    with _map(options.processes) as each:
-        runs = _told(each(report.run_moved, asked))
+    with _parallel_map(options.processes) as parallel_map:
+        runs = _collect_runs(parallel_map(report.run_moved, tasks))
     if options.csv:
         _write_csv(options.csv, runs)
-    return report.comparison(workloads[0].setup, runs)
+    return report.compare_runs(workloads[0].setup, runs)
 
 
-def _told(runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
+def _collect_runs(runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
     """All of them, each said on stderr as it is done."""
-    found = []
+    collected = []
     for run in runs:
         print(f"seed {run.seed}, {run.name}: {run.outcome.balance.skew:.1f} points", file=sys.stderr, flush=True)
-        found.append(run)
-    return found
+        collected.append(run)
+    return collected
 
 
 def _write_csv(path: Path, runs: Sequence[ExperimentRun]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["policy", "seed", "hours", "skew", "mean", "lowest", "highest"])
-        writer.writerows(row for run in runs for row in run.rows())
+        writer.writerows(row for run in runs for row in run.iterate_rows())
 
 
-def _curve(options: argparse.Namespace) -> str:
+def _draw_curve(options: argparse.Namespace) -> str:
     curves = []
     for path in options.answers:
         try:
@@ -201,70 +210,74 @@ def _curve(options: argparse.Namespace) -> str:
             raise InputError(f"{path}: {error.strerror}") from None
         except ValueError as error:  # text that is no UTF-8 is one too
             raise InputError(f"{path}: is not JSON: {error}") from None
-        curves.append(Curve.read(path.stem.removeprefix("moves-"), answer))
-    return drawn(curves)
+        curves.append(SkewCurve.from_answer(path.stem.removeprefix("moves-"), answer))
+    return render_curves(curves)
 
 
-def _bounds(options: argparse.Namespace) -> dict[str, Any]:
-    workloads = _workloads(options)
-    asked = [(workload, name) for workload in workloads for name in report.BOUNDS]
-    with _map(options.processes) as each:
-        runs = _told(each(report.bound, asked))
-    return report.comparison(workloads[0].setup, runs)
+def _run_bounds(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _create_workloads(options)
+    tasks = [(workload, name) for workload in workloads for name in report.BOUNDS]
+    with _parallel_map(options.processes) as parallel_map:
+        runs = _collect_runs(parallel_map(report.run_bound, tasks))
+    return report.compare_runs(workloads[0].setup, runs)
 
 
 # The search.
 
 
-def _cost(workloads: Sequence[Workload], document: Document) -> list[float]:
-    return [replay(workload, configuration(document)).balance.skew for workload in workloads]
+def _compute_skews(workloads: Sequence[ExperimentWorkload], document: Document) -> list[float]:
+    return [replay_workload(workload, load_configuration(document)).balance.skew for workload in workloads]
 
 
-def _search(options: argparse.Namespace) -> dict[str, Any]:
-    workloads = _workloads(options)
-    base = _cost(workloads, policies(workloads[0].setup.nodes)["default"])
-    known = _journal(options.journal)
+def _run_search(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _create_workloads(options)
+    base = _compute_skews(workloads, list_policies(workloads[0].setup.nodes)["default"])
+    known_costs = _read_journal(options.journal)
 
-    def told(one: FoundCandidate) -> None:
-        print(f"generation {one.generation}: {one.cost:.3f} of the default profile", file=sys.stderr, flush=True)
+    def report_candidate(candidate: FoundCandidate) -> None:
+        print(
+            f"generation {candidate.generation}: {candidate.cost:.3f} of the default profile",
+            file=sys.stderr,
+            flush=True,
+        )
 
-    with _map(options.processes) as each:
+    with _parallel_map(options.processes) as parallel_map:
 
-        def evaluate(documents: Sequence[Document]) -> list[float]:
-            skews = each(partial(_cost, workloads), documents)
+        def evaluate_documents(documents: Sequence[Document]) -> list[float]:
+            skews = parallel_map(partial(_compute_skews, workloads), documents)
             costs = []
-            for document, found in zip(documents, skews, strict=True):
-                ratios = [skew / of for skew, of in zip(found, base, strict=True)]
+            for document, document_skews in zip(documents, skews, strict=True):
+                ratios = [skew / base_skew for skew, base_skew in zip(document_skews, base, strict=True)]
                 costs.append(sum(ratios) / len(ratios))
-                _note(options.journal, document, costs[-1])
+                _append_journal(options.journal, document, costs[-1])
             return costs
 
-        found = search(
-            evaluate,
+        candidates = search_weights(
+            evaluate_documents,
             seed=options.search_seed,
             generations=options.generations,
             size=options.size,
-            known=known,
-            told=told,
+            known_costs=known_costs,
+            on_candidate=report_candidate,
         )
-    return report.search_result(workloads[0].setup, options.seeds, base, found)
+    return report.search_result(workloads[0].setup, options.seeds, base, candidates)
 
 
-def _journal(path: Path | None) -> list[tuple[Document, float]]:
+def _read_journal(path: Path | None) -> list[tuple[Document, float]]:
     """What earlier searches found; a last line that was cut off is left out."""
     if path is None or not path.exists():
         return []
-    found = []
+    entries = []
     for line in path.read_text().split("\n"):
         try:
             entry = json.loads(line)
-            found.append((entry["document"], float(entry["cost"])))
+            entries.append((entry["document"], float(entry["cost"])))
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return entries
 
 
-def _note(path: Path | None, document: Document, cost: float) -> None:
+def _append_journal(path: Path | None, document: Document, cost: float) -> None:
     if path is not None:
         with path.open("a") as file:
             file.write(json.dumps({"cost": cost, "document": document}) + "\n")

@@ -11,7 +11,7 @@ from kschedweb.engine.experiment.policies import DEFAULT
 from kschedweb.engine.values import dataclass
 
 WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 48, 56
+MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 64, 24, 48, 56
 TARGET = 0.30  # of the default profile's skew
 STEP = 0.1  # between lines across
 COLOURS = ("#1f6feb", "#bc4c00", "#1a7f37", "#8250df")
@@ -25,24 +25,24 @@ class CurveError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class SkewCurve:
     """``points`` are (percent moved an hour, mean skew of all seeds in parts of the default's, of each seed)."""
 
     name: str
     points: tuple[tuple[float, float, tuple[float, ...]], ...]
 
     @classmethod
-    def read(cls, name: str, answer: Any) -> Curve:
+    def from_answer(cls, name: str, answer: Any) -> SkewCurve:
         """Of what a run answered; raises CurveError."""
         try:
             runs: Sequence[Mapping[str, Any]] = answer["runs"]
-            base = {one["seed"]: float(one["skew"]) for one in runs if one["policy"] == DEFAULT}
-            moved = [one for one in runs if "movesAnHour" in one]
+            base = {run["seed"]: float(run["skew"]) for run in runs if run["policy"] == DEFAULT}
+            moved = [run for run in runs if "movesAnHour" in run]
             points = []
-            for percent in sorted({float(one["movesAnHour"]) for one in moved}):
-                skews = {one["seed"]: float(one["skew"]) for one in moved if one["movesAnHour"] == percent}
-                each = tuple(skew / base[seed] for seed, skew in skews.items())
-                points.append((percent, mean(skews.values()) / mean(base[seed] for seed in skews), each))
+            for percent in sorted({float(run["movesAnHour"]) for run in moved}):
+                skews = {run["seed"]: float(run["skew"]) for run in moved if run["movesAnHour"] == percent}
+                ratios = tuple(skew / base[seed] for seed, skew in skews.items())
+                points.append((percent, mean(skews.values()) / mean(base[seed] for seed in skews), ratios))
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CurveError(
                 f"{name}: is not what a run with moves and the default profile wrote ({error!r})"
@@ -52,17 +52,17 @@ class Curve:
         return cls(name, tuple(points))
 
 
-def drawn(curves: Sequence[Curve]) -> str:
+def render_curves(curves: Sequence[SkewCurve]) -> str:
     """The curves in one figure: a line for the means, a dot for each seed. Shares of moves stand evenly apart."""
     percents = sorted({percent for curve in curves for percent, _, _ in curve.points})
-    highest = max(value for curve in curves for _, middle, each in curve.points for value in (middle, *each))
+    highest = max(value for curve in curves for _, middle, ratios in curve.points for value in (middle, *ratios))
     top = STEP * (int(highest / STEP) + 1)
 
-    def x(percent: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * percents.index(percent) / max(1, len(percents) - 1)
+    def to_x(percent: float) -> float:
+        return MARGIN_LEFT + (WIDTH - MARGIN_LEFT - MARGIN_RIGHT) * percents.index(percent) / max(1, len(percents) - 1)
 
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / top
+    def to_y(value: float) -> float:
+        return HEIGHT - MARGIN_BOTTOM - (HEIGHT - MARGIN_TOP - MARGIN_BOTTOM) * value / top
 
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
@@ -71,32 +71,35 @@ def drawn(curves: Sequence[Curve]) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
     ]
     for number in range(round(top / STEP) + 1):
-        at = y(number * STEP)
-        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>')
-        lines.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number * STEP:.1f}</text>')
+        at = to_y(number * STEP)
+        lines.append(
+            f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>'
+        )
+        lines.append(f'<text x="{MARGIN_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number * STEP:.1f}</text>')
     for percent in percents:
-        at = x(percent)
-        lines.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{percent:g} %</text>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
+        at = to_x(percent)
+        lines.append(f'<text x="{at:.1f}" y="{HEIGHT - MARGIN_BOTTOM + 20}" text-anchor="middle">{percent:g} %</text>')
+    middle = (MARGIN_LEFT + WIDTH - MARGIN_RIGHT) / 2
     lines.append(
         f'<text x="{middle:.1f}" y="{HEIGHT - 12}" text-anchor="middle">running pods moved an hour at most</text>'
     )
-    lines.append(f'<text x="{LEFT - 8}" y="20">mean skew in parts of the default profile\'s</text>')
-    at = y(TARGET)
+    lines.append(f'<text x="{MARGIN_LEFT - 8}" y="20">mean skew in parts of the default profile\'s</text>')
+    at = to_y(TARGET)
     lines.append(
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#57606a" stroke-dasharray="6 4"/>'
+        f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{at:.1f}" y2="{at:.1f}"'
+        ' stroke="#57606a" stroke-dasharray="6 4"/>'
     )
     for place, curve in enumerate(curves):
-        lines += _curve(curve, COLOURS[place % len(COLOURS)], place, x, y)
+        lines += _render_curve(curve, COLOURS[place % len(COLOURS)], place, to_x, to_y)
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _curve(curve: Curve, colour: str, place: int, x: Place, y: Place) -> Iterator[str]:
+def _render_curve(curve: SkewCurve, colour: str, place: int, x: Place, y: Place) -> Iterator[str]:
     path = " ".join(f"{x(percent):.1f},{y(value):.1f}" for percent, value, _ in curve.points)
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-    for percent, _, each in curve.points:
-        for value in each:
+    for percent, _, ratios in curve.points:
+        for value in ratios:
             yield f'<circle cx="{x(percent):.1f}" cy="{y(value):.1f}" r="3" fill="{colour}" fill-opacity="0.5"/>'
-    at, height = WIDTH - RIGHT - 130, TOP + 18 * place
+    at, height = WIDTH - MARGIN_RIGHT - 130, MARGIN_TOP + 18 * place
     yield f'<line x1="{at}" x2="{at + 24}" y1="{height}" y2="{height}" stroke="{colour}" stroke-width="2"/>'
     yield f'<text x="{at + 32}" y="{height + 4}">{escape(curve.name)}</text>'

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
-from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
-from kschedweb.engine.experiment.workload import Workload
+from kschedweb.engine.experiment.policies import FUTURE, Document, create_profile, load_configuration
+from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay_workload
+from kschedweb.engine.experiment.workload import ExperimentWorkload
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
@@ -29,7 +29,7 @@ class KnowsTheFuture:
 
     name = NAME
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: ExperimentWorkload) -> None:
         setup = workload.setup
         self._interval = setup.interval
         self._wants: Floats = workload.curves[workload.machines] / 100.0 * setup.burst * workload.requests[:, None]
@@ -43,7 +43,7 @@ class KnowsTheFuture:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """Less is better; in millionths of what a full node counts."""
-        when, pod = self._future(cycle.pod)
+        when, pod = self._future_use(cycle.pod)
         now = self._use[rows, when] / self._cores
         growth = (now + pod / self._cores) ** POWER - now**POWER
         scores: Ints = np.round(growth.sum(axis=1) * 1e6).astype(np.int64)
@@ -56,36 +56,36 @@ class KnowsTheFuture:
         return normalized
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
-        when, pod = self._future(cycle.pod)
+        when, pod = self._future_use(cycle.pod)
         self._use[cycle.snapshot.index[node], when] += pod
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
-        when, pod = self._future(cycle.pod)
+        when, pod = self._future_use(cycle.pod)
         self._use[cycle.snapshot.index[node], when] -= pod
 
-    def _future(self, pod: Pod) -> tuple[slice, Floats]:
+    def _future_use(self, pod: Pod) -> tuple[slice, Floats]:
         """The intervals in which the pod runs, and its use in them."""
         arrival = self._lives[pod.key]
         when = slice(int(arrival.time / self._interval), int((arrival.time + arrival.life) / self._interval) + 1)
         return when, self._wants[arrival.deployment, when]
 
 
-def document(weight: int = 1) -> Document:
+def create_document(weight: int = 1) -> Document:
     """The default profile with the future beside it; room by requests keeps its own weight, 1."""
-    return profile({NAME: weight})
+    return create_profile({NAME: weight})
 
 
-def knowing_future(workload: Workload, *, weight: int = 1, progress: Progress | None = None) -> ReplayResult:
+def knowing_future(workload: ExperimentWorkload, *, weight: int = 1, progress: Progress | None = None) -> ReplayResult:
     """Replay ``workload`` placed by somebody who knows what will be used."""
     points = frozenset({"score", "reserve"})
 
-    def make(args: dict[str, Any]) -> KnowsTheFuture:
+    def create_plugin(args: dict[str, Any]) -> KnowsTheFuture:
         return KnowsTheFuture(workload)
 
-    spec = PluginSpec(NAME, points, "Knows what pods will use.", factory=make)
-    config = configuration(document(weight), CURRENT.extended(spec))
-    return replay(workload, config, registry=config.release.factories, progress=progress)
+    spec = PluginSpec(NAME, points, "Knows what pods will use.", factory=create_plugin)
+    config = load_configuration(create_document(weight), CURRENT.with_plugins(spec))
+    return replay_workload(workload, config, registry=config.release.factories, progress=progress)
 
 
 __all__ = ["FUTURE", "KnowsTheFuture", "knowing_future"]

@@ -7,13 +7,13 @@ from dataclasses import field
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.planning.evictable import Evictable
-from kschedweb.engine.planning.plan import plan
+from kschedweb.engine.planning.plan import plan_moves
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.simulation import Simulation
 from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
-EVERY = 300.0  # seconds: as often as nodes are measured
+DEFAULT_INTERVAL = 300.0  # seconds: as often as nodes are measured
 REASON = "planned move"
 
 
@@ -23,20 +23,20 @@ class MovingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """At most ``percent`` of the pods that run are moved in any hour; each ``every`` seconds moves are planned.
+    """At most ``percent`` of the pods that run are moved in any hour; each ``interval`` seconds moves are planned.
 
     The objective is a skew of at most ``at_most`` points.
     """
 
     percent: float
-    every: float = EVERY
+    interval: float = DEFAULT_INTERVAL
     at_most: float = 0.0
 
-    def check(self, interval: float) -> None:
+    def check_interval(self, interval: float) -> None:
         """Raise MovingError where nodes measured each ``interval`` seconds leave nothing to plan by."""
         if not 0.0 <= self.percent <= 100.0:
             raise MovingError("--moves-an-hour: must be from 0 to 100 percent")
-        if not self.every >= interval or self.every % interval:
+        if not self.interval >= interval or self.interval % interval:
             raise MovingError(f"--moves-every: must be a multiple of the {interval:g} s after which nodes are measured")
 
 
@@ -52,30 +52,30 @@ class Mover:
     planned: dict[str, tuple[float, str]] = field(default_factory=dict)
     _rules: Evictable | None = None
 
-    def act(self, simulation: Simulation) -> None:
+    def plan_and_evict(self, simulation: Simulation) -> None:
         """Plan with what is known now, and evict the pods of the first wave."""
         now, loop = simulation.now, simulation.loop
         if self._rules is None:
             self._rules = Evictable(loop.scheduler.frameworks)
-        allowed = self.allowed(simulation)
+        allowed = self.count_allowed(simulation)
         if allowed <= 0:
             return
         snapshot = simulation.world.snapshot
         snapshot.now = now
-        found = plan(
+        move_plan = plan_moves(
             snapshot,
             self.configuration,
             Skew(self.moving.at_most, by_pods=True),
-            most=allowed,
+            max_moves=allowed,
             start=loop.scheduler.start,
             rules=self._rules,
         )
-        for move in found.waves[0] if found.waves else ():
-            simulation.evict(move.pod, REASON)
+        for move in move_plan.waves[0] if move_plan.waves else ():
+            simulation.schedule_eviction(move.pod, REASON)
             self.times.append(now)
             self.planned[move.pod] = now, move.target
 
-    def allowed(self, simulation: Simulation) -> int:
+    def count_allowed(self, simulation: Simulation) -> int:
         """How many pods may be moved now."""
         running = sum(life.bound is not None and life.leaves is None for life in simulation.pods.lives.values())
         recent = sum(time > simulation.now - HOUR for time in self.times)

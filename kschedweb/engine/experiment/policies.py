@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb import __version__
 from kschedweb.engine.config import EMPTY, Configuration, Release
-from kschedweb.engine.config.specs import Trial
+from kschedweb.engine.config.specs import PluginTrial
 from kschedweb.engine.releases import CURRENT, load
 
 HHE = "HheWaterLevelBalance"
@@ -20,35 +20,40 @@ class PolicyError(ValueError):
     """A policy that cannot be run; says why."""
 
 
-def profile(weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping[str, Any]] | None = None) -> Document:
+def create_profile(
+    weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping[str, Any]] | None = None
+) -> Document:
     """kube-scheduler's default profile, with these plugins' weights at score (0: not scored by) and arguments."""
-    found: Document = {"schedulerName": "default-scheduler"}
+    profile_document: Document = {"schedulerName": "default-scheduler"}
     if weights:
         # A default plugin gets another weight by being disabled at score and enabled there again.
         disabled = [{"name": name} for name in weights if name in _DEFAULTS]
         enabled = [{"name": name, "weight": weight} for name, weight in weights.items() if weight]
-        new = [one for one in enabled if one["name"] not in _DEFAULTS]
-        again = [one for one in enabled if one["name"] in _DEFAULTS]
-        found["plugins"] = {"score": {"enabled": again, "disabled": disabled}, "multiPoint": {"enabled": new}}
+        new = [plugin for plugin in enabled if plugin["name"] not in _DEFAULTS]
+        reweighted = [plugin for plugin in enabled if plugin["name"] in _DEFAULTS]
+        profile_document["plugins"] = {
+            "score": {"enabled": reweighted, "disabled": disabled},
+            "multiPoint": {"enabled": new},
+        }
     if args:
-        found["pluginConfig"] = [{"name": name, "args": dict(values)} for name, values in args.items()]
-    return {**EMPTY, "profiles": [found]}
+        profile_document["pluginConfig"] = [{"name": name, "args": dict(values)} for name, values in args.items()]
+    return {**EMPTY, "profiles": [profile_document]}
 
 
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
 
 
-def policies(nodes: int) -> dict[str, Document]:
+def list_policies(nodes: int) -> dict[str, Document]:
     """Every policy that needs no search, by name: the defaults, and beside them each load-aware plugin.
 
     ``nodes`` is how many nodes there are, for plugins that are told something of each.
     """
     names = [f"node-{place + 1:02d}" for place in range(nodes)]
-    return {DEFAULT: profile()} | {
-        trial.name: profile(
-            {**trial.beside, plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None
+    return {DEFAULT: create_profile()} | {
+        trial.name: create_profile(
+            {**trial.companion_weights, plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None
         )
-        for plugin, trial in trials()
+        for plugin, trial in list_trials()
     }
 
 
@@ -57,12 +62,12 @@ def engine_of(config: Configuration | None) -> str:
     return config.release.engine if config is not None else f"kschedweb {__version__}"
 
 
-def trials() -> list[tuple[str, Trial]]:
+def list_trials() -> list[tuple[str, PluginTrial]]:
     """Every load-aware plugin with how it is tried."""
-    return [(spec.name, trial) for spec in CURRENT.registry.specs.values() for trial in spec.tried]
+    return [(spec.name, trial) for spec in CURRENT.registry.specs.values() for trial in spec.experiment_trials]
 
 
-def configuration(document: Any, release: Release = CURRENT) -> Configuration:
+def load_configuration(document: Any, release: Release = CURRENT) -> Configuration:
     """The document for the engine; raises PolicyError with what is wrong."""
     loaded = load(document, release)
     if loaded.configuration is None:
@@ -70,6 +75,6 @@ def configuration(document: Any, release: Release = CURRENT) -> Configuration:
     return loaded.configuration
 
 
-def text(document: Document) -> str:
+def to_text(document: Document) -> str:
     """The document as JSON, which is YAML too: equal texts for equal documents."""
     return json.dumps(document, sort_keys=True)

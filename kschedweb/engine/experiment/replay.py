@@ -10,10 +10,10 @@ import numpy as np
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.experiment.moving import Mover, Moving
-from kschedweb.engine.experiment.workload import HOUR, Workload
+from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.simulation import Settings, Simulation
-from kschedweb.engine.simulation.measures import Balance, balance, skews
+from kschedweb.engine.simulation import Simulation, SimulationSettings
+from kschedweb.engine.simulation.use_balance import UseBalance, compute_skews, measure_balance
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
@@ -24,7 +24,7 @@ Progress = Callable[[float], None]  # told the simulated seconds that have passe
 class ReplayResult:
     """``levels`` is the one-hour CPU watermark in percent after each interval: float64[intervals, nodes]."""
 
-    balance: Balance
+    balance: UseBalance
     interval: float
     levels: Floats
     pods: int
@@ -35,7 +35,7 @@ class ReplayResult:
     @property
     def skew(self) -> Floats:
         """Highest less lowest node after each interval, in points."""
-        return skews(self.levels)
+        return compute_skews(self.levels)
 
     def to_dict(self) -> dict[str, Any]:
         placed = {"pods": self.pods, "placed": self.placed, "triesInVain": self.tries_in_vain}
@@ -43,8 +43,8 @@ class ReplayResult:
         return {**self.balance.to_dict(), **placed, **moved}
 
 
-def replay(
-    workload: Workload,
+def replay_workload(
+    workload: ExperimentWorkload,
     configuration: Configuration,
     *,
     registry: Mapping[str, Factory] | None = None,
@@ -56,24 +56,24 @@ def replay(
     ``progress`` is called each simulated hour; what it raises ends the run. With ``moving`` pods are moved meanwhile.
     Raises SimulationError.
     """
-    use = workload.use()
+    use = workload.create_use()
     mover = Mover(moving, configuration) if moving is not None and moving.percent else None
-    settings = Settings(cycle=0.001, sample=HOUR, controllers=False)
+    settings = SimulationSettings(cycle=0.001, sample=HOUR, controllers=False)
     # A controller puts another pod in the place of one that is moved.
     events = [replace(event, replaced=True) for event in workload.events] if mover else workload.events
     simulation = Simulation(workload.objects, configuration, events, settings, registry=registry, use=use)
     with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
-        for end in _stops(workload.seconds, HOUR if mover is None else mover.moving.every):
+        for end in _list_stops(workload.seconds, HOUR if mover is None else mover.moving.interval):
             simulation.run(end)
             if mover is not None:
-                mover.act(simulation)
+                mover.plan_and_evict(simulation)
             if progress is not None and (end % HOUR == 0.0 or end == workload.seconds):
                 progress(end)
     result = simulation.result
     return ReplayResult(
-        balance(use, workload.setup.since),
+        measure_balance(use, workload.setup.since),
         workload.setup.interval,
-        use.levels(),
+        use.compute_levels(),
         len(workload.events),
         len(result.bound),
         len(result.rejected),
@@ -81,7 +81,7 @@ def replay(
     )
 
 
-def _stops(seconds: float, every: float) -> list[float]:
-    """Each multiple of ``every`` before the end, and the end."""
-    found: list[float] = np.append(np.arange(every, seconds, every), seconds).tolist()
-    return found
+def _list_stops(seconds: float, interval: float) -> list[float]:
+    """Each multiple of ``interval`` before the end, and the end."""
+    stops: list[float] = np.append(np.arange(interval, seconds, interval), seconds).tolist()
+    return stops

@@ -11,12 +11,12 @@ import numpy as np
 
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.moving import Moving
-from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
-from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
-from kschedweb.engine.experiment.search import FoundCandidate, document
-from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
+from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, load_configuration
+from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay_workload
+from kschedweb.engine.experiment.search import FoundCandidate, create_document
+from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload, Setup
 from kschedweb.engine.releases import CURRENT
-from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.simulation.recording import UseRecording
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
@@ -42,7 +42,7 @@ class ExperimentRun:
         moved = {"movesAnHour": self.moves_an_hour} if self.outcome.moves is not None else {}
         return {"policy": self.policy, "seed": self.seed, **moved, **self.outcome.to_dict()}
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def iterate_rows(self) -> Iterator[tuple[Any, ...]]:
         """(policy, seed, hours, skew, mean, lowest, highest) after each interval."""
         levels = self.outcome.levels
         for place, (low, middle, high) in enumerate(
@@ -53,69 +53,71 @@ class ExperimentRun:
             yield (self.name, self.seed, round(hours, 4), *values)
 
 
-def checked(name: str, document: Any) -> None:
+def check_document(name: str, document: Any) -> None:
     """Raise PolicyError, with the policy's name, where the document cannot be run."""
     try:
-        configuration(document)
+        load_configuration(document)
     except PolicyError as error:
         raise PolicyError(f"{name}: {error}") from None
 
 
-def run(
-    asked: tuple[Workload, str, Any], progress: Progress | None = None, moving: Moving | None = None
+def run_policy(
+    task: tuple[ExperimentWorkload, str, Any], progress: Progress | None = None, moving: Moving | None = None
 ) -> ExperimentRun:
     """Replay a workload under a policy by its name and document; ``None`` stands for knowing the future."""
-    workload, name, of_policy = asked
+    workload, name, of_policy = task
     if of_policy is None:
         return ExperimentRun(name, workload.seed, knowing_future(workload, progress=progress))
-    outcome = replay(workload, configuration(of_policy), progress=progress, moving=moving)
+    outcome = replay_workload(workload, load_configuration(of_policy), progress=progress, moving=moving)
     return ExperimentRun(name, workload.seed, outcome, moving.percent if moving is not None else 0.0)
 
 
-def run_moved(asked: tuple[Workload, str, Any, Moving | None]) -> ExperimentRun:
-    """As ``run``, with pods moved meanwhile."""
-    return run(asked[:3], moving=asked[3])
+def run_moved(task: tuple[ExperimentWorkload, str, Any, Moving | None]) -> ExperimentRun:
+    """As ``run_policy``, with pods moved meanwhile."""
+    return run_policy(task[:3], moving=task[3])
 
 
-def bound(asked: tuple[Workload, str]) -> ExperimentRun:
+def run_bound(task: tuple[ExperimentWorkload, str]) -> ExperimentRun:
     """Replay a workload with one thing taken away that keeps the skew up."""
-    workload, name = asked
+    workload, name = task
     if name == DEFAULT:
-        return ExperimentRun(name, workload.seed, replay(workload, configuration(None)))
+        return ExperimentRun(name, workload.seed, replay_workload(workload, load_configuration(None)))
     if name in (BOUNDS[2], BOUNDS[4]):
-        workload = _steady(workload)
+        workload = _with_steady_use(workload)
     if name in (BOUNDS[3], BOUNDS[4]):
-        workload = Workload(workload.recording, workload.seed, replace(workload.setup, room=ROOMY))
+        workload = ExperimentWorkload(workload.recording, workload.seed, replace(workload.setup, room=ROOMY))
     return ExperimentRun(name, workload.seed, knowing_future(workload))
 
 
-def _steady(workload: Workload) -> Workload:
+def _with_steady_use(workload: ExperimentWorkload) -> ExperimentWorkload:
     """The same pods, each using what its machine used on average all day."""
     recording = workload.recording
     means: Floats = np.broadcast_to(recording.percent.mean(axis=1, keepdims=True), recording.percent.shape).copy()
-    return Workload(Recording(recording.names, means, recording.step), workload.seed, workload.setup)
+    return ExperimentWorkload(UseRecording(recording.names, means, recording.step), workload.seed, workload.setup)
 
 
-def comparison(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
+def compare_runs(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     """Measures of every run, and by policy their means over the seeds and the skew in parts of the default's."""
-    base = {one.seed: one.outcome.balance.skew for one in runs if one.name == DEFAULT}
-    names = list(dict.fromkeys(one.name for one in runs))
-    by_policy = {name: _summary([one for one in runs if one.name == name], base) for name in names}
-    listed = [one.to_dict() for one in runs]
+    base = {run.seed: run.outcome.balance.skew for run in runs if run.name == DEFAULT}
+    names = list(dict.fromkeys(run.name for run in runs))
+    by_policy = {name: _summarize_runs([run for run in runs if run.name == name], base) for name in names}
+    listed = [run.to_dict() for run in runs]
     return {"engine": CURRENT.engine, "setup": setup.to_dict(), "policies": by_policy, "runs": listed}
 
 
-def _summary(runs: Sequence[ExperimentRun], base: Mapping[int, float]) -> dict[str, float]:
-    found = {name: mean(one.outcome.to_dict()[name] for one in runs) for name in runs[0].outcome.to_dict()}
-    known = [one for one in runs if base.get(one.seed)]
-    if known:
+def _summarize_runs(runs: Sequence[ExperimentRun], base: Mapping[int, float]) -> dict[str, float]:
+    means = {name: mean(run.outcome.to_dict()[name] for run in runs) for name in runs[0].outcome.to_dict()}
+    comparable = [run for run in runs if base.get(run.seed)]
+    if comparable:
         # Means first: a seed whose default is low must not count more.
-        found["ofDefault"] = mean(one.outcome.balance.skew for one in known) / mean(base[one.seed] for one in known)
-    return found
+        means["ofDefault"] = mean(run.outcome.balance.skew for run in comparable) / mean(
+            base[run.seed] for run in comparable
+        )
+    return means
 
 
 def search_result(
-    setup: Setup, seeds: Sequence[int], base: Sequence[float], found: Sequence[FoundCandidate]
+    setup: Setup, seeds: Sequence[int], base: Sequence[float], candidates: Sequence[FoundCandidate]
 ) -> dict[str, Any]:
     """What a search found, the best candidate as a configuration."""
     return {
@@ -123,6 +125,6 @@ def search_result(
         "setup": setup.to_dict(),
         "seeds": list(seeds),
         "default": list(base),
-        "best": {**found[0].to_dict(), "document": document(found[0].genes)},
-        "candidates": [one.to_dict() for one in found],
+        "best": {**candidates[0].to_dict(), "document": create_document(candidates[0].genes)},
+        "candidates": [candidate.to_dict() for candidate in candidates],
     }

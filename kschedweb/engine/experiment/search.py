@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.experiment.policies import HHE, Document, profile, text
+from kschedweb.engine.experiment.policies import HHE, Document, create_profile, to_text
 from kschedweb.engine.values import dataclass
 
 Genes = dict[str, float]
@@ -21,20 +21,20 @@ Evaluate = Callable[[Sequence[Document]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Gene:
-    """A number between ``least`` and ``most``; ``step`` is what it is rounded to, ``usual`` what one begins with.
+    """A number between ``lowest`` and ``highest``; ``step`` is what it is rounded to, ``usual`` what one begins with.
 
     ``chance`` is how often it is ``usual`` in a candidate made up at random.
     """
 
     name: str
-    least: float
-    most: float
+    lowest: float
+    highest: float
     step: float
     usual: float
     chance: float = 0.25
 
-    def rounded(self, value: float) -> float:
-        return float(np.round(min(max(value, self.least), self.most) / self.step) * self.step)
+    def round_value(self, value: float) -> float:
+        return float(np.round(min(max(value, self.lowest), self.highest) / self.step) * self.step)
 
 
 GENES = (
@@ -55,7 +55,7 @@ GENES = (
 BEGINNINGS: tuple[Genes, ...] = ({}, {"weight": 3}, {"weight": 3, "1h": 0.0, "1d": 0.0}, {"weight": 3, "minNode": 1.0})
 
 
-def document(genes: Mapping[str, float]) -> Document:
+def create_document(genes: Mapping[str, float]) -> Document:
     """The profile that the genes stand for."""
     windows = {window: round(genes[window], 3) for window in ("15m", "1h", "1d")}
     if not any(windows.values()):
@@ -73,9 +73,12 @@ def document(genes: Mapping[str, float]) -> Document:
         "NodeResourcesBalancedAllocation": round(genes["balanced"]),
         "PodTopologySpread": round(genes["spread"]),
     }
-    others = {"TargetLoadPacking": round(genes["packing"]), "LoadVariationRiskBalancing": round(genes["variation"])}
-    weights |= {name: weight for name, weight in others.items() if weight}
-    return profile(weights, {HHE: args})
+    other_weights = {
+        "TargetLoadPacking": round(genes["packing"]),
+        "LoadVariationRiskBalancing": round(genes["variation"]),
+    }
+    weights |= {name: weight for name, weight in other_weights.items() if weight}
+    return create_profile(weights, {HHE: args})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,70 +93,72 @@ class FoundCandidate:
         return {"generation": self.generation, "cost": self.cost, "genes": self.genes}
 
 
-def search(
+def search_weights(
     evaluate: Evaluate,
     *,
     seed: int,
     generations: int = 8,
     size: int = 12,
-    known: Iterable[tuple[Document, float]] = (),
-    told: Callable[[FoundCandidate], None] | None = None,
+    known_costs: Iterable[tuple[Document, float]] = (),
+    on_candidate: Callable[[FoundCandidate], None] | None = None,
 ) -> list[FoundCandidate]:
     """All candidates, the best first. The first generation has ``BEGINNINGS`` and random ones.
 
-    ``known`` are costs of earlier runs: candidates among them are not evaluated again, so that a search with the same
-    seed goes on where it was stopped. ``told`` hears of each candidate once its cost is there.
+    ``known_costs`` are costs of earlier runs: candidates among them are not evaluated again, so that a search with the
+    same seed goes on where it was stopped. ``on_candidate`` hears of each candidate once its cost is there.
     """
     generator = np.random.default_rng(seed)
-    costs = {text(one): cost for one, cost in known}
-    found: list[FoundCandidate] = []
+    costs = {to_text(document): cost for document, cost in known_costs}
+    evaluated: list[FoundCandidate] = []
     for generation in range(generations):
-        candidates = _first(generator, size) if not generation else _next(generator, found, size)
-        documents = [document(genes) for genes in candidates]
-        new = {text(one): one for one in documents if text(one) not in costs}
+        candidates = (
+            _first_generation(generator, size) if not generation else _next_generation(generator, evaluated, size)
+        )
+        documents = [create_document(genes) for genes in candidates]
+        new = {to_text(document): document for document in documents if to_text(document) not in costs}
         if new:
             costs.update(zip(new, evaluate(list(new.values())), strict=True))
-        for genes, one in zip(candidates, documents, strict=True):
-            found.append(FoundCandidate(generation, costs[text(one)], genes))
-            if told is not None:
-                told(found[-1])
-    return sorted(found, key=lambda one: one.cost)
+        for genes, document in zip(candidates, documents, strict=True):
+            evaluated.append(FoundCandidate(generation, costs[to_text(document)], genes))
+            if on_candidate is not None:
+                on_candidate(evaluated[-1])
+    return sorted(evaluated, key=lambda candidate: candidate.cost)
 
 
-def _first(generator: np.random.Generator, size: int) -> list[Genes]:
+def _first_generation(generator: np.random.Generator, size: int) -> list[Genes]:
     usual = {gene.name: gene.usual for gene in GENES}
-    known = [{**usual, **other} for other in BEGINNINGS][:size]
-    return [*known, *(_random(generator) for _ in range(size - len(known)))]
+    beginnings = [{**usual, **other} for other in BEGINNINGS][:size]
+    return [*beginnings, *(_random_genes(generator) for _ in range(size - len(beginnings)))]
 
 
-def _random(generator: np.random.Generator) -> Genes:
+def _random_genes(generator: np.random.Generator) -> Genes:
     genes = {}
     for gene in GENES:
-        usual, value = generator.uniform() < gene.chance, generator.uniform(gene.least, gene.most)
-        genes[gene.name] = gene.usual if usual else gene.rounded(float(value))
+        usual, value = generator.uniform() < gene.chance, generator.uniform(gene.lowest, gene.highest)
+        genes[gene.name] = gene.usual if usual else gene.round_value(float(value))
     return genes
 
 
-def _next(generator: np.random.Generator, found: Sequence[FoundCandidate], size: int) -> list[Genes]:
+def _next_generation(generator: np.random.Generator, evaluated: Sequence[FoundCandidate], size: int) -> list[Genes]:
     """Children of the best quarter, and one in eight that is made up at random."""
-    parents = _distinct(sorted(found, key=lambda one: one.cost))[: max(2, size // 4)]
+    parents = _distinct_genes(sorted(evaluated, key=lambda candidate: candidate.cost))[: max(2, size // 4)]
     strangers = max(1, size // 8)
-    children = [_child(generator, parents) for _ in range(size - strangers)]
-    return [*children, *(_random(generator) for _ in range(strangers))]
+    children = [_breed_child(generator, parents) for _ in range(size - strangers)]
+    return [*children, *(_random_genes(generator) for _ in range(strangers))]
 
 
-def _distinct(found: Iterable[FoundCandidate]) -> list[Genes]:
+def _distinct_genes(candidates: Iterable[FoundCandidate]) -> list[Genes]:
     by_text: dict[str, Genes] = {}
-    for one in found:
-        by_text.setdefault(text(document(one.genes)), one.genes)
+    for candidate in candidates:
+        by_text.setdefault(to_text(create_document(candidate.genes)), candidate.genes)
     return list(by_text.values())
 
 
-def _child(generator: np.random.Generator, parents: Sequence[Genes]) -> Genes:
+def _breed_child(generator: np.random.Generator, parents: Sequence[Genes]) -> Genes:
     mother, father = (parents[int(generator.integers(len(parents)))] for _ in range(2))
     child = {}
     for gene in GENES:
         value = (mother if generator.uniform() < 0.5 else father)[gene.name]
-        changes, far = generator.uniform() < 0.3, generator.normal(0.0, (gene.most - gene.least) / 6.0)
-        child[gene.name] = gene.rounded(value + float(far)) if changes else value
+        changes, far = generator.uniform() < 0.3, generator.normal(0.0, (gene.highest - gene.lowest) / 6.0)
+        child[gene.name] = gene.round_value(value + float(far)) if changes else value
     return child

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import PodArrives, replica
-from kschedweb.engine.simulation.recorded import Follower, RecordedUse
-from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.simulation import PodArrives, make_replica
+from kschedweb.engine.simulation.recorded_use import Follower, RecordedUse
+from kschedweb.engine.simulation.recording import UseRecording
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
@@ -69,7 +69,7 @@ class Setup:
     linear: bool = False
     room: float = 1.5
 
-    def check(self, recording: Recording) -> None:
+    def check_recording(self, recording: UseRecording) -> None:
         """Raise SetupError where this cannot be run with ``recording``."""
         positive = (
             "nodes",
@@ -87,14 +87,14 @@ class Setup:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise SetupError(f"{name}: must be above 0")
-        for least, most in (("least", "most"), ("shortest", "longest"), ("most", "cores")):
-            if getattr(self, least) > getattr(self, most):
-                raise SetupError(f"{least}: must not be above {most}")
+        for lower_name, upper_name in (("least", "most"), ("shortest", "longest"), ("most", "cores")):
+            if getattr(self, lower_name) > getattr(self, upper_name):
+                raise SetupError(f"{lower_name}: must not be above {upper_name}")
         if not 0.0 < self.requested <= 1.0:
             raise SetupError("requested: must be above 0 and at most 1")
-        for name, one, other in (("past", "own", "recorded"), ("sizes", EVEN, LOG), ("lives", EVEN, LOG)):
-            if getattr(self, name) not in (one, other):
-                raise SetupError(f'{name}: must be "{one}" or "{other}"')
+        for name, first, other in (("past", "own", "recorded"), ("sizes", EVEN, LOG), ("lives", EVEN, LOG)):
+            if getattr(self, name) not in (first, other):
+                raise SetupError(f'{name}: must be "{first}" or "{other}"')
         if not 0.0 <= self.since < recording.seconds:
             raise SetupError(f"since: must lie within the {recording.seconds / HOUR:g} h that were recorded")
         if recording.seconds % self.interval:
@@ -104,19 +104,19 @@ class Setup:
         return asdict(self)
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Setup:
+    def from_values(cls, values: dict[str, Any]) -> Setup:
         """A set-up that differs from the defaults in ``values``; raises SetupError for a name or type that is wrong."""
-        known = {one.name: one.default for one in fields(cls)}
+        defaults = {field.name: field.default for field in fields(cls)}
         for name, value in values.items():
-            if name not in known:
-                raise SetupError(f"{name}: is not known; known are {', '.join(sorted(known))}")
-            if not _fits(value, known[name]):
-                raise SetupError(f"{name}: {value!r} does not fit; the default is {known[name]!r}")
-        whole = {name: int(value) for name, value in values.items() if type(known[name]) is int}
+            if name not in defaults:
+                raise SetupError(f"{name}: is not known; known are {', '.join(sorted(defaults))}")
+            if not _fits_default(value, defaults[name]):
+                raise SetupError(f"{name}: {value!r} does not fit; the default is {defaults[name]!r}")
+        whole = {name: int(value) for name, value in values.items() if type(defaults[name]) is int}
         return cls(**{**values, **whole})
 
 
-def _fits(value: Any, default: Any) -> bool:
+def _fits_default(value: Any, default: Any) -> bool:
     """Whether ``value`` can stand where ``default`` does; ``None`` there means a number or nothing."""
     if isinstance(default, str | bool):
         return type(value) is type(default)
@@ -135,46 +135,46 @@ class Arrival:
     life: float
 
 
-class Workload:
+class ExperimentWorkload:
     """``recording`` and ``seed`` in the given set-up. ``requests`` is float64[deployments] in cores."""
 
-    def __init__(self, recording: Recording, seed: int, setup: Setup | None = None) -> None:
+    def __init__(self, recording: UseRecording, seed: int, setup: Setup | None = None) -> None:
         self.recording, self.seed, self.setup = recording, seed, setup or Setup()
-        self.setup.check(recording)
+        self.setup.check_recording(recording)
         generator = np.random.default_rng(seed)
         machines, count = len(recording.names), self.setup.deployments
         rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
         self.machines = np.concatenate(rounds)[:count]
-        sizes = _drawn(generator, self.setup.sizes, self.setup.least, self.setup.most, count)
+        sizes = _draw_values(generator, self.setup.sizes, self.setup.least, self.setup.most, count)
         self.requests: Floats = np.round(sizes, 2)
-        self.popularity = self._popularity()
-        self.arrivals = list(self._arrive(generator))
+        self.popularity = self._solve_popularity()
+        self.arrivals = list(self._generate_arrivals(generator))
 
     @property
     def seconds(self) -> float:
         return self.recording.seconds
 
-    def _popularity(self) -> float:
+    def _solve_popularity(self) -> float:
         """The power of a machine's mean use that a deployment's number of pods goes with."""
         use = self.recording.percent[self.machines].mean(axis=1) / 100.0
         full = self.setup.requested * self.setup.burst
 
-        def used(power: float) -> float:
+        def mean_use(power: float) -> float:
             weights = np.maximum(use, LEAST_USE) ** power * self.requests
             return float(full * (weights * use).sum() / weights.sum())
 
         low, high = -MOST_POPULAR, MOST_POPULAR
-        if not used(low) <= self.setup.used <= used(high):
-            raise SetupError(f"used: must be from {used(low):.2f} to {used(high):.2f} with this recording")
+        if not mean_use(low) <= self.setup.used <= mean_use(high):
+            raise SetupError(f"used: must be from {mean_use(low):.2f} to {mean_use(high):.2f} with this recording")
         for _ in range(50):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if used(middle) < self.setup.used else (low, middle)
+            low, high = (middle, high) if mean_use(middle) < self.setup.used else (low, middle)
         return low
 
-    def _arrive(self, generator: np.random.Generator) -> Iterator[Arrival]:
+    def _generate_arrivals(self, generator: np.random.Generator) -> Iterator[Arrival]:
         """Pods come while less than the wanted share is requested; those that end make room."""
         setup = self.setup
-        wanted = setup.requested * setup.nodes * setup.cores
+        target_cores = setup.requested * setup.nodes * setup.cores
         use = self.recording.percent[self.machines].mean(axis=1) / 100.0
         chances = np.cumsum(np.maximum(use, LEAST_USE) ** self.popularity)
         ends: list[tuple[float, float]] = []
@@ -182,12 +182,12 @@ class Workload:
         while time < self.seconds:
             while ends and ends[0][0] <= time:
                 requested -= heapq.heappop(ends)[1]
-            if requested >= wanted:
+            if requested >= target_cores:
                 time = ends[0][0]
                 continue
             place = int(np.searchsorted(chances, generator.uniform(0.0, chances[-1]), side="right"))
             place = min(place, len(chances) - 1)
-            life = float(_drawn(generator, setup.lives, setup.shortest, setup.longest, 1)[0])
+            life = float(_draw_values(generator, setup.lives, setup.shortest, setup.longest, 1)[0])
             yield Arrival(time, place, life)
             heapq.heappush(ends, (time + life, float(self.requests[place])))
             requested += float(self.requests[place])
@@ -202,19 +202,19 @@ class Workload:
             "memory": f"{round(self.setup.cores * self.setup.memory * self.setup.room * 1024)}Mi",
             "pods": "110",
         }
-        return [_node(f"node-{place + 1:02d}", amounts) for place in range(self.setup.nodes)]
+        return [_create_node(f"node-{place + 1:02d}", amounts) for place in range(self.setup.nodes)]
 
     @cached_property
     def objects(self) -> list[Json]:
         """Nodes, deployments and their replica sets."""
-        owners = [part for place in range(len(self.requests)) for part in self._owners(place)]
+        owners = [part for place in range(len(self.requests)) for part in self._create_owners(place)]
         return [*self.nodes, *owners]
 
-    def _owners(self, place: int) -> list[Json]:
-        name, labels = _name(place), _labels(place)
+    def _create_owners(self, place: int) -> list[Json]:
+        name, labels = _app_name(place), _app_labels(place)
         common = {"apiVersion": "apps/v1", "spec": {"selector": {"matchLabels": labels}}}
         deployment = {**common, "kind": "Deployment", "metadata": {"name": name, "namespace": NAMESPACE}}
-        owner = _owner("Deployment", name)
+        owner = _owner_reference("Deployment", name)
         metadata = {"name": _replica_set(place), "namespace": NAMESPACE, "ownerReferences": [owner]}
         return [deployment, {**common, "kind": "ReplicaSet", "metadata": metadata}]
 
@@ -222,25 +222,25 @@ class Workload:
     def events(self) -> list[PodArrives]:
         """The pods, ready to be scheduled; they can be used in any number of simulations."""
         templates: dict[int, Pod] = {}
-        found = []
+        events = []
         for number, arrival in enumerate(self.arrivals):
             place = arrival.deployment
             if place not in templates:
-                templates[place] = Pod.read(self._pod(place))
-            pod = replica(templates[place], f"{_replica_set(place)}-{number:05d}")
-            found.append(PodArrives(arrival.time, pod, arrival.life))
-        return found
+                templates[place] = Pod.from_json(self._create_pod(place))
+            pod = make_replica(templates[place], f"{_replica_set(place)}-{number:05d}")
+            events.append(PodArrives(arrival.time, pod, arrival.life))
+        return events
 
-    def _pod(self, place: int) -> Json:
+    def _create_pod(self, place: int) -> Json:
         cores, memory = float(self.requests[place]), round(float(self.requests[place]) * self.setup.memory * 1024)
         requests = {"cpu": f"{round(1000 * cores)}m", "memory": f"{memory}Mi"}
         limits = {"cpu": f"{round(1000 * cores * self.setup.burst)}m", "memory": f"{memory}Mi"}
-        container = {"name": "main", "image": f"registry.example/{_name(place)}:v1"}
+        container = {"name": "main", "image": f"registry.example/{_app_name(place)}:v1"}
         metadata = {
-            "name": _name(place),
+            "name": _app_name(place),
             "namespace": NAMESPACE,
-            "labels": _labels(place),
-            "ownerReferences": [_owner("ReplicaSet", _replica_set(place))],
+            "labels": _app_labels(place),
+            "ownerReferences": [_owner_reference("ReplicaSet", _replica_set(place))],
         }
         spec = {"containers": [{**container, "resources": {"requests": requests, "limits": limits}}]}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -250,14 +250,14 @@ class Workload:
     @cached_property
     def curves(self) -> Floats:
         """Percent of what a pod may use, by machine and interval."""
-        return self.recording.curves(self.setup.interval, linear=self.setup.linear)
+        return self.recording.sample_curves(self.setup.interval, linear=self.setup.linear)
 
-    def use(self) -> RecordedUse:
+    def create_use(self) -> RecordedUse:
         """What is really used, for one simulation."""
         setup = self.setup
         cores = self.requests * setup.burst
         followers = {
-            f"{NAMESPACE}/Deployment/{_name(place)}": Follower(int(machine), float(cores[place]))
+            f"{NAMESPACE}/Deployment/{_app_name(place)}": Follower(int(machine), float(cores[place]))
             for place, machine in enumerate(self.machines)
         }
         nodes = {node["metadata"]["name"]: float(setup.cores) for node in self.nodes}
@@ -268,29 +268,29 @@ class Workload:
         return RecordedUse(nodes, self.curves, setup.interval, followers, recorded=recorded, memory=memory)
 
 
-def _drawn(generator: np.random.Generator, how: str, least: float, most: float, count: int) -> Floats:
+def _draw_values(generator: np.random.Generator, how: str, low: float, high: float, count: int) -> Floats:
     if how == EVEN:
-        return generator.uniform(least, most, count)
-    return np.exp(generator.uniform(np.log(least), np.log(most), count))
+        return generator.uniform(low, high, count)
+    return np.exp(generator.uniform(np.log(low), np.log(high), count))
 
 
-def _name(place: int) -> str:
+def _app_name(place: int) -> str:
     return f"app-{place + 1:04d}"
 
 
-def _labels(place: int) -> Json:
-    return {"app": _name(place), "pod-template-hash": hashlib.sha256(_name(place).encode()).hexdigest()[:10]}
+def _app_labels(place: int) -> Json:
+    return {"app": _app_name(place), "pod-template-hash": hashlib.sha256(_app_name(place).encode()).hexdigest()[:10]}
 
 
 def _replica_set(place: int) -> str:
-    return f"{_name(place)}-{_labels(place)['pod-template-hash']}"
+    return f"{_app_name(place)}-{_app_labels(place)['pod-template-hash']}"
 
 
-def _owner(kind: str, name: str) -> Json:
+def _owner_reference(kind: str, name: str) -> Json:
     return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
 
 
-def _node(name: str, amounts: dict[str, str]) -> Json:
+def _create_node(name: str, amounts: dict[str, str]) -> Json:
     labels = {"kubernetes.io/hostname": name}
     return {
         "apiVersion": "v1",

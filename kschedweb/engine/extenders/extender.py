@@ -21,7 +21,7 @@ from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable, unschedulable
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Ints, Mask
@@ -47,7 +47,7 @@ class NotAskedError(CycleError):
 
 
 @dataclass(slots=True)
-class Passed:
+class FilteredNodes:
     """The nodes that extenders left, in their order.
 
     ``bare`` holds the node objects that an extender sent back, aligned with ``rows``: kube-scheduler scores such nodes
@@ -63,23 +63,23 @@ class Passed:
         if self.bare is None:
             return cycle
         try:
-            nodes = {row: Node.read(raw) for row, raw in zip(self.rows.tolist(), self.bare, strict=True)}
+            nodes = {row: Node.from_json(raw) for row, raw in zip(self.rows.tolist(), self.bare, strict=True)}
         except ObjectError as error:
             raise ExtenderError(f"a node that an extender returned cannot be read: {error}") from None
-        return replace(cycle, snapshot=cycle.snapshot.emptied(nodes), kept={})
+        return replace(cycle, snapshot=cycle.snapshot.with_emptied_nodes(nodes), memo={})
 
-    def sorted(self) -> Passed:
+    def in_node_order(self) -> FilteredNodes:
         """The same nodes, once each, in node order."""
         rows, places = np.unique(self.rows, return_index=True)
-        return Passed(rows, None if self.bare is None else [self.bare[place] for place in places.tolist()])
+        return FilteredNodes(rows, None if self.bare is None else [self.bare[place] for place in places.tolist()])
 
-    def column(self, names: list[str], asked: NDArray[np.intp]) -> FilterColumn:
-        """What was said of the nodes ``asked``, as that of one more filter over the nodes ``names``."""
+    def to_filter_column(self, names: list[str], candidates: NDArray[np.intp]) -> FilterColumn:
+        """What was said of the nodes ``candidates``, as that of one more filter over the nodes ``names``."""
         codes: Codes = np.zeros(len(names), dtype=np.int32)
         verdicts = [SUCCESS]
-        for row in np.setdiff1d(asked, self.rows).tolist():
+        for row in np.setdiff1d(candidates, self.rows).tolist():
             codes[row] = len(verdicts)
-            verdicts.append(self.statuses.get(names[row], NO_REASON).by(EXTENDER))
+            verdicts.append(self.statuses.get(names[row], NO_REASON).with_plugin(EXTENDER))
         return FilterColumn(EXTENDER, False, codes, verdicts)
 
 
@@ -96,65 +96,65 @@ class Extender:
         self._managed = frozenset(item["name"] for item in configuration.get("managedResources") or ())
         self._timeout = parse_duration(configuration.get("httpTimeout") or "5s") / 1e9
 
-    def does(self, kind: str) -> bool:
+    def has_verb(self, kind: str) -> bool:
         """Whether it has a verb of this kind: filter, prioritize, preempt or bind."""
         return bool(self._verbs[kind])
 
     @property
     def preempts(self) -> bool:
-        return self.does("preempt")
+        return self.has_verb("preempt")
 
-    def interested(self, pod: Pod) -> bool:
+    def is_interested(self, pod: Pod) -> bool:
         """Whether the pod asks for a resource that the extender manages; all do where it names none."""
         if not self._managed:
             return True
-        spec = mapping(pod.raw, "spec")
-        for container in [*objects(spec, "containers"), *objects(spec, "initContainers")]:
-            resources = mapping(container, "resources")
-            if not self._managed.isdisjoint([*mapping(resources, "requests"), *mapping(resources, "limits")]):
+        spec = get_mapping(pod.raw, "spec")
+        for container in [*get_objects(spec, "containers"), *get_objects(spec, "initContainers")]:
+            resources = get_mapping(container, "resources")
+            if not self._managed.isdisjoint([*get_mapping(resources, "requests"), *get_mapping(resources, "limits")]):
                 return True
         return False
 
-    def filter(self, cycle: Cycle, nodes: Passed) -> Passed:
+    def filter(self, cycle: Cycle, nodes: FilteredNodes) -> FilteredNodes:
         """The nodes that it lets pass. Raises CycleError."""
-        if not self.does("filter"):
-            return Passed(nodes.rows, nodes.bare)
-        result = self._ask("filter", self._arguments(cycle, nodes), wire.FILTER_RESULT)
+        if not self.has_verb("filter"):
+            return FilteredNodes(nodes.rows, nodes.bare)
+        result = self._send_request("filter", self._build_arguments(cycle, nodes), wire.FILTER_RESULT)
         if result["Error"]:
             raise ExtenderError(result["Error"])
-        passed = self._passed(cycle, nodes, result)
+        passed = self._read_filtered(cycle, nodes, result)
         for name, reason in (result["FailedNodes"] or {}).items():
             passed.statuses[name] = unschedulable(reason or "")
         for name, reason in (result["FailedAndUnresolvableNodes"] or {}).items():
             passed.statuses[name] = unresolvable(reason or "")
         return passed
 
-    def _passed(self, cycle: Cycle, nodes: Passed, result: Json) -> Passed:
+    def _read_filtered(self, cycle: Cycle, nodes: FilteredNodes, result: Json) -> FilteredNodes:
         index = cycle.snapshot.index
         if self._by_name and result["NodeNames"] is not None:
             places: dict[Any, int] = {cycle.snapshot.names[row]: place for place, row in enumerate(nodes.rows.tolist())}
-            kept: list[int] = []
+            positions: list[int] = []
             for name in result["NodeNames"]:
                 if (place := places.get(name)) is None:
                     raise ExtenderError(
                         f"extender {quote(self.url)} claims a filtered node {quote(name or '')} "
                         "which is not found in the input node list"
                     )
-                kept.append(place)
-            bare = None if nodes.bare is None else [nodes.bare[place] for place in kept]
-            return Passed(nodes.rows[kept], bare)
-        sent = [] if result["Nodes"] is None else result["Nodes"]["items"] or []
-        names = [str(mapping(raw or {}, "metadata").get("name")) for raw in sent]
+                positions.append(place)
+            bare = None if nodes.bare is None else [nodes.bare[place] for place in positions]
+            return FilteredNodes(nodes.rows[positions], bare)
+        returned = [] if result["Nodes"] is None else result["Nodes"]["items"] or []
+        names = [str(get_mapping(raw or {}, "metadata").get("name")) for raw in returned]
         for name in names:
             if name not in index:
                 raise CycleError(f"extender {quote(self.url)} returned a node {quote(name)} that does not exist")
-        return Passed(np.array([index[name] for name in names], dtype=np.intp), sent)
+        return FilteredNodes(np.array([index[name] for name in names], dtype=np.intp), returned)
 
-    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[dict[str, int], int]:
+    def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[dict[str, int], int]:
         """(score by node name, weight of the scores). Raises CycleError."""
-        if not self.does("prioritize"):
+        if not self.has_verb("prioritize"):
             return {cycle.snapshot.names[row]: 0 for row in nodes.rows.tolist()}, 0
-        answer = self._ask("prioritize", self._arguments(cycle, nodes), wire.PRIORITIES)
+        answer = self._send_request("prioritize", self._build_arguments(cycle, nodes), wire.PRIORITIES)
         scores: dict[str, int] = {}
         for item in answer or ():
             host: str = (item or {}).get("Host") or ""
@@ -174,36 +174,39 @@ class Extender:
                 node: {"Pods": [pod.raw for pod in pods], "NumPDBViolations": violations}
                 for node, (pods, violations) in victims.items()
             }
-        answer = self._ask("preempt", arguments, wire.PREEMPTION_RESULT)
+        answer = self._send_request("preempt", arguments, wire.PREEMPTION_RESULT)
         return {
-            node: (self._found(cycle, node, named or {}), (named or {}).get("NumPDBViolations") or 0)
-            for node, named in (answer["NodeNameToMetaVictims"] or {}).items()
+            node: (
+                self._convert_to_victims(cycle, node, meta_victims or {}),
+                (meta_victims or {}).get("NumPDBViolations") or 0,
+            )
+            for node, meta_victims in (answer["NodeNameToMetaVictims"] or {}).items()
         }
 
-    def _found(self, cycle: Cycle, node: str, named: Json) -> tuple[Pod, ...]:
+    def _convert_to_victims(self, cycle: Cycle, node: str, meta_victims: Json) -> tuple[Pod, ...]:
         row = cycle.snapshot.index.get(node)
         if row is None:
             raise ExtenderError(f"nodeinfo not found for node name {quote(node)}")
-        there = {pod.uid: pod for pod in cycle.snapshot.pods.on(row)}
-        found = []
-        for item in named.get("Pods") or ():
+        pod_by_uid = {pod.uid: pod for pod in cycle.snapshot.pods.pods_on(row)}
+        pods = []
+        for item in meta_victims.get("Pods") or ():
             uid = (item or {}).get("UID") or ""
-            if uid not in there:
+            if uid not in pod_by_uid:
                 raise ExtenderError(
                     f"extender: {self.url} claims to preempt pod (UID: &{{{uid}}}) on node: {node}, "
                     "but the pod is not found on that node"
                 )
-            found.append(there[uid])
-        return tuple(found)
+            pods.append(pod_by_uid[uid])
+        return tuple(pods)
 
     def bind(self, pod: Pod, node: str) -> None:
         """Have it bind the pod. Raises CycleError."""
         arguments = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
-        result = self._ask("bind", arguments, wire.BINDING_RESULT)
+        result = self._send_request("bind", arguments, wire.BINDING_RESULT)
         if result["Error"]:
             raise ExtenderError(result["Error"])
 
-    def _arguments(self, cycle: Cycle, nodes: Passed) -> Json:
+    def _build_arguments(self, cycle: Cycle, nodes: FilteredNodes) -> Json:
         arguments: Json = {"Pod": cycle.pod.raw, "Nodes": None, "NodeNames": None}
         rows = nodes.rows.tolist()
         if self._by_name:
@@ -213,7 +216,7 @@ class Extender:
             arguments["Nodes"] = {"metadata": {}, "items": items}
         return arguments
 
-    def _ask(self, kind: str, arguments: Json, answer: Type) -> Any:
+    def _send_request(self, kind: str, arguments: Json, answer: Type) -> Any:
         verb = self._verbs[kind]
         url = f"{self.url.rstrip('/')}/{verb}"
         if self._post is None:
@@ -222,7 +225,7 @@ class Extender:
             status, body = self._post(url, json.dumps(arguments).encode(), self._timeout)
             if status != OK:
                 raise ExtenderError(f"failed {verb} with extender at URL {url}, code {status}")
-            result = wire.read(body, answer)
+            result = wire.read_message(body, answer)
         except TransportError as error:
             raise ExtenderError(f"Post {quote(url)}: {error}") from None
         except wire.UnreadableError as error:
@@ -240,8 +243,8 @@ class Extenders(Sequence[Extender]):
     """
 
     def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
-        known = [Extender(configuration, post) for configuration in configurations]
-        self._all = sorted(known, key=lambda extender: extender.ignorable)
+        extenders = [Extender(configuration, post) for configuration in configurations]
+        self._all = sorted(extenders, key=lambda extender: extender.ignorable)
         self._asked = post is not None
 
     def __len__(self) -> int:
@@ -250,20 +253,20 @@ class Extenders(Sequence[Extender]):
     def __getitem__(self, position: Any) -> Any:
         return self._all[position]
 
-    def any(self, kind: str) -> bool:
+    def has_any_verb(self, kind: str) -> bool:
         """Whether one of them has a verb of this kind."""
-        return any(extender.does(kind) for extender in self._all)
+        return any(extender.has_verb(kind) for extender in self._all)
 
-    def unasked(self, pod: Pod, *kinds: str) -> list[str]:
+    def unasked_urls(self, pod: Pod, *kinds: str) -> list[str]:
         """The addresses of those with verbs of these ``kinds`` for ``pod``, where nothing here may ask them."""
-        wanted = [] if self._asked else [one for one in self._all if any(map(one.does, kinds))]
-        return [one.url for one in wanted if one.interested(pod)]
+        extenders = [] if self._asked else [extender for extender in self._all if any(map(extender.has_verb, kinds))]
+        return [extender.url for extender in extenders if extender.is_interested(pod)]
 
-    def filter(self, cycle: Cycle, rows: NDArray[np.intp]) -> Passed:
+    def filter(self, cycle: Cycle, rows: NDArray[np.intp]) -> FilteredNodes:
         """The nodes that all of them let pass. Raises CycleError."""
-        passed = Passed(rows)
+        passed = FilteredNodes(rows)
         statuses: dict[str, Status] = {}
-        for extender in self._interested(cycle.pod):
+        for extender in self._list_interested(cycle.pod):
             if not passed.rows.size:
                 break
             try:
@@ -273,19 +276,19 @@ class Extenders(Sequence[Extender]):
                     raise
                 continue
             statuses.update(passed.statuses)
-        return Passed(passed.rows, passed.bare, statuses)
+        return FilteredNodes(passed.rows, passed.bare, statuses)
 
-    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[Ints, Mask]:
+    def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[Ints, Mask]:
         """(what they add to the totals, which nodes they spoke about), aligned with ``nodes``; failures add nothing.
 
         Of equally good nodes kube-scheduler takes any of those that an extender spoke about. Raises CycleError.
         """
-        return self._added(cycle, nodes, MAX_NODE_SCORE // MAX_PRIORITY)
+        return self._weighted_scores(cycle, nodes, MAX_NODE_SCORE // MAX_PRIORITY)
 
-    def _added(self, cycle: Cycle, nodes: Passed, factor: int) -> tuple[Ints, Mask]:
+    def _weighted_scores(self, cycle: Cycle, nodes: FilteredNodes, factor: int) -> tuple[Ints, Mask]:
         """The same where a score counts ``factor`` times."""
         totals: dict[str, int] = {}
-        for extender in self._interested(cycle.pod):
+        for extender in self._list_interested(cycle.pod):
             try:
                 scores, weight = extender.prioritize(cycle, nodes)
             except ExtenderError:
@@ -293,18 +296,18 @@ class Extenders(Sequence[Extender]):
             for host, score in scores.items():
                 totals[host] = totals.get(host, 0) + score * weight * factor
         names = [cycle.snapshot.names[row] for row in nodes.rows.tolist()]
-        added = np.array([_wrapped(totals.get(name, 0)) for name in names], dtype=np.int64)
+        added = np.array([_wrap_int64(totals.get(name, 0)) for name in names], dtype=np.int64)
         return added, np.array([name in totals for name in names], dtype=np.bool_)
 
-    def binder(self, pod: Pod, node: str) -> Callable[[], bool] | None:
+    def create_binder(self, pod: Pod, node: str) -> Callable[[], bool] | None:
         """``bind`` to be called later, ``None`` where none of them binds the pod."""
-        binds = self._asked and any(extender.does("bind") for extender in self._interested(pod))
+        binds = self._asked and any(extender.has_verb("bind") for extender in self._list_interested(pod))
         return partial(self.bind, pod, node) if binds else None
 
     def bind(self, pod: Pod, node: str) -> bool:
         """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""
-        for extender in self._interested(pod) if self._asked else ():
-            if extender.does("bind"):
+        for extender in self._list_interested(pod) if self._asked else ():
+            if extender.has_verb("bind"):
                 try:
                     extender.bind(pod, node)
                 except ExtenderError:
@@ -314,10 +317,10 @@ class Extenders(Sequence[Extender]):
                 return True
         return False
 
-    def _interested(self, pod: Pod) -> list[Extender]:
-        return [extender for extender in self._all if extender.interested(pod)]
+    def _list_interested(self, pod: Pod) -> list[Extender]:
+        return [extender for extender in self._all if extender.is_interested(pod)]
 
 
-def _wrapped(number: int) -> int:
+def _wrap_int64(number: int) -> int:
     """As an int64 holds it after an overflow."""
     return (number + 2**63) % 2**64 - 2**63

@@ -11,20 +11,20 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kschedweb.engine.extenders.extender import Post, TransportError
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 
 HEADERS = {"Content-Type": "application/json", "Connection": "close"}
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
-def transport(extenders: Iterable[Json]) -> Post:
+def create_post(extenders: Iterable[Json]) -> Post:
     """A function that posts to the addresses of these configurations, with the TLS settings of each."""
-    settings = {(one.get("urlPrefix") or "").rstrip("/"): one for one in extenders}
+    settings = {(extender.get("urlPrefix") or "").rstrip("/"): extender for extender in extenders}
 
-    def post(url: str, body: bytes, timeout: float) -> tuple[int, bytes]:
-        known = next((settings[prefix] for prefix in settings if url.startswith(f"{prefix}/")), {})
+    def post_message(url: str, body: bytes, timeout: float) -> tuple[int, bytes]:
+        extender = next((settings[prefix] for prefix in settings if url.startswith(f"{prefix}/")), {})
         try:
-            connection, path = _connection(url, timeout, known)
+            connection, path = _open_connection(url, timeout, extender)
         except (OSError, ValueError) as error:
             raise TransportError(str(error)) from None
         try:
@@ -34,14 +34,14 @@ def transport(extenders: Iterable[Json]) -> Post:
         except TimeoutError:
             raise TransportError(TIMED_OUT) from None
         except (OSError, http.client.HTTPException) as error:
-            raise TransportError(_said(error, connection)) from None
+            raise TransportError(_describe_error(error, connection)) from None
         finally:
             connection.close()
 
-    return post
+    return post_message
 
 
-def _connection(url: str, timeout: float, extender: Json) -> tuple[http.client.HTTPConnection, str]:
+def _open_connection(url: str, timeout: float, extender: Json) -> tuple[http.client.HTTPConnection, str]:
     """The connection and the path to ask for; raises OSError or ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
@@ -51,7 +51,9 @@ def _connection(url: str, timeout: float, extender: Json) -> tuple[http.client.H
     if parts.scheme == "http":
         return http.client.HTTPConnection(host, port, timeout=timeout), path
     tls = extender.get("tlsConfig") or {}
-    connection = _NamedConnection(host, port, timeout=timeout, context=_context(tls, bool(extender.get("enableHTTPS"))))
+    connection = _NamedConnection(
+        host, port, timeout=timeout, context=_create_context(tls, bool(extender.get("enableHTTPS")))
+    )
     connection.server_name = tls.get("serverName") or host
     return connection, path
 
@@ -66,7 +68,7 @@ class _NamedConnection(http.client.HTTPSConnection):
         self.sock = self._context.wrap_socket(self.sock, server_hostname=self.server_name)  # type: ignore[attr-defined]
 
 
-def _context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
+def _create_context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
     """As kube-scheduler: enableHTTPS without a CA means that any certificate will do."""
     # What is not ASCII can only stand in comments around the certificates, which Go passes over.
     authorities = base64.b64decode(tls.get("caData") or "").decode("ascii", "ignore") or None
@@ -87,7 +89,7 @@ def _context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
     return context
 
 
-def _said(error: Exception, connection: http.client.HTTPConnection) -> str:
+def _describe_error(error: Exception, connection: http.client.HTTPConnection) -> str:
     if isinstance(error, ConnectionRefusedError):
         return f"dial tcp {connection.host}:{connection.port}: connect: connection refused"
     return str(error) or type(error).__name__

@@ -22,7 +22,7 @@ class PluginCall(NamedTuple):
     seconds: float
 
 
-class Ranked(NamedTuple):
+class RankedNode(NamedTuple):
     """One of the best nodes: the total of its scores, and what each plugin (weighted) adds to it."""
 
     node: str
@@ -55,7 +55,7 @@ class Decision:
     node: str = ""
     evaluated: int = 0
     feasible: int = 0
-    top: tuple[Ranked, ...] = ()
+    top: tuple[RankedNode, ...] = ()
     margin: int | None = None
     drawn: int = 0
     message: str = ""
@@ -114,13 +114,13 @@ class Stopwatch:
             if code is not Code.SUCCESS:
                 self.codes[point] = code
 
-    def measured(self, plugin: str, point: str, call: Callable[[], Answer]) -> Answer:
+    def measure_call(self, plugin: str, point: str, call: Callable[[], Answer]) -> Answer:
         """What ``call`` answers, with the time it takes as one of the ``calls``."""
         assert self._clock is not None
         start, code = self._clock(), Code.ERROR
         try:
             answer = call()
-            code = _code(answer)
+            code = _status_code(answer)
         finally:
             self.calls.append(PluginCall(plugin, point, str(code), self._clock() - start))
         return answer
@@ -146,7 +146,7 @@ class Failing:
             self._watch.lap(self._point, Code.ERROR)
 
 
-def _code(answer: Any) -> Code:
+def _status_code(answer: Any) -> Code:
     """The status code of what a plugin answers; one about many nodes has none of its own."""
     status = answer[0] if isinstance(answer, tuple) and answer else getattr(answer, "status", answer)
     code: Code = getattr(status, "code", Code.SUCCESS)

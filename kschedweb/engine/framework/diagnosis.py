@@ -37,16 +37,16 @@ class Diagnosis:
     number: int | None = None
 
     @property
-    def plugins(self) -> frozenset[str]:
+    def unschedulable_plugins(self) -> frozenset[str]:
         """The plugins that rejected the pod; extenders are not among them."""
-        found = {self.absent.plugin} | {status.plugin for status in self.extra.values()}
+        plugins = {self.absent.plugin} | {status.plugin for status in self.extra.values()}
         for position, column in enumerate(self.filters):
             if len(column.verdicts) > 1:
                 present = np.bincount(column.codes[self.rejected_by == position], minlength=len(column.verdicts))
-                found |= {column.verdicts[code].plugin for code in np.flatnonzero(present).tolist()}
-        return frozenset(found - {""})
+                plugins |= {column.verdicts[code].plugin for code in np.flatnonzero(present).tolist()}
+        return frozenset(plugins - {""})
 
-    def at(self, name: str) -> Status:
+    def status_at(self, name: str) -> Status:
         """What was found out about the node ``name``, which need not exist."""
         if name in self.extra:
             return self.extra[name]
@@ -56,17 +56,17 @@ class Diagnosis:
         column = self.filters[by]
         return column.verdicts[int(column.codes[self.index[name]])].decisive
 
-    def nodes(self, code: Code) -> NDArray[np.intp]:
+    def nodes_for_status_code(self, code: Code) -> NDArray[np.intp]:
         """Positions of the nodes whose status has ``code``, in node order."""
-        found: Mask = (self.rejected_by < 0) & (self.absent.code is code)
+        mask: Mask = (self.rejected_by < 0) & (self.absent.code is code)
         for position, column in enumerate(self.filters):
             having = np.array([status.code is code for status in column.verdicts], dtype=np.bool_)
             if having.any():
-                found |= (self.rejected_by == position) & having[column.codes]
+                mask |= (self.rejected_by == position) & having[column.codes]
         for name, status in self.extra.items():
             if name in self.index:
-                found[self.index[name]] = status.code is code
-        return np.flatnonzero(found)
+                mask[self.index[name]] = status.code is code
+        return np.flatnonzero(mask)
 
     @classmethod
     def of_pre_filter(
@@ -77,20 +77,20 @@ class Diagnosis:
         return cls(names, index, [], rejected_by, status, status.message, number=number)
 
     @property
-    def explicit(self) -> int:
+    def explicit_count(self) -> int:
         """How many nodes have a status of their own."""
-        own = {name for name in self.extra if name not in self.index or self.rejected_by[self.index[name]] < 0}
-        return int(np.count_nonzero(self.rejected_by >= 0)) + len(own)
+        extra_names = {name for name in self.extra if name not in self.index or self.rejected_by[self.index[name]] < 0}
+        return int(np.count_nonzero(self.rejected_by >= 0)) + len(extra_names)
 
     @property
-    def _offered(self) -> int:
+    def _num_all_nodes(self) -> int:
         return len(self.names) if self.number is None else self.number
 
     def message(self, post_filter: str = "") -> str:
         """The text of kube-scheduler's FitError."""
-        return fit_error(self._offered, self._histogram().items(), self.pre_filter, post_filter)
+        return fit_error(self._num_all_nodes, self._count_reasons().items(), self.pre_filter, post_filter)
 
-    def _histogram(self) -> Counter[str]:
+    def _count_reasons(self) -> Counter[str]:
         counts: Counter[str] = Counter()
         rejected_by = self.rejected_by
         if self.extra:
@@ -103,7 +103,7 @@ class Diagnosis:
                     counts[reason] += number
         for status in self.extra.values():
             counts.update(status.reasons)
-        unknown = self._offered - self.explicit
+        unknown = self._num_all_nodes - self.explicit_count
         for reason in self.absent.reasons if unknown > 0 else ():
             counts[reason] += unknown
         return counts

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from enum import IntFlag
 from typing import Any
 
-from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.values import dataclass
 
 POD, NODE, ANY = "Pod", "Node", "*"
@@ -58,13 +58,13 @@ class ClusterEvent:
         return self.label or short + {Action.ADD: "Add", Action.DELETE: "Delete"}.get(self.action, "Update")
 
     @property
-    def wildcard(self) -> bool:
+    def is_wildcard(self) -> bool:
         """Whether the event moves every pod."""
         return self.resource == ANY and self.action == Action.ALL
 
     def covers(self, other: ClusterEvent) -> bool:
         """Whether registering for this event covers ``other``, which is the same or more specific."""
-        if self.wildcard:
+        if self.is_wildcard:
             return True
         same = self.resource in (ANY, other.resource)
         pods = self.resource == POD and other.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
@@ -157,10 +157,10 @@ def _scaled_down(old: Pod, new: Pod) -> bool:
 
 
 def _generated_claims(pod: Pod) -> tuple[Any, Any]:
-    status = mapping(pod.raw, "status")
+    status = get_mapping(pod.raw, "status")
     if "resourceClaimStatuses" not in status and "extendedResourceClaimStatus" not in status:
         return NO_CLAIMS
-    return objects(status, "resourceClaimStatuses"), mapping(status, "extendedResourceClaimStatus")
+    return get_objects(status, "resourceClaimStatuses"), get_mapping(status, "extendedResourceClaimStatus")
 
 
 def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
@@ -169,8 +169,8 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
         Action.NODE_ALLOCATABLE: old.allocatable != new.allocatable,
         Action.NODE_LABEL: old.labels != new.labels,
         Action.NODE_TAINT: old.taints != new.taints,
-        Action.NODE_CONDITION: conditions(old) != conditions(new),
-        Action.NODE_ANNOTATION: _annotations(old.raw) != _annotations(new.raw),
+        Action.NODE_CONDITION: read_conditions(old) != read_conditions(new),
+        Action.NODE_ANNOTATION: _read_annotations(old.raw) != _read_annotations(new.raw),
         Action.NODE_DECLARED_FEATURE: old.declared_features != new.declared_features,
         Action.NODE_PREEMPTION_POLICY: old.refuses_resizes != new.refuses_resizes,
     }
@@ -180,11 +180,11 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
     return [ClusterEvent(NODE, action) for action in actions]
 
 
-def conditions(node: Node) -> dict[str, str]:
+def read_conditions(node: Node) -> dict[str, str]:
     """Condition type -> status."""
-    listed = objects(mapping(node.raw, "status"), "conditions", "status.")
+    listed = get_objects(get_mapping(node.raw, "status"), "conditions", "status.")
     return {str(item.get("type")): str(item.get("status")) for item in listed}
 
 
-def _annotations(raw: Json) -> Json:
-    return mapping(mapping(raw, "metadata"), "annotations", "metadata.")
+def _read_annotations(raw: Json) -> Json:
+    return get_mapping(get_mapping(raw, "metadata"), "annotations", "metadata.")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.framework.status import SUCCESS, Status, outside
+from kschedweb.engine.framework.status import SUCCESS, Status, outside_simulation
 from kschedweb.engine.state.columns import Codes, Ints
 from kschedweb.engine.values import dataclass
 
@@ -18,7 +18,7 @@ UNSCORED = 1  # a node's score where nothing scores nodes
 
 
 @lru_cache(maxsize=16)
-def _zeros(size: int) -> Codes:
+def _zero_codes(size: int) -> Codes:
     zeros: Codes = np.zeros(size, dtype=np.int32)
     zeros.flags.writeable = False
     return zeros
@@ -34,9 +34,9 @@ class FilterColumn:
     verdicts: list[Status]
 
     @classmethod
-    def passing(cls, plugin: str, size: int) -> FilterColumn:
+    def for_skipped_filter(cls, plugin: str, size: int) -> FilterColumn:
         """The column of a filter that its PreFilter skipped; its codes are not to be written to."""
-        return cls(plugin, True, _zeros(size), [SUCCESS])
+        return cls(plugin, True, _zero_codes(size), [SUCCESS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Explanation:
         """The decisive verdict on ``node``; raises ValueError where there is no such node."""
         return self.verdict_at(self.nodes.index(node))
 
-    def unsimulated(self) -> Status | None:
+    def find_unsimulated(self) -> Status | None:
         """The verdict on the first node where what decides lies outside the simulation; ``None`` where none does."""
         for position, column in enumerate(self.filters):
             for code, status in enumerate(column.verdicts):
@@ -132,13 +132,13 @@ class Explanation:
         column = self.filters[position]
         codes = column.codes.copy()
         codes[self.feasible] = len(column.verdicts)
-        fits = outside(f"fits, and so may others: {unknown.about[0]}").by(unknown.plugin)
+        fits = outside_simulation(f"fits, and so may others: {unknown.facts[0]}").with_plugin(unknown.plugin)
         self.filters[position] = replace(column, codes=codes, verdicts=[*column.verdicts, fits])
         self.rejected_by[self.feasible] = position
         self.feasible = _no_nodes()
 
     @property
-    def unscored(self) -> bool:
+    def is_unscored(self) -> bool:
         """Whether neither a plugin nor an extender scores nodes: each has a score of 1 then."""
         return bool(self.total.size) and not self.scores and bool((self.total == UNSCORED).all())
 
@@ -148,25 +148,25 @@ class Explanation:
         There ``total`` is what score plugins add up to. Where there is none, ``scoreWithoutPlugins`` says what each
         node scores.
         """
-        told = Explanation.told(self)
-        if self.unscored:
-            told["total"] = dict.fromkeys(told["total"], 0)
-            told["scoreWithoutPlugins"] = UNSCORED
-        return told
+        result = Explanation.to_full_dict(self)
+        if self.is_unscored:
+            result["total"] = dict.fromkeys(result["total"], 0)
+            result["scoreWithoutPlugins"] = UNSCORED
+        return result
 
-    def told(self) -> dict[str, Any]:
+    def to_full_dict(self) -> dict[str, Any]:
         """All of it as plain data, with the totals by which the node was chosen."""
         result: dict[str, Any] = {"pod": self.pod}
         if self.pre_filter is not None:
             result["preFilter"] = self.pre_filter.to_dict()
         if self.pre_filter_nodes is not None:
             result["preFilterNodes"] = self.pre_filter_nodes
-        result["rejected"] = self._rejected()
-        result["filters"] = self._filters()
+        result["rejected"] = self._rejected_to_dict()
+        result["filters"] = self._filters_to_dict()
         names = [self.nodes[node] for node in self.feasible]
         result["feasible"] = names or None
         if names:
-            result.update(self._scored(names))
+            result.update(self._scores_to_dict(names))
         if self.unasked:
             result["extendersNotAsked"] = self.unasked
         if self.message:
@@ -177,7 +177,7 @@ class Explanation:
             result["preemption"] = self.preemption.to_dict()
         return result
 
-    def _rejected(self) -> dict[str, Any]:
+    def _rejected_to_dict(self) -> dict[str, Any]:
         rejected = {}
         for node in np.flatnonzero(self.rejected_by >= 0):
             verdict = self.verdict_at(int(node))
@@ -185,7 +185,7 @@ class Explanation:
             rejected[self.nodes[node]] = verdict.to_dict()
         return rejected
 
-    def _filters(self) -> dict[str, Any]:
+    def _filters_to_dict(self) -> dict[str, Any]:
         filters = {}
         for column in self.filters:
             says = [verdict.to_dict(plugin=False) for verdict in column.verdicts]
@@ -194,7 +194,7 @@ class Explanation:
                 filters[column.plugin] = {self.nodes[node]: says[column.codes[node]] for node in nodes}
         return filters
 
-    def _scored(self, names: list[str]) -> dict[str, Any]:
+    def _scores_to_dict(self, names: list[str]) -> dict[str, Any]:
         result: dict[str, Any] = {}
         if self.scores:
             result["scores"] = {

@@ -33,7 +33,7 @@ class Domain:
     nodes: NDArray[np.intp]
 
     @classmethod
-    def whole(cls, snapshot: Snapshot) -> Domain:
+    def all_nodes(cls, snapshot: Snapshot) -> Domain:
         """All nodes."""
         return cls("", np.arange(len(snapshot), dtype=np.intp))
 
@@ -53,9 +53,9 @@ class GroupCycle:
     frees: Mapping[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
     @property
-    def scheduled(self) -> list[Pod]:
+    def scheduled_pods(self) -> list[Pod]:
         """The pods of the group that are on nodes, or are assumed to be."""
-        return self.snapshot.members(self.group.key)
+        return self.snapshot.group_members(self.group.key)
 
 
 class Progress(NamedTuple):

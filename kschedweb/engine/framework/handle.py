@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.explanation import FilterColumn
-from kschedweb.engine.framework.interface import Cycle, FilterPlugin, PreemptingExtender, Scope
+from kschedweb.engine.framework.interface import Cycle, FilterPlugin, PluginScope, PreemptingExtender
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
@@ -45,7 +45,7 @@ class CycleHandle:
         if status.ok:
             status = self.framework.filter_one(cycle, self.skipped, node)
         if not status.simulated:
-            raise status.failure
+            raise status.cycle_error
         return status.decisive
 
     def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:
@@ -54,45 +54,51 @@ class CycleHandle:
             return None
         statuses: list[Status] = [SUCCESS]
         codes: Codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
-        looked = False
-        for name in self.nominator.nodes():
+        evaluated = False
+        for name in self.nominator.nominated_nodes():
             node = cycle.snapshot.index.get(name)
             if node is not None and (yielding := to_yield_to(cycle, self.nominator, node)):
-                looked = True
+                evaluated = True
                 status = self._fits_beside(cycle, node, yielding)
                 if not status.ok:
                     codes[node] = len(statuses)
                     statuses.append(status)
-        return FilterColumn(BESIDE_NOMINATED, False, codes, statuses) if looked else None
+        return FilterColumn(BESIDE_NOMINATED, False, codes, statuses) if evaluated else None
 
-    def crowded(self, cycle: Cycle) -> frozenset[int]:
+    def find_crowded_nodes(self, cycle: Cycle) -> frozenset[int]:
         """The nodes with pods nominated to them that the cycle's pod must leave room for."""
-        nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nodes())
+        nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nominated_nodes())
         return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
 
     def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters for ``pod`` whose scope is wider than ``Scope.ROOM``."""
-        return [plugin for plugin in self._filters() if self.framework.scope(plugin, pod) > Scope.ROOM]
+        """The filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
+        return [
+            plugin for plugin in self._active_filters() if self.framework.plugin_scope(plugin, pod) > PluginScope.ROOM
+        ]
 
     def looks_at_nodes_alone(self, pod: Pod) -> bool:
         """Whether no filter for ``pod`` looks, of a node, at more than the node and its pods."""
-        return all(self.framework.scope(plugin, pod) < Scope.CLUSTER for plugin in self._filters())
+        return all(self.framework.plugin_scope(plugin, pod) < PluginScope.CLUSTER for plugin in self._active_filters())
 
     def refusals(
-        self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
+        self,
+        cycle: Cycle,
+        nodes: Rows,
+        filter_columns: Sequence[FilterColumn],
+        farthest: PluginScope = PluginScope.CLUSTER,
     ) -> tuple[Codes, list[Status]]:
         """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none.
 
-        What filters said about node objects is taken from ``known`` columns, which are over all nodes. Filters that
+        What filters said about node objects is taken from ``filter_columns``, which are over all nodes. Filters that
         look further than ``farthest`` are left out.
         """
-        columns = {column.plugin: column for column in known}
+        columns = {column.plugin: column for column in filter_columns}
         statuses: list[Status] = [SUCCESS]
         first: Codes = np.zeros(len(nodes), dtype=np.int32)
-        for plugin in self._filters():
-            if self.framework.scope(plugin, cycle.pod) > farthest:
+        for plugin in self._active_filters():
+            if self.framework.plugin_scope(plugin, cycle.pod) > farthest:
                 continue
-            if plugin.name in columns and self.framework.scope(plugin, cycle.pod) is Scope.NODE:
+            if plugin.name in columns and self.framework.plugin_scope(plugin, cycle.pod) is PluginScope.NODE:
                 verdicts, codes = columns[plugin.name].verdicts, columns[plugin.name].codes[nodes]
             else:
                 column = self.framework.ask_filter(plugin, cycle, nodes)
@@ -105,16 +111,16 @@ class CycleHandle:
     def have_room(self, cycle: Cycle, nodes: Rows) -> Mask:
         """Which of ``nodes`` pass the filters that look at what a node has room for."""
         passes: Mask = np.ones(len(nodes), dtype=np.bool_)
-        for plugin in self._filters():
-            if self.framework.scope(plugin, cycle.pod) is Scope.ROOM:
+        for plugin in self._active_filters():
+            if self.framework.plugin_scope(plugin, cycle.pod) is PluginScope.ROOM:
                 passes &= plugin.filter(cycle, nodes).codes == 0
         return passes
 
-    def _filters(self) -> list[FilterPlugin]:
+    def _active_filters(self) -> list[FilterPlugin]:
         return [plugin for plugin in self.framework.points.filter if plugin.name not in self.skipped]
 
     def _fits_beside(self, cycle: Cycle, node: int, nominated: list[Pod]) -> Status:
-        trial = cycle.on(cycle.snapshot)
+        trial = cycle.with_snapshot(cycle.snapshot)
         added: list[Pod] = []
         try:
             for other in nominated:
@@ -138,7 +144,7 @@ def to_yield_to(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
     if not len(nominator):
         return []
     pod, bound = cycle.pod, cycle.snapshot.pods.slots
-    nominated = nominator.on(cycle.snapshot.names[node])
+    nominated = nominator.nominated_pods_for_node(cycle.snapshot.names[node])
     return [
         other
         for other in nominated

@@ -20,18 +20,18 @@ from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
-Kept = TypeVar("Kept")
+Memo = TypeVar("Memo")
 
 
-class Scope(IntEnum):
+class PluginScope(IntEnum):
     """How far a plugin looks, beside the pod itself, for its answers about a node."""
 
     NODE = 0  # the node object, and other objects that are not pods
@@ -44,7 +44,7 @@ class Scope(IntEnum):
 class Cycle:
     """One pod's way through the plugins: what it reads, and the scratchpad it writes.
 
-    ``state`` lives as long as the cycle; ``kept`` is shared by pods of one signature. From Reserve on, ``decision``
+    ``state`` lives as long as the cycle; ``memo`` is shared by pods of one signature. From Reserve on, ``decision``
     says what was decided, where somebody wants to know. A Permit plugin that lets the pod wait leaves plain data for
     those who are to answer in ``asks``, under its name; one that lets other pods go on which wait for it has their keys
     in ``allows``.
@@ -53,23 +53,23 @@ class Cycle:
     snapshot: Snapshot
     pod: Pod
     state: dict[str, Any] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)
     decision: Decision | None = None
     asks: dict[str, Json] = field(default_factory=dict)
     allows: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def keep(self, key: str, compute: Callable[[], Kept]) -> Kept:
+    def memoize(self, key: str, compute: Callable[[], Memo]) -> Memo:
         """``compute()``, kept under ``key``: true for all pods of the signature, or updated as pods move."""
-        if key not in self.kept:
-            self.kept[key] = compute()
-        kept: Kept = self.kept[key]
-        return kept
+        if key not in self.memo:
+            self.memo[key] = compute()
+        value: Memo = self.memo[key]
+        return value
 
-    def on(self, snapshot: Snapshot) -> Cycle:
+    def with_snapshot(self, snapshot: Snapshot) -> Cycle:
         """The same cycle over another snapshot, with a scratchpad that can change without this one changing."""
-        return Cycle(snapshot, self.pod, {key: _own(value) for key, value in self.state.items()})
+        return Cycle(snapshot, self.pod, {key: _clone_value(value) for key, value in self.state.items()})
 
-    def size(self, rows: Rows) -> int:
+    def num_rows(self, rows: Rows) -> int:
         """How many nodes ``rows`` are."""
         return len(self.snapshot) if isinstance(rows, slice) else len(rows)
 
@@ -82,9 +82,9 @@ class StateData(Protocol):
         """One that can change without this one changing."""
 
 
-def _own(value: Any) -> Any:
+def _clone_value(value: Any) -> Any:
     if isinstance(value, list):
-        return [_own(item) for item in value]
+        return [_clone_value(item) for item in value]
     return value.clone() if isinstance(value, StateData) else value
 
 
@@ -107,7 +107,7 @@ class Verdicts:
     statuses: Sequence[Status]
 
     @classmethod
-    def where(cls, rejected: Mask, status: Status) -> Verdicts:
+    def from_mask(cls, rejected: Mask, status: Status) -> Verdicts:
         return cls(rejected.astype(np.int32), (SUCCESS, status))
 
     @classmethod
@@ -125,15 +125,16 @@ class Plugin(Protocol):
 
 @runtime_checkable
 class Scoped(Protocol):
-    """How far the plugin looks for its filter and score of pods like ``pod``; without this it is ``Scope.CLUSTER``.
+    """How far the plugin looks for its filter and score of pods like ``pod``.
 
-    Below ``CLUSTER`` the plugin is asked about a node once for all pods of a signature, and again only when the node's
-    pods change. It may then be asked about any node, and normalised scores must depend on raw scores only.
+    Without this it is ``PluginScope.CLUSTER``. Below ``CLUSTER`` the plugin is asked about a node once for all pods of
+    a signature, and again only when the node's pods change. It may then be asked about any node, and normalised scores
+    must depend on raw scores only.
     """
 
     name: str
 
-    def scope(self, pod: Pod) -> Scope: ...
+    def scope(self, pod: Pod) -> PluginScope: ...
 
 
 @runtime_checkable
@@ -220,7 +221,7 @@ class PreemptingExtender(Protocol):
     @property
     def preempts(self) -> bool: ...
 
-    def interested(self, pod: Pod) -> bool: ...
+    def is_interested(self, pod: Pod) -> bool: ...
 
     def preempt(
         self, cycle: Cycle, victims: Mapping[str, tuple[Sequence[Pod], int]]
@@ -241,14 +242,18 @@ class Handle(Protocol):
     def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position, or left it."""
 
-    def crowded(self, cycle: Cycle) -> frozenset[int]:
+    def find_crowded_nodes(self, cycle: Cycle) -> frozenset[int]:
         """The nodes with pods nominated to them that the cycle's pod must leave room for."""
 
     def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters for ``pod`` whose scope is wider than ``Scope.ROOM``."""
+        """The filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
 
     def refusals(
-        self, cycle: Cycle, nodes: NDArray[np.intp], known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
+        self,
+        cycle: Cycle,
+        nodes: NDArray[np.intp],
+        filter_columns: Sequence[FilterColumn],
+        farthest: PluginScope = PluginScope.CLUSTER,
     ) -> tuple[Codes, list[Status]]:
         """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none."""
 

@@ -48,23 +48,23 @@ _FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)
 
 
 @cache
-def _members(protocol: Any) -> frozenset[str]:
+def _protocol_members(protocol: Any) -> frozenset[str]:
     """The names that ``protocol`` asks for; ``isinstance`` looks for them anew for each object."""
     bases = [base for base in protocol.__mro__ if base.__module__ not in ("typing", "builtins")]
     names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ()))}
     return frozenset(name for name in names if not name.startswith("_"))
 
 
-def _following(protocol: type[Protocol], plugins: Iterable[object]) -> list[Protocol]:
+def _plugins_implementing(protocol: type[Protocol], plugins: Iterable[object]) -> list[Protocol]:
     """Those of ``plugins`` that follow ``protocol``; of each class one is asked."""
-    found: list[Protocol] = []
-    for one in plugins:
-        asked = (type(one), protocol)
-        if asked not in _FOLLOWS:
-            _FOLLOWS[asked] = all(hasattr(one, name) for name in _members(cast(Any, protocol)))
-        if _FOLLOWS[asked]:
-            found.append(cast(Protocol, one))
-    return found
+    matching: list[Protocol] = []
+    for plugin in plugins:
+        key = (type(plugin), protocol)
+        if key not in _FOLLOWS:
+            _FOLLOWS[key] = all(hasattr(plugin, name) for name in _protocol_members(cast(Any, protocol)))
+        if _FOLLOWS[key]:
+            matching.append(cast(Protocol, plugin))
+    return matching
 
 
 @dataclass(slots=True)
@@ -100,37 +100,43 @@ class Points:
     binds_all: bool = False  # whether a plugin of Reserve, PreBind, Bind or PostBind does not say whom it concerns
 
     @classmethod
-    def of(cls, named: Mapping[str, Iterable[Plugin]]) -> Points:
+    def from_plugins(cls, by_point: Mapping[str, Iterable[Plugin]]) -> Points:
         """Of plugins by the names that profiles give to extension points."""
         points = cls(
-            _following(PreEnqueuePlugin, named.get("preEnqueue", ())),
-            _following(QueueSortPlugin, named.get("queueSort", ())),
-            _following(PreFilterPlugin, named.get("preFilter", ())),
-            _following(FilterPlugin, named.get("filter", ())),
-            _following(PostFilterPlugin, named.get("postFilter", ())),
-            _following(PreScorePlugin, named.get("preScore", ())),
-            _following(ScorePlugin, named.get("score", ())),
-            _following(ReservePlugin, named.get("reserve", ())),
-            _following(PermitPlugin, named.get("permit", ())),
-            _following(PreBindPlugin, named.get("preBind", ())),
-            _following(BindPlugin, named.get("bind", ())),
-            _following(PostBindPlugin, named.get("postBind", ())),
+            _plugins_implementing(PreEnqueuePlugin, by_point.get("preEnqueue", ())),
+            _plugins_implementing(QueueSortPlugin, by_point.get("queueSort", ())),
+            _plugins_implementing(PreFilterPlugin, by_point.get("preFilter", ())),
+            _plugins_implementing(FilterPlugin, by_point.get("filter", ())),
+            _plugins_implementing(PostFilterPlugin, by_point.get("postFilter", ())),
+            _plugins_implementing(PreScorePlugin, by_point.get("preScore", ())),
+            _plugins_implementing(ScorePlugin, by_point.get("score", ())),
+            _plugins_implementing(ReservePlugin, by_point.get("reserve", ())),
+            _plugins_implementing(PermitPlugin, by_point.get("permit", ())),
+            _plugins_implementing(PreBindPlugin, by_point.get("preBind", ())),
+            _plugins_implementing(BindPlugin, by_point.get("bind", ())),
+            _plugins_implementing(PostBindPlugin, by_point.get("postBind", ())),
         )
-        points.extensions = _following(PreFilterExtensions, points.pre_filter)
-        points.normalizing = {one.name: one for one in _following(NormalizeScorePlugin, points.score)}
+        points.extensions = _plugins_implementing(PreFilterExtensions, points.pre_filter)
+        points.normalizing = {
+            plugin.name: plugin for plugin in _plugins_implementing(NormalizeScorePlugin, points.score)
+        }
         looking = (*points.pre_filter, *points.filter, *points.pre_score, *points.score)
-        points.scoped = {one.name: one for one in _following(Scoped, looking)}
-        points.asking = {one.name: one for one in _following(AskingPlugin, points.permit)}
-        points.placement_generate = _following(PlacementGeneratePlugin, named.get("placementGenerate", ()))
-        points.placement_score = _following(PlacementScorePlugin, named.get("placementScore", ()))
-        points.pod_group_post_filter = _following(PodGroupPostFilterPlugin, named.get("podGroupPostFilter", ()))
+        points.scoped = {plugin.name: plugin for plugin in _plugins_implementing(Scoped, looking)}
+        points.asking = {plugin.name: plugin for plugin in _plugins_implementing(AskingPlugin, points.permit)}
+        points.placement_generate = _plugins_implementing(
+            PlacementGeneratePlugin, by_point.get("placementGenerate", ())
+        )
+        points.placement_score = _plugins_implementing(PlacementScorePlugin, by_point.get("placementScore", ()))
+        points.pod_group_post_filter = _plugins_implementing(
+            PodGroupPostFilterPlugin, by_point.get("podGroupPostFilter", ())
+        )
         # It is no extension point of its own: whoever is there says it.
-        everyone = {plugin.name: plugin for plugins in named.values() for plugin in plugins}
-        points.placement_feasible = _following(PlacementFeasiblePlugin, everyone.values())
-        points.freeing = _following(FreeingPlugin, points.pod_group_post_filter)
-        points.preparing = {one.name: one for one in _following(Preparing, points.pre_bind)}
+        everyone = {plugin.name: plugin for plugins in by_point.values() for plugin in plugins}
+        points.placement_feasible = _plugins_implementing(PlacementFeasiblePlugin, everyone.values())
+        points.freeing = _plugins_implementing(FreeingPlugin, points.pod_group_post_filter)
+        points.preparing = {plugin.name: plugin for plugin in _plugins_implementing(Preparing, points.pre_bind)}
         placing: list[Plugin] = [*points.reserve, *points.pre_bind, *points.bind, *points.post_bind]
         binding = {plugin.name: plugin for plugin in placing}
-        points.selective = _following(SelectivePlugin, binding.values())
+        points.selective = _plugins_implementing(SelectivePlugin, binding.values())
         points.binds_all = len(points.selective) < len(binding)
         return points

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 
@@ -72,19 +72,19 @@ class MakeClaim:
 class FreeClaim:
     """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go.
 
-    One that was ``made`` for the pod's extended resources goes altogether.
+    One that was ``is_generated`` for the pod's extended resources goes altogether.
     """
 
     namespace: str
     claim: str
-    made: bool = False
+    is_generated: bool = False
 
 
 Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim | MakeClaim
 
 
-def both(
-    one: Mapping[str, tuple[FreeClaim, ...]], other: Mapping[str, tuple[FreeClaim, ...]]
+def merge_freed_claims(
+    first: Mapping[str, tuple[FreeClaim, ...]], second: Mapping[str, tuple[FreeClaim, ...]]
 ) -> dict[str, tuple[FreeClaim, ...]]:
     """The claims to free for each pod, of two such answers."""
-    return {pod: one.get(pod, ()) + other.get(pod, ()) for pod in {**one, **other}}
+    return {pod: first.get(pod, ()) + second.get(pod, ()) for pod in {**first, **second}}

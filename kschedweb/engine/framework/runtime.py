@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import Profile
+from kschedweb.engine.framework.cached_answers import CachedPreFilters, CachedPreScores
 from kschedweb.engine.framework.decision import UNTIMED, Answer, Stopwatch
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.events import EVERYTHING, EventHint
@@ -31,22 +32,21 @@ from kschedweb.engine.framework.interface import (
     FilterPlugin,
     Handle,
     Plugin,
+    PluginScope,
     PostFilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    Scope,
     ScorePlugin,
     WeighingMargin,
 )
-from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores
 from kschedweb.engine.framework.points import Points
-from kschedweb.engine.framework.preparation import FreeClaim, Preparation, both
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation, merge_freed_claims
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import ALL, Ints, Rows
 from kschedweb.engine.values import dataclass
 
@@ -65,11 +65,14 @@ class PreFilterOutcome:
     narrowed_by: list[str] = field(default_factory=list)
     skipped: set[str] = field(default_factory=set)
 
-    def absent(self, *others: str) -> Status:
-        """What is known of the nodes that are not looked at; ``others`` rejected the pod's nominated node before."""
+    def absent_status(self, *rejecting_plugins: str) -> Status:
+        """What is known of the nodes that are not looked at.
+
+        ``rejecting_plugins`` rejected the pod's nominated node before.
+        """
         if self.nodes is None:
             return NO_REASON
-        plugins = sorted({*self.narrowed_by, *others} - {""})
+        plugins = sorted({*self.narrowed_by, *rejecting_plugins} - {""})
         return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
 
 
@@ -81,23 +84,23 @@ class Framework:
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
         self.placement_weights = {ref.name: ref.weight for ref in profile.points.get("placementScore", ())}
         self._instances: dict[str, Plugin] = {}
-        self.points = Points.of(
+        self.points = Points.from_plugins(
             {
-                point: [one for ref in refs if (one := self._instance(ref.name, registry)) is not None]
+                point: [plugin for ref in refs if (plugin := self._create_plugin(ref.name, registry)) is not None]
                 for point, refs in profile.points.items()
             }
         )
         asking = self.points.asking.values()
         self._watch = UNTIMED
-        self.weighs_margin = any(isinstance(one, WeighingMargin) and one.weighs_margin for one in asking)
+        self.weighs_margin = any(isinstance(plugin, WeighingMargin) and plugin.weighs_margin for plugin in asking)
 
     @cached_property
-    def _no_pre_filters(self) -> KnownPreFilters:
-        return KnownPreFilters(self.points.pre_filter, {})
+    def _no_pre_filters(self) -> CachedPreFilters:
+        return CachedPreFilters(self.points.pre_filter, {})
 
     @cached_property
-    def _no_pre_scores(self) -> KnownPreScores:
-        return KnownPreScores(self.points.pre_score, {})
+    def _no_pre_scores(self) -> CachedPreScores:
+        return CachedPreScores(self.points.pre_score, {})
 
     @contextmanager
     def measured_by(self, watch: Stopwatch) -> Iterator[None]:
@@ -108,11 +111,15 @@ class Framework:
         finally:
             self._watch = UNTIMED
 
-    def _ask(self, plugin: Plugin, point: str, method: Callable[..., Answer], *given: Any) -> Answer:
+    def _run_plugin(self, plugin: Plugin, point: str, method: Callable[..., Answer], *arguments: Any) -> Answer:
         watch = self._watch
-        return watch.measured(plugin.name, point, partial(method, *given)) if watch.by_plugin else method(*given)
+        return (
+            watch.measure_call(plugin.name, point, partial(method, *arguments))
+            if watch.by_plugin
+            else method(*arguments)
+        )
 
-    def _instance(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
+    def _create_plugin(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
         if name not in self._instances and name in registry:
             self._instances[name] = registry[name](self.profile.args.get(name, {}))
         return self._instances.get(name)
@@ -126,12 +133,12 @@ class Framework:
         """The plugin of that name, of whatever class; raises KeyError where the profile has none."""
         return self._instances[name]
 
-    def scope(self, plugin: Plugin, pod: Pod) -> Scope:
+    def plugin_scope(self, plugin: Plugin, pod: Pod) -> PluginScope:
         """How far ``plugin`` looks for pods like ``pod``."""
         scoped = self.points.scoped.get(plugin.name)
-        return Scope.CLUSTER if scoped is None else scoped.scope(pod)
+        return PluginScope.CLUSTER if scoped is None else scoped.scope(pod)
 
-    def events(self, plugin: Plugin) -> Iterable[EventHint]:
+    def events_to_register(self, plugin: Plugin) -> Iterable[EventHint]:
         """The events that pods wait for which ``plugin`` rejected."""
         return plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
 
@@ -140,41 +147,43 @@ class Framework:
         for plugin in self.points.pre_enqueue:
             status = plugin.pre_enqueue(pod, cluster)
             if not status.ok:
-                return status.by(plugin.name)
+                return status.with_plugin(plugin.name)
         return SUCCESS
 
-    def pre_filter(self, cycle: Cycle, known: KnownPreFilters | None = None) -> PreFilterOutcome:
-        """Run PreFilter; a plugin that fails ends it with an error status. Plugins that are ``known`` are not asked."""
+    def pre_filter(self, cycle: Cycle, cached: CachedPreFilters | None = None) -> PreFilterOutcome:
+        """Run PreFilter; a plugin that fails ends it with an error status. Plugins in ``cached`` are not asked."""
         checkpoint()
-        known, outcome = known or self._no_pre_filters, PreFilterOutcome()
-        for plugin, result in known.answered(cycle, outcome.skipped, self._watch):
+        cached, outcome = cached or self._no_pre_filters, PreFilterOutcome()
+        for plugin, result in cached.iter_answers(cycle, outcome.skipped, self._watch):
             status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
             elif status.code is Code.UNRESOLVABLE:
-                outcome.status = status.by(plugin.name)
+                outcome.status = status.with_plugin(plugin.name)
                 return outcome
             elif status.code is Code.UNSCHEDULABLE:
-                outcome.status = status.by(plugin.name)
+                outcome.status = status.with_plugin(plugin.name)
             elif not status.ok:
-                outcome.status = error(f'running PreFilter plugin "{plugin.name}": {status.message}').by(plugin.name)
+                outcome.status = error(f'running PreFilter plugin "{plugin.name}": {status.message}').with_plugin(
+                    plugin.name
+                )
                 return outcome
             elif result.nodes is not None:
                 outcome.narrowed_by = sorted([*outcome.narrowed_by, plugin.name])
                 outcome.nodes = result.nodes if outcome.nodes is None else outcome.nodes & result.nodes
                 if not outcome.nodes:
-                    outcome.status = _unsatisfied(outcome.narrowed_by)
+                    outcome.status = _unsatisfied_status(outcome.narrowed_by)
                     return outcome
         return outcome
 
     def ask_pre_filter(self, plugin: PreFilterPlugin, cycle: Cycle) -> PreFilterResult:
         """What one PreFilter says."""
-        return self._ask(plugin, "PreFilter", plugin.pre_filter, cycle)
+        return self._run_plugin(plugin, "PreFilter", plugin.pre_filter, cycle)
 
     def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
         """Ask every filter about every node of ``rows``."""
         return [
-            FilterColumn.passing(plugin.name, cycle.size(rows))
+            FilterColumn.for_skipped_filter(plugin.name, cycle.num_rows(rows))
             if plugin.name in skipped
             else self.ask_filter(plugin, cycle, rows)
             for plugin in self.points.filter
@@ -183,22 +192,25 @@ class Framework:
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         """What one filter says about ``rows``."""
         checkpoint()
-        verdicts = self._ask(plugin, "Filter", plugin.filter, cycle, rows)
-        statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
+        verdicts = self._run_plugin(plugin, "Filter", plugin.filter, cycle, rows)
+        statuses = [
+            _success_status(plugin.name),
+            *(status.with_plugin(plugin.name) for status in verdicts.statuses[1:]),
+        ]
         return FilterColumn(plugin.name, False, verdicts.codes, statuses)
 
     # What is asked about a group.
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
         """Whether the group can be placed still; ``Wait`` where that is not known yet."""
-        found = SUCCESS
+        feasibility = SUCCESS
         for plugin in self.points.placement_feasible:
             status = plugin.placement_feasible(cycle, progress)
             if status.code is Code.WAIT:
-                found = status.by(plugin.name)
+                feasibility = status.with_plugin(plugin.name)
             elif not status.ok:
-                return status.by(plugin.name)
-        return found
+                return status.with_plugin(plugin.name)
+        return feasibility
 
     def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:
         """The domains in which the group is tried; without a plugin ``parent`` alone."""
@@ -207,26 +219,26 @@ class Framework:
         plugin = self.points.placement_generate[0]
         domains, status = plugin.generate_placements(cycle, parent)
         if not status.ok:
-            return [], status.by(plugin.name)
-        return domains, SUCCESS if domains else unschedulable("no feasible placements found").by(plugin.name)
+            return [], status.with_plugin(plugin.name)
+        return domains, SUCCESS if domains else unschedulable("no feasible placements found").with_plugin(plugin.name)
 
     def score_placements(
         self, cycle: GroupCycle, assigned: Sequence[tuple[Domain, Sequence[Assignment]]]
     ) -> list[DomainScore]:
         """The scores of the domains in which the group found a place. Raises CycleError."""
-        found = [DomainScore(domain, {}) for domain, _ in assigned]
+        domain_scores = [DomainScore(domain, {}) for domain, _ in assigned]
         for plugin in self.points.placement_score:
             scores = [plugin.score_placement(cycle, domain, pods) for domain, pods in assigned]
             if isinstance(plugin, NormalizePlacementScorePlugin):
                 scores = plugin.normalize_placement_scores(cycle, scores)
-            for one, score in zip(found, scores, strict=True):
+            for domain_score, score in zip(domain_scores, scores, strict=True):
                 if not 0 <= score <= MAX_NODE_SCORE:
                     raise CycleError(
                         f'applying score defaultWeights on PlacementScore plugins: plugin "{plugin.name}" returns an '
                         f"invalid score {score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
                     )
-                one.scores[plugin.name] = score * self.placement_weights[plugin.name]
-        return found
+                domain_score.scores[plugin.name] = score * self.placement_weights[plugin.name]
+        return domain_scores
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Ask the plugins in turn for room for the group: one that finds some, or gives up for good, ends it."""
@@ -235,15 +247,15 @@ class Framework:
         frees: Mapping[str, tuple[FreeClaim, ...]] = {}
         for plugin in self.points.pod_group_post_filter:
             room = plugin.pod_group_post_filter(cycle, handle)
-            status, frees = room.status.by(plugin.name), both(frees, room.frees)
+            status, frees = room.status.with_plugin(plugin.name), merge_freed_claims(frees, room.frees)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(room, status=status, frees=frees)
             if status.code is not Code.UNSCHEDULABLE:
-                said = f'error in "{plugin.name}" PodGroupPostFilter plugins: {status.message}'
-                return GroupRoom(error(said).by(plugin.name), frees=frees)
+                message = f'error in "{plugin.name}" PodGroupPostFilter plugins: {status.message}'
+                return GroupRoom(error(message).with_plugin(plugin.name), frees=frees)
             reasons.extend(status.reasons)
             by = by or plugin.name
-        return GroupRoom(unschedulable(*reasons).by(by), frees=frees)
+        return GroupRoom(unschedulable(*reasons).with_plugin(by), frees=frees)
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""
@@ -259,7 +271,7 @@ class Framework:
                 verdicts = plugin.filter(cycle, rows)
                 if verdicts.codes[0]:
                     status = verdicts.statuses[int(verdicts.codes[0])]
-                    return status.by(plugin.name)
+                    return status.with_plugin(plugin.name)
         return SUCCESS
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
@@ -267,12 +279,12 @@ class Framework:
         last = PostFilterResult(SUCCESS)
         reasons: list[str] = []
         for plugin in self.points.post_filter:
-            result = self._ask(plugin, "PostFilter", plugin.post_filter, cycle, diagnosis, handle)
-            status = result.status.by(plugin.name)
+            result = self._run_plugin(plugin, "PostFilter", plugin.post_filter, cycle, diagnosis, handle)
+            status = result.status.with_plugin(plugin.name)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(result, status=status, frees=last.frees + result.frees)
-            if not status.rejected:
-                return PostFilterResult(error(status.message).by(plugin.name))
+            if not status.is_rejected:
+                return PostFilterResult(error(status.message).with_plugin(plugin.name))
             reasons.extend(status.reasons)
             first = last.status.plugin or plugin.name
             last = replace(
@@ -283,11 +295,11 @@ class Framework:
             )
         return last
 
-    def pre_score(self, cycle: Cycle, rows: Rows, known: KnownPreScores | None = None) -> set[str]:
-        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
+    def pre_score(self, cycle: Cycle, rows: Rows, cached: CachedPreScores | None = None) -> set[str]:
+        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``cached`` as in PreFilter."""
         checkpoint()
-        known, skipped = known or self._no_pre_scores, set[str]()
-        for plugin, status in known.answered(cycle, skipped, self._watch, rows):
+        cached, skipped = cached or self._no_pre_scores, set[str]()
+        for plugin, status in cached.iter_answers(cycle, skipped, self._watch, rows):
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif not status.ok:
@@ -296,7 +308,7 @@ class Framework:
 
     def ask_pre_score(self, plugin: PreScorePlugin, cycle: Cycle, rows: Rows) -> Status:
         """What one PreScore says."""
-        return self._ask(plugin, "PreScore", plugin.pre_score, cycle, rows)
+        return self._run_plugin(plugin, "PreScore", plugin.pre_score, cycle, rows)
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
         """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
@@ -304,18 +316,18 @@ class Framework:
 
     def ask_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> ScoreColumn:
         """The scores that one plugin gives to ``rows``. Raises CycleError."""
-        return self.normalized(plugin, cycle, rows, self.raw_score(plugin, cycle, rows))
+        return self.normalize_scores(plugin, cycle, rows, self.raw_score(plugin, cycle, rows))
 
     def raw_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> Ints:
         """The scores that one plugin gives to ``rows``, not normalised. Raises CycleError."""
         checkpoint()
-        return self._ask(plugin, "Score", plugin.score, cycle, rows)
+        return self._run_plugin(plugin, "Score", plugin.score, cycle, rows)
 
-    def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
+    def normalize_scores(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The raw scores with what they are after normalising. Raises CycleError."""
         scores = raw
         if (normalizing := self.points.normalizing.get(plugin.name)) is not None:
-            scores = self._ask(plugin, "ScoreExtensionNormalize", normalizing.normalize_score, cycle, rows, raw)
+            scores = self._run_plugin(plugin, "ScoreExtensionNormalize", normalizing.normalize_score, cycle, rows, raw)
         if out_of_range(scores):
             first = scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0]
             raise CycleError(
@@ -331,9 +343,9 @@ class Framework:
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
         for plugin in self.points.reserve:
-            status = self._ask(plugin, "Reserve", plugin.reserve, cycle, node)
+            status = self._run_plugin(plugin, "Reserve", plugin.reserve, cycle, node)
             if not status.ok:
-                return _rejection("Reserve", plugin.name, status)
+                return _check_rejected("Reserve", plugin.name, status)
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
@@ -345,18 +357,18 @@ class Framework:
         """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
         waits: dict[str, float] = {}
         for plugin in self.points.permit:
-            status, timeout = self._ask(plugin, "Permit", plugin.permit, cycle, node)
+            status, timeout = self._run_plugin(plugin, "Permit", plugin.permit, cycle, node)
             if status.code is Code.WAIT:
                 # People may take days to answer: such a wait is kept outside, too.
                 waits[plugin.name] = timeout if plugin.name in self.points.asking else min(timeout, MAX_PERMIT_WAIT)
             elif not status.ok:
-                return _rejection("Permit", plugin.name, status), {}
+                return _check_rejected("Permit", plugin.name, status), {}
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
 
-    def asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
+    def collect_asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
         """What Permit plugins would ask of others before the pod is bound to ``node``, by plugin; changes nothing."""
-        asked = {name: plugin.ask(cycle, node) for name, plugin in self.points.asking.items()}
-        return {name: what for name, what in asked.items() if what is not None}
+        requests = {name: plugin.ask(cycle, node) for name, plugin in self.points.asking.items()}
+        return {name: request for name, request in requests.items() if request is not None}
 
     def bind(self, cycle: Cycle, node: str, elsewhere: Binder | None = None) -> None:
         """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError.
@@ -377,17 +389,17 @@ class Framework:
             break
         self.post_bind(cycle, node)
 
-    def prepare(self, cycle: Cycle, node: str) -> tuple[Preparation, ...]:
+    def collect_preparations(self, cycle: Cycle, node: str) -> tuple[Preparation, ...]:
         """Run PreBind where others write: a plugin that says what has to be written does nothing. Raises CycleError."""
-        found: list[Preparation] = []
+        preparations: list[Preparation] = []
         for plugin in self.points.pre_bind:
             if (preparing := self.points.preparing.get(plugin.name)) is not None:
-                found += preparing.preparations(cycle, node)
+                preparations += preparing.preparations(cycle, node)
                 continue
             status = plugin.pre_bind(cycle, node)
             if not status.ok:
                 raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
-        return tuple(found)
+        return tuple(preparations)
 
     def post_bind(self, cycle: Cycle, node: str) -> None:
         """Run PostBind."""
@@ -396,8 +408,8 @@ class Framework:
 
 
 @cache
-def _success(plugin: str) -> Status:
-    return SUCCESS.by(plugin)
+def _success_status(plugin: str) -> Status:
+    return SUCCESS.with_plugin(plugin)
 
 
 def out_of_range(scores: Ints) -> bool:
@@ -405,13 +417,13 @@ def out_of_range(scores: Ints) -> bool:
     return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
 
 
-def _rejection(point: str, plugin: str, status: Status) -> Status:
-    if not status.rejected:
+def _check_rejected(point: str, plugin: str, status: Status) -> Status:
+    if not status.is_rejected:
         raise CycleError(f'running {point} plugin "{plugin}": {status.message}')
-    return status.by(plugin)
+    return status.with_plugin(plugin)
 
 
-def _unsatisfied(plugins: list[str]) -> Status:
+def _unsatisfied_status(plugins: list[str]) -> Status:
     if len(plugins) == 1:
         return unresolvable(f"node(s) didn't satisfy plugin {plugins[0]}")
     return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously")

@@ -18,26 +18,26 @@ def default_normalize(scores: Ints, *, reverse: bool = False) -> Ints:
     highest = max(0, int(scores.max(initial=0)))
     if highest == 0:
         return np.full_like(scores, MAX_NODE_SCORE) if reverse else scores
-    scaled = truncated(MAX_NODE_SCORE * scores, highest)
+    scaled = divide_toward_zero(MAX_NODE_SCORE * scores, highest)
     return MAX_NODE_SCORE - scaled if reverse else scaled
 
 
-def truncated(numerator: Ints, denominator: int | Ints) -> Ints:
+def divide_toward_zero(numerator: Ints, denominator: int | Ints) -> Ints:
     """Integer division as Go does it: towards zero."""
     quotient: Ints = np.abs(numerator) // np.abs(denominator)
     return np.where((numerator < 0) != (np.asarray(denominator) < 0), -quotient, quotient)
 
 
-def share_of(part: Ints, whole: Ints, most: int) -> Ints:
-    """What ``part`` is of ``whole``, cut to so many in ``most``; absurd amounts wrap round in 64 bits, as in Go."""
-    multiple = part * most
+def share_of(part: Ints, whole: Ints, scale: int) -> Ints:
+    """What ``part`` is of ``whole``, cut to so many in ``scale``; absurd amounts wrap round in 64 bits, as in Go."""
+    multiple = part * scale
     share: Ints = multiple // whole
     if share.size and share.min() < 0:
         share += (share < 0) & (share * whole != multiple)  # Go cuts toward 0
     return share
 
 
-def rounded(values: NDArray[np.float64]) -> Ints:
+def round_half_away(values: NDArray[np.float64]) -> Ints:
     """To the nearest whole number, halves away from zero, as Go's math.Round."""
     whole = np.trunc(values)
     return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)).astype(np.int64)
@@ -50,11 +50,11 @@ def broken_line(shape: Sequence[Mapping[str, int]]) -> Ints:
     ]
     curve = np.zeros(MAX_NODE_SCORE + 1, dtype=np.int64)
     for utilization in range(MAX_NODE_SCORE + 1):
-        curve[utilization] = _interpolated(points, utilization)
+        curve[utilization] = _interpolate(points, utilization)
     return curve
 
 
-def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
+def _interpolate(points: list[tuple[int, int]], utilization: int) -> int:
     previous: tuple[int, int] | None = None
     for at, score in points:
         if utilization <= at:

@@ -31,7 +31,7 @@ REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 class Status:
     """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
 
-    ``about`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. Each is a
+    ``facts`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. Each is a
     string or a plain tuple, since decisions are kept as JSON. It is empty if the plugin tells no more than the reasons,
     and in decisions that were kept before plugins told more. Presenters make plain words of it. Not ``simulated``:
     kube-scheduler's own answer lies outside the simulation, and the reason says what it depends on.
@@ -41,14 +41,14 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     simulated: bool = True
-    about: tuple[Any, ...] = ()
+    facts: tuple[Any, ...] = ()
 
     @property
     def ok(self) -> bool:
         return self.code is Code.SUCCESS
 
     @property
-    def rejected(self) -> bool:
+    def is_rejected(self) -> bool:
         return self.code in REJECTED
 
     @property
@@ -63,17 +63,17 @@ class Status:
         return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
 
     @property
-    def failure(self) -> CycleError:
+    def cycle_error(self) -> CycleError:
         """The error with which this ends a cycle."""
         return CycleError(self.decisive.message) if self.simulated else OutsideError(self)
 
-    def by(self, plugin: str) -> Status:
-        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated, self.about)
+    def with_plugin(self, plugin: str) -> Status:
+        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated, self.facts)
 
     @property
-    def told(self) -> list[tuple[str, Any]]:
+    def detailed_reasons(self) -> list[tuple[str, Any]]:
         """Each reason with what it is about, ``None`` where the plugin does not say."""
-        return list(zip_longest(self.reasons, self.about))
+        return list(zip_longest(self.reasons, self.facts))
 
     def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
         result: dict[str, Any] = {"plugin": self.plugin} if plugin and self.plugin else {}
@@ -87,23 +87,23 @@ SUCCESS = Status()
 SKIP = Status(Code.SKIP)
 
 
-def unschedulable(*reasons: str, about: Any = None) -> Status:
-    """``about`` is for a single reason."""
-    return Status(Code.UNSCHEDULABLE, reasons, about=() if about is None else (about,))
+def unschedulable(*reasons: str, fact: Any = None) -> Status:
+    """``fact`` is for a single reason."""
+    return Status(Code.UNSCHEDULABLE, reasons, facts=() if fact is None else (fact,))
 
 
-def unresolvable(*reasons: str, about: Any = None) -> Status:
-    """``about`` is for a single reason."""
-    return Status(Code.UNRESOLVABLE, reasons, about=() if about is None else (about,))
+def unresolvable(*reasons: str, fact: Any = None) -> Status:
+    """``fact`` is for a single reason."""
+    return Status(Code.UNRESOLVABLE, reasons, facts=() if fact is None else (fact,))
 
 
 def error(reason: str) -> Status:
     return Status(Code.ERROR, (reason,))
 
 
-def outside(reason: str) -> Status:
+def outside_simulation(reason: str) -> Status:
     """An error that is not kube-scheduler's: its answer depends on something not simulated, named by ``about``."""
-    return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False, about=(reason,))
+    return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False, facts=(reason,))
 
 
 class CycleError(Exception):

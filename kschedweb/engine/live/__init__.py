@@ -1,47 +1,47 @@
 """kube-scheduler's loop over a real cluster, without the connection: events in, intents out."""
 
-from kschedweb.engine.cycle.request import Draw
-from kschedweb.engine.framework.decision import Decision, Ranked
-from kschedweb.engine.live.comparing import CacheComparison, Fresh
+from kschedweb.engine.cycle.search_request import Draw
+from kschedweb.engine.framework.decision import Decision, RankedNode
+from kschedweb.engine.live.cache_comparison import CacheComparison, FreshListing
 from kschedweb.engine.live.intents import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
-    Bind,
-    Evict,
-    Free,
+    BindPod,
+    EvictPod,
+    FreeDevices,
     GroupRef,
-    Hold,
+    HoldPod,
     Intent,
-    Nominate,
+    NominateNode,
     PodRef,
-    Report,
     ReportGroup,
+    ReportPod,
     Superseded,
-    Wait,
+    WaitAtPermit,
 )
-from kschedweb.engine.live.loop import Depths, JudgedPod, LiveLoop
+from kschedweb.engine.live.loop import JudgedPod, LiveLoop, QueueDepths
 
 __all__ = [
     "SCHEDULER_ERROR",
     "UNSCHEDULABLE",
-    "Bind",
+    "BindPod",
     "CacheComparison",
     "Decision",
-    "Depths",
     "Draw",
-    "Evict",
-    "Free",
-    "Fresh",
+    "EvictPod",
+    "FreeDevices",
+    "FreshListing",
     "GroupRef",
-    "Hold",
+    "HoldPod",
     "Intent",
     "JudgedPod",
     "LiveLoop",
-    "Nominate",
+    "NominateNode",
     "PodRef",
-    "Ranked",
-    "Report",
+    "QueueDepths",
+    "RankedNode",
     "ReportGroup",
+    "ReportPod",
     "Superseded",
-    "Wait",
+    "WaitAtPermit",
 ]

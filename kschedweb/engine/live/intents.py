@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.values import dataclass
@@ -33,7 +33,7 @@ class PodRef(NamedTuple):
         return "pod"
 
     @classmethod
-    def of(cls, pod: Pod) -> PodRef:
+    def from_pod(cls, pod: Pod) -> PodRef:
         return cls(pod.namespace, pod.name, pod.uid)
 
 
@@ -54,7 +54,7 @@ class GroupRef(NamedTuple):
         return "podgroup"
 
     @classmethod
-    def of(cls, group: PodGroup) -> GroupRef:
+    def from_group(cls, group: PodGroup) -> GroupRef:
         return cls(group.namespace, group.name, group.uid)
 
 
@@ -69,7 +69,7 @@ class PodIntent(Intent):
 
 
 @dataclass(frozen=True, slots=True)
-class Bind(PodIntent):
+class BindPod(PodIntent):
     """Write the binding, then say ``bound`` or ``bind_failed``.
 
     ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` it is
@@ -83,7 +83,7 @@ class Bind(PodIntent):
 
 
 @dataclass(frozen=True, slots=True)
-class Hold(PodIntent):
+class HoldPod(PodIntent):
     """``plugin`` lets the pod wait up to ``seconds`` for an answer from outside. Store this before anything else.
 
     The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait by time. ``ask`` is what the plugin
@@ -98,20 +98,20 @@ class Hold(PodIntent):
 
 
 @dataclass(frozen=True, slots=True)
-class Wait(PodIntent):
+class WaitAtPermit(PodIntent):
     """``plugins`` let the pod wait at Permit. Without an answer, the first whose time is up rejects it.
 
-    ``until`` is that time, in seconds of the epoch.
+    ``deadline`` is that time, in seconds of the epoch.
     """
 
     node: str
     plugins: tuple[str, ...]
-    until: float
+    deadline: float
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Report(PodIntent):
+class ReportPod(PodIntent):
     """The pod was not scheduled: an event FailedScheduling with ``message``, and the condition PodScheduled.
 
     ``reason`` is the condition's: Unschedulable or SchedulerError; "" asks for the event only. ``nominated`` is the
@@ -127,7 +127,7 @@ class Report(PodIntent):
 
 
 @dataclass(frozen=True, slots=True)
-class Evict(PodIntent):
+class EvictPod(PodIntent):
     """Evict the pod for ``preemptor``, of that ``scheduler``: it gets the condition DisruptionTarget and is deleted.
 
     It is on ``node``; where a group preempts, on any of them, which kube-scheduler calls ``CLUSTER``.
@@ -139,14 +139,14 @@ class Evict(PodIntent):
 
 
 @dataclass(frozen=True, slots=True)
-class Free(PodIntent):
+class FreeDevices(PodIntent):
     """A claim that is reserved only for this pod gives its devices back, so that others may be chosen."""
 
     claim: FreeClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Nominate(PodIntent):
+class NominateNode(PodIntent):
     """Set the status' nominatedNodeName to ``node``, "" clears it."""
 
     node: str

@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.request import Draw, SearchRequest
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import Draw, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.live.comparing import CacheComparison, Fresh, compare
-from kschedweb.engine.live.feed import Feed
-from kschedweb.engine.live.groups import GroupWork
+from kschedweb.engine.live.cache_comparison import CacheComparison, FreshListing, compare_cache
+from kschedweb.engine.live.cluster_feed import ClusterFeed
+from kschedweb.engine.live.group_work import GroupWork
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
-from kschedweb.engine.live.work import Work
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.live.scheduling_work import Work
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import queue_of
 from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.state.world import World
 from kschedweb.engine.values import dataclass
 
 HOLDS = frozenset({"HumanApproval"})
 RANKS = 5  # nodes that a decision tells of
-GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
+POD_GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
 
 @dataclass(frozen=True, slots=True)
-class Depths:
+class QueueDepths:
     """Numbers of pods. ``waiting``: at Permit, with held ones; ``binding``: until the cluster shows it."""
 
     active: int
@@ -75,7 +75,7 @@ class LiveLoop:
         draw: Draw | None = None,
     ) -> None:
         self.configuration = configuration
-        self._world = World(Snapshot())
+        self._world = SchedulerCache(Snapshot())
         nominator = Nominator()
         self._scheduler = Scheduler(
             self._world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
@@ -83,34 +83,34 @@ class LiveLoop:
         self._queue = queue_of(configuration, self._scheduler.frameworks, self._world.cluster, nominator)
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
-        work_of = GroupWork if configuration.release.groups else Work
+        work_of = GroupWork if configuration.release.has_group_scheduling else Work
         self._work = work_of(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
-        self._feed = Feed(self._work)
+        self._feed = ClusterFeed(self._work)
 
     # Events of the cluster.
 
-    def replace(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
+    def replace_objects(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
         """Take in a whole list of ``kind``: objects that are not in it are gone."""
-        return self._feed.replace(kind, items, now)
+        return self._feed.replace_objects(kind, items, now)
 
-    def apply(self, kind: str, raw: Json, now: float) -> list[Intent]:
+    def apply_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
         """An object came or changed; a pod of a known name with another uid is another pod."""
-        return self._feed.apply(kind, raw, now)
+        return self._feed.apply_object(kind, raw, now)
 
-    def delete(self, kind: str, raw: Json, now: float) -> list[Intent]:
+    def delete_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
         """An object is gone."""
-        return self._feed.delete(kind, raw, now)
+        return self._feed.delete_object(kind, raw, now)
 
-    def measured(self, watermarks: Watermarks | None, now: float) -> None:
+    def update_watermarks(self, watermarks: Watermarks | None, now: float) -> None:
         """Take in new measurements of what nodes and workloads use; ``None``: the objects' annotations count."""
-        self._feed.measured(watermarks, now)
+        self._feed.update_watermarks(watermarks, now)
 
     # Work.
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether a pod is ready to be tried: ``step`` has work."""
-        return self._queue.ready
+        return self._queue.is_ready
 
     def step(self, now: float) -> list[Intent]:
         """Do what is due by time, and try at most one pod."""
@@ -120,74 +120,74 @@ class LiveLoop:
 
     def pass_time(self, now: float) -> list[Intent]:
         """Do what is due by time, but try no pod: for a loop that is paused or does not lead."""
-        intents = self._work.time_out(now)
+        intents = self._work.expire_waits(now)
         self._queue.flush(now)
         return intents
 
     def next_time(self, now: float) -> float | None:
         """When to call ``step`` next if nothing happens; ``now`` while pods are ready to be tried."""
-        if self.ready:
+        if self.is_ready:
             return now
         times = (self._queue.next_flush(now), self._work.reservations.next_deadline)
         return min((time for time in times if time is not None), default=None)
 
     # Answers from outside.
 
-    def bound(self, uid: str, now: float) -> None:
+    def on_bound(self, uid: str, now: float) -> None:
         """The binding was accepted."""
         if (reservation := self._work.reservations.get(uid)) is not None:
-            self._work.bound(reservation)
+            self._work.on_bound(reservation)
 
     def bind_failed(self, uid: str, message: str, now: float) -> list[Intent]:
         """The binding failed for certain: the pod comes back as after an error."""
         reservation = self._work.reservations.get(uid)
         if reservation is None or reservation.stage is not Stage.BINDING:
             return []
-        return self._work.fail(reservation, message, now)
+        return self._work.fail_binding(reservation, message, now)
 
-    def allow(self, uid: str, plugin: str, now: float) -> list[Intent]:
+    def allow_pod(self, uid: str, plugin: str, now: float) -> list[Intent]:
         """``plugin`` lets the waiting pod go on: Bind, or Superseded where its node does not fit any more."""
-        reservation = self._work.reservations.waiting(uid)
-        return [] if reservation is None else self._work.allow(reservation, plugin, now)
+        reservation = self._work.reservations.find_waiting(uid)
+        return [] if reservation is None else self._work.allow_waiting(reservation, plugin, now)
 
-    def reject(self, uid: str, plugin: str, reason: str, now: float) -> list[Intent]:
+    def reject_pod(self, uid: str, plugin: str, reason: str, now: float) -> list[Intent]:
         """``plugin`` does not let the waiting pod go on."""
-        reservation = self._work.reservations.waiting(uid)
-        return [] if reservation is None else self._work.reject(reservation, plugin, reason, now)
+        reservation = self._work.reservations.find_waiting(uid)
+        return [] if reservation is None else self._work.reject_waiting(reservation, plugin, reason, now)
 
-    def restore(self, uid: str, node: str, plugin: str, until: float, now: float) -> list[Intent]:
+    def restore_reservation(self, uid: str, node: str, plugin: str, deadline: float, now: float) -> list[Intent]:
         """After a restart: a pod that ``plugin`` held gets its reservation back, or Superseded where that cannot be."""
         if uid in self._work.reservations:
             return []
-        pod = self.pod(uid)
+        pod = self.find_pod(uid)
         if pod is None:
-            return [Superseded(PodRef("", "", uid), GONE)]
-        why = self._work.restore(pod, node, plugin, max(0.0, until - now), now)
-        return [Superseded(PodRef.of(pod), why)] if why else []
+            return [Superseded(PodRef("", "", uid), POD_GONE)]
+        why = self._work.restore_reservation(pod, node, plugin, max(0.0, deadline - now), now)
+        return [Superseded(PodRef.from_pod(pod), why)] if why else []
 
-    def recheck(self, uid: str, now: float) -> str:
+    def recheck_pod(self, uid: str, now: float) -> str:
         """ "" where the waiting pod still may be bound to its node, else why not."""
-        reservation = self._work.reservations.waiting(uid)
-        return NOT_WAITING if reservation is None else self._work.recheck(reservation, now)
+        reservation = self._work.reservations.find_waiting(uid)
+        return NOT_WAITING if reservation is None else self._work.recheck_reservation(reservation, now)
 
-    def activate(self, uid: str, now: float) -> None:
+    def activate_pod(self, uid: str, now: float) -> None:
         """Try the pod, or the group, again at once, as after an eviction for it that failed."""
-        if (pod := self.pod(uid) or self._work.member(uid)) is not None:
+        if (pod := self.find_pod(uid) or self._work.group_member(uid)) is not None:
             self._queue.activate([pod], now)
 
-    def forget(self, now: float) -> None:
+    def forget_reservations(self, now: float) -> None:
         """Leadership is lost: give back what is reserved and not bound, without telling the cluster."""
         for reservation in self._work.reservations:
             if reservation.stage is not Stage.BOUND:
-                self._work.supersede(reservation, "", now)
+                self._work.supersede_waiting(reservation, "", now)
 
     # Queries.
 
     @property
-    def state(self) -> Depths:
+    def depths(self) -> QueueDepths:
         reservations, waiting = self._work.reservations, self._work.reservations.waiting_count
-        active, backoff, unschedulable, gated = self._queue.counts()
-        return Depths(
+        active, backoff, unschedulable, gated = self._queue.count_pods()
+        return QueueDepths(
             active=active - len(self._queue.in_flight),
             backoff=backoff,
             unschedulable=unschedulable,
@@ -215,29 +215,32 @@ class LiveLoop:
         self._feed.read_annotations()
         return self._world.snapshot
 
-    def pod(self, uid: str) -> Pod | None:
+    def find_pod(self, uid: str) -> Pod | None:
         """The pod as the cluster last showed it."""
-        return self._feed.pods.by_uid(uid)
+        return self._feed.pods.find_by_uid(uid)
 
-    def waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
+    def list_waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
         """The pods that wait at Permit, each with its node and the plugins that it waits for."""
-        return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
+        return [
+            (reservation.queued.pod, reservation.node, tuple(reservation.binding.waits))
+            for reservation in self._work.reservations.all_waiting()
+        ]
 
-    def compare(self, fresh: Fresh) -> CacheComparison:
+    def compare_with(self, fresh: FreshListing) -> CacheComparison:
         """The differences between what is known and ``fresh``, which may be a moment older or newer."""
-        assumed = {one.uid: one.node for one in self._work.reservations}
-        return compare(fresh, self._world, self._pods.values(), assumed)
+        assumed = {reservation.uid: reservation.node for reservation in self._work.reservations}
+        return compare_cache(fresh, self._world, self._pods.values(), assumed)
 
-    def explain(self, uid: str, now: float) -> JudgedPod:
+    def explain_pod(self, uid: str, now: float) -> JudgedPod:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
-        pod = self.pod(uid)
+        pod = self.find_pod(uid)
         if pod is None:
             raise KeyError(uid)
         self._feed.read_annotations()
-        snapshot, scheduler = self._work.look(now), self._work.judge(pod, now)
+        snapshot, scheduler = self._work.refresh_snapshot(now), self._work.scheduler_for(pod, now)
         if scheduler is not self._scheduler:
             return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
         if pod.key not in snapshot.pods.slots:
             return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
-        explanation = scheduler.explain(snapshot.pod(pod.key), as_run=True)
-        return JudgedPod(*snapshot.without(pod.key), scheduler, explanation)
+        explanation = scheduler.explain(snapshot.get_pod(pod.key), as_run=True)
+        return JudgedPod(*snapshot.without_pod(pod.key), scheduler, explanation)

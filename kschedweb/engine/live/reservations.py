@@ -20,13 +20,13 @@ class Stage(Enum):
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """A pod and its future node. ``held``: the end of its wait is decided outside."""
+    """A pod and its future node. ``is_held``: the end of its wait is decided outside."""
 
     queued: QueuedPod
     binding: BindingCycle
     decision: Decision
     stage: Stage = Stage.WAITING
-    held: bool = False
+    is_held: bool = False
 
     @property
     def node(self) -> str:
@@ -54,13 +54,13 @@ class Reservations:
     def get(self, uid: str) -> Reservation | None:
         return self._known.get(uid)
 
-    def waiting(self, uid: str) -> Reservation | None:
+    def find_waiting(self, uid: str) -> Reservation | None:
         """The reservation of a pod that waits at Permit."""
         return self._waiting.get(uid)
 
     def waiting_on(self, node: str) -> list[Reservation]:
         """Those that wait at Permit to be bound to ``node``."""
-        return [known for known in self._waiting.values() if known.node == node]
+        return [reservation for reservation in self._waiting.values() if reservation.node == node]
 
     def all_waiting(self) -> list[Reservation]:
         return list(self._waiting.values())
@@ -76,18 +76,18 @@ class Reservations:
     @property
     def held_count(self) -> int:
         """How many of those are held from outside."""
-        return sum(known.held for known in self._waiting.values())
+        return sum(reservation.is_held for reservation in self._waiting.values())
 
     def add(self, reservation: Reservation) -> None:
         self._known[reservation.uid] = self._waiting[reservation.uid] = reservation
-        self.look_again(reservation)
+        self.update_deadline(reservation)
 
-    def enter(self, reservation: Reservation, stage: Stage) -> None:
+    def enter_stage(self, reservation: Reservation, stage: Stage) -> None:
         """The pod has reached ``stage`` and does not wait any more."""
         reservation.stage = stage
         self._waiting.pop(reservation.uid, None)
 
-    def look_again(self, reservation: Reservation) -> None:
+    def update_deadline(self, reservation: Reservation) -> None:
         """The end of the pod's wait has changed."""
         deadline = reservation.binding.deadline
         if deadline is not None and deadline < math.inf:
@@ -102,12 +102,14 @@ class Reservations:
         """The latest time to look for ended waits; ``None``: no wait ends by itself."""
         return self._deadline
 
-    def overdue(self, now: float) -> list[Reservation]:
+    def list_overdue(self, now: float) -> list[Reservation]:
         """The reservations whose wait has ended by ``now``."""
         if self._deadline is None or self._deadline > now:
             return []
         ends = {
-            known.uid: known.binding.deadline for known in self._waiting.values() if known.binding.deadline is not None
+            reservation.uid: reservation.binding.deadline
+            for reservation in self._waiting.values()
+            if reservation.binding.deadline is not None
         }
         self._deadline = min((end for end in ends.values() if now < end < math.inf), default=None)
         return [self._known[uid] for uid, end in ends.items() if end <= now]

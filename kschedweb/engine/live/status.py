@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 
 SCHEDULED = "PodScheduled"
 
 
-def says(pod: Pod, reason: str, message: str, nominated: str | None) -> bool:
+def is_reported_already(pod: Pod, reason: str, message: str, nominated: str | None) -> bool:
     """Whether the pod's condition PodScheduled and nomination say this already; ``None``: any nomination will do."""
     if nominated is not None and pod.nominated_node != nominated:
         return False
-    wanted = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}
-    conditions = objects(mapping(pod.raw, "status"), "conditions", "status.")
-    known = next((item for item in conditions if item.get("type") == SCHEDULED), {})
-    return all(known.get(key) == value for key, value in wanted.items())
+    expected = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}
+    conditions = get_objects(get_mapping(pod.raw, "status"), "conditions", "status.")
+    current = next((item for item in conditions if item.get("type") == SCHEDULED), {})
+    return all(current.get(key) == value for key, value in expected.items())

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_strings,
+)
 from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
-from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, term, terms
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, parse_term, parse_terms
 from kschedweb.engine.validation.fields import aggregate_texts
 from kschedweb.engine.values import dataclass
 
@@ -16,31 +23,31 @@ PARTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinit
 
 
 @dataclass(frozen=True, slots=True)
-class NodeAffinity:
+class NodeAffinityTerms:
     """``required`` is ``None`` where the pod does not ask; an empty tuple matches no node."""
 
     required: tuple[NodeSelectorTerm, ...] | None = None
     preferred: tuple[PreferredTerm, ...] | None = None
 
     @classmethod
-    def read(cls, raw: Json, path: str = "") -> NodeAffinity:
+    def from_json(cls, raw: Json, path: str = "") -> NodeAffinityTerms:
         required, preferred = None, None
         if raw.get(REQUIRED) is not None:
-            required = terms(mapping(raw, REQUIRED, path), "nodeSelectorTerms", f"{path}{REQUIRED}.")
+            required = parse_terms(get_mapping(raw, REQUIRED, path), "nodeSelectorTerms", f"{path}{REQUIRED}.")
         if raw.get(PREFERRED) is not None:
             preferred = tuple(
                 PreferredTerm(
-                    integer(item, "weight", path=at),
-                    term(mapping(item, "preference", at), f"{at}preference.", f"[{index}]"),
+                    get_integer(item, "weight", path=at),
+                    parse_term(get_mapping(item, "preference", at), f"{at}preference.", f"[{index}]"),
                 )
-                for index, (item, at) in enumerate(each(raw, PREFERRED, path))
+                for index, (item, at) in enumerate(get_objects_and_paths(raw, PREFERRED, path))
             )
         return cls(required, preferred)
 
     @property
     def unread(self) -> tuple[str, ...]:
         """What Kubernetes says of the preferred terms that it cannot parse, each after the path below PREFERRED."""
-        return tuple(problem for item in self.preferred or () if item.counts for problem in item.term.problems)
+        return tuple(problem for item in self.preferred or () if item.has_effect for problem in item.term.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +86,10 @@ class PodAffinity:
         return bool(self.error)
 
     @cached_property
-    def wishes(self) -> tuple[tuple[PodTerm, int], ...]:
+    def weighted_terms(self) -> tuple[tuple[PodTerm, int], ...]:
         """The preferred terms with their weights: those of anti-affinity are negative."""
-        wanted = [(term, term.weight) for term in self.preferred]
-        return (*wanted, *((term, -term.weight) for term in self.anti_preferred))
+        attracting = [(term, term.weight) for term in self.preferred]
+        return (*attracting, *((term, -term.weight) for term in self.anti_preferred))
 
 
 NONE = PodAffinity()
@@ -98,9 +105,9 @@ def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
     problems: list[str] = []
     for key in (REQUIRED, PREFERRED):  # in the order of PodInfo.Update
         for name in ("podAffinity", "podAntiAffinity"):
-            listed = each(mapping(raw, name, path), key, f"{path}{name}.")
+            listed = get_objects_and_paths(get_mapping(raw, name, path), key, f"{path}{name}.")
             try:
-                parts.append(tuple(_term(item, at, key == PREFERRED, namespace) for item, at in listed))
+                parts.append(tuple(_read_term(item, at, key == PREFERRED, namespace) for item, at in listed))
             except SelectorError as problem:
                 parts.append(())
                 problems.append(f"{PARTS[len(parts) - 1]}: {problem}")
@@ -109,16 +116,16 @@ def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
     return PodAffinity(required, anti_required, preferred, anti_preferred, present=True, error=error)
 
 
-def _term(raw: Json, path: str, preferred: bool, namespace: str) -> PodTerm:
-    weight = integer(raw, "weight", path=path) if preferred else 0
-    body = mapping(raw, "podAffinityTerm", path) if preferred else raw
+def _read_term(raw: Json, path: str, preferred: bool, namespace: str) -> PodTerm:
+    weight = get_integer(raw, "weight", path=path) if preferred else 0
+    body = get_mapping(raw, "podAffinityTerm", path) if preferred else raw
     path += "podAffinityTerm." if preferred else ""
-    namespaces = frozenset(texts(body, "namespaces", path))
+    namespaces = frozenset(get_strings(body, "namespaces", path))
     if not namespaces and body.get("namespaceSelector") is None:
         namespaces = frozenset({namespace})
     return PodTerm(
         selector=label_selector(body.get("labelSelector"), f"{path}labelSelector."),
-        topology_key=text(body, "topologyKey", path),
+        topology_key=get_string(body, "topologyKey", path),
         namespaces=namespaces,
         namespace_selector=label_selector(body.get("namespaceSelector"), f"{path}namespaceSelector."),
         weight=weight,

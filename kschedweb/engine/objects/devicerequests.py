@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, text, texts
-from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_boolean,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_strings,
+)
+from kschedweb.engine.objects.quantity import read_quantity
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
 from kschedweb.engine.values import dataclass
 
@@ -31,20 +39,20 @@ class DeviceChoice:
     capacity: tuple[tuple[str, int], ...] | None = None
 
     @classmethod
-    def read(cls, raw: Json, path: str, name: str) -> DeviceChoice:
+    def from_json(cls, raw: Json, path: str, name: str) -> DeviceChoice:
         # The API server sets the mode, and the count of the mode ExactCount.
-        mode = text(raw, "allocationMode", path) or EXACT_COUNT
-        count = integer(raw, "count", path=path, bits=64)
+        mode = get_string(raw, "allocationMode", path) or EXACT_COUNT
+        count = get_integer(raw, "count", path=path, bits=64)
         return cls(
             name=name,
-            device_class=text(raw, "deviceClassName", path),
+            device_class=get_string(raw, "deviceClassName", path),
             selectors=read_selectors(raw, path),
             mode=mode,
             count=count or (1 if mode == EXACT_COUNT else 0),
-            admin=boolean(raw, "adminAccess", path),
+            admin=get_boolean(raw, "adminAccess", path),
             says_admin=raw.get("adminAccess") is not None,
             tolerations=read_tolerations(raw, "tolerations", path),
-            capacity=None if raw.get("capacity") is None else _capacity(raw, path),
+            capacity=None if raw.get("capacity") is None else _read_capacity(raw, path),
         )
 
 
@@ -61,19 +69,21 @@ class DeviceRequest:
         return self.name if self.exact else f"{self.name}/{choice.name}"
 
     @property
-    def classes(self) -> Iterator[tuple[str, str]]:
+    def device_classes(self) -> Iterator[tuple[str, str]]:
         """(full name, DeviceClass) of each choice."""
         return ((self.full_name(choice), choice.device_class) for choice in self.choices)
 
     @classmethod
-    def read(cls, raw: Json, path: str) -> DeviceRequest:
-        name = text(raw, "name", path)
+    def from_json(cls, raw: Json, path: str) -> DeviceRequest:
+        name = get_string(raw, "name", path)
         if raw.get("exactly") is not None:
-            exactly = DeviceChoice.read(mapping(raw, "exactly", path), f"{path}exactly.", name)
+            exactly = DeviceChoice.from_json(get_mapping(raw, "exactly", path), f"{path}exactly.", name)
             return cls(name, (exactly,), exact=True)
-        alternatives = each(raw, "firstAvailable", path)
+        alternatives = get_objects_and_paths(raw, "firstAvailable", path)
         return cls(
-            name, tuple(DeviceChoice.read(item, at, text(item, "name", at)) for item, at in alternatives), exact=False
+            name,
+            tuple(DeviceChoice.from_json(item, at, get_string(item, "name", at)) for item, at in alternatives),
+            exact=False,
         )
 
 
@@ -88,29 +98,29 @@ class DeviceConstraint:
     attribute: str | None
     distinct: bool = False
 
-    def concerns(self, request: str, full: str) -> bool:
+    def concerns_request(self, request: str, full: str) -> bool:
         """Whether it is about the devices of a request, or of the alternative ``full`` of it."""
         return not self.requests or request in self.requests or full in self.requests
 
     @classmethod
-    def read(cls, raw: Json, path: str) -> DeviceConstraint:
-        requests = frozenset(texts(raw, "requests", path))
+    def from_json(cls, raw: Json, path: str) -> DeviceConstraint:
+        requests = frozenset(get_strings(raw, "requests", path))
         if raw.get("matchAttribute") is not None:
-            return cls(requests, text(raw, "matchAttribute", path))
+            return cls(requests, get_string(raw, "matchAttribute", path))
         if raw.get("distinctAttribute") is not None:
-            return cls(requests, text(raw, "distinctAttribute", path), distinct=True)
+            return cls(requests, get_string(raw, "distinctAttribute", path), distinct=True)
         return cls(requests, None)
 
 
 def read_selectors(raw: Json, path: str) -> tuple[str | None, ...]:
     """The CEL expressions of ``raw["selectors"]``."""
     return tuple(
-        None if item.get("cel") is None else text(mapping(item, "cel", at), "expression", f"{at}cel.")
-        for item, at in each(raw, "selectors", path)
+        None if item.get("cel") is None else get_string(get_mapping(item, "cel", at), "expression", f"{at}cel.")
+        for item, at in get_objects_and_paths(raw, "selectors", path)
     )
 
 
-def _capacity(raw: Json, path: str) -> tuple[tuple[str, int], ...]:
+def _read_capacity(raw: Json, path: str) -> tuple[tuple[str, int], ...]:
     at = f"{path}capacity."
-    requests = mapping(mapping(raw, "capacity", path), "requests", at)
-    return tuple((name, read(value, f"{at}requests.{name}")) for name, value in requests.items())
+    requests = get_mapping(get_mapping(raw, "capacity", path), "requests", at)
+    return tuple((name, read_quantity(value, f"{at}requests.{name}")) for name, value in requests.items())

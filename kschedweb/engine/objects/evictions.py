@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 
 
-def eviction(pod: str) -> Json:
+def make_eviction(pod: str) -> Json:
     """The Eviction of the pod ``namespace/name``."""
     namespace, _, name = pod.partition("/")
     return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
@@ -17,6 +17,6 @@ def eviction(pod: str) -> Json:
 def kubectl_line(pod: str) -> str:
     """What evicts the pod ``namespace/name`` in a shell, whatever stands in its name."""
     namespace, _, name = pod.partition("/")
-    body = json.dumps(eviction(pod), separators=(",", ":"))
+    body = json.dumps(make_eviction(pod), separators=(",", ":"))
     path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
     return f"echo {shlex.quote(body)} | kubectl create --raw {shlex.quote(path)} -f -"

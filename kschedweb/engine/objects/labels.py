@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kschedweb.engine.objects.access import Json, each, string_map, text, texts
+from kschedweb.engine.objects.json_access import Json, get_objects_and_paths, get_string, get_string_map, get_strings
 from kschedweb.engine.validation.affinity import LABEL_OPERATORS, requirement_problems
-from kschedweb.engine.validation.fields import aggregate
+from kschedweb.engine.validation.fields import aggregate_problems
 from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
 from kschedweb.engine.values import dataclass
@@ -73,7 +73,7 @@ class Selector:
     nothing: bool = False
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether it matches everything."""
         return not self.requirements and not self.nothing
 
@@ -81,7 +81,9 @@ class Selector:
     def equalities(self) -> tuple[tuple[str, str], ...]:
         """Labels that whatever matches must have."""
         return tuple(
-            (one.key, one.values[0]) for one in self.requirements if one.operator == "In" and not one.values[1:]
+            (requirement.key, requirement.values[0])
+            for requirement in self.requirements
+            if requirement.operator == "In" and not requirement.values[1:]
         )
 
     def matches(self, labels: Labels) -> bool:
@@ -92,7 +94,7 @@ class Selector:
                 return False
         return True
 
-    def narrowed(self, more: tuple[Requirement, ...]) -> Selector:
+    def with_requirements(self, more: tuple[Requirement, ...]) -> Selector:
         """This selector with further requirements; nothing stays nothing."""
         return self if self.nothing else Selector(self.requirements + more)
 
@@ -100,12 +102,12 @@ class Selector:
 NOTHING = Selector(nothing=True)
 
 
-def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+def new_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     """A checked requirement; raises SelectorError where Kubernetes' parser refuses it, in its words."""
     if operator not in LABEL_OPERATORS:
         raise SelectorError(f'"{operator}" is not a valid label selector operator')
     if not _is_valid(key, operator, values):
-        raise SelectorError(aggregate(requirement_problems(key, operator, values or None)))
+        raise SelectorError(aggregate_problems(requirement_problems(key, operator, values or None)))
     return Requirement(key, operator, values)
 
 
@@ -125,11 +127,13 @@ def label_selector(raw: Json | None, path: str = "") -> Selector:
     if raw is None:
         return NOTHING
     requirements = [
-        requirement(key, "In", (value,)) for key, value in sorted(string_map(raw, "matchLabels", path).items())
+        new_requirement(key, "In", (value,)) for key, value in sorted(get_string_map(raw, "matchLabels", path).items())
     ]
-    for expression, at in each(raw, "matchExpressions", path):
-        operator = text(expression, "operator", at)
+    for expression, at in get_objects_and_paths(raw, "matchExpressions", path):
+        operator = get_string(expression, "operator", at)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             raise SelectorError(f"{quote(operator)} is not a valid label selector operator")
-        requirements.append(requirement(text(expression, "key", at), operator, texts(expression, "values", at)))
+        requirements.append(
+            new_requirement(get_string(expression, "key", at), operator, get_strings(expression, "values", at))
+        )
     return Selector(tuple(requirements))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import marshal
 
-from kschedweb.engine.objects.access import (
+from kschedweb.engine.objects.content_cache import ContentCache
+from kschedweb.engine.objects.json_access import (
     Json,
     ObjectError,
-    boolean,
-    each,
-    integer,
-    mapping,
-    string_map,
-    text,
-    texts,
+    get_boolean,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+    get_strings,
 )
-from kschedweb.engine.objects.alike import Alike
-from kschedweb.engine.objects.quantity import read_list
-from kschedweb.engine.objects.resources import units
+from kschedweb.engine.objects.quantity import read_quantities
+from kschedweb.engine.objects.resources import round_to_units
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, read_taints
 from kschedweb.engine.values import dataclass
 
@@ -51,10 +51,12 @@ class Node:
     @property
     def is_ready(self) -> bool:
         """Whether no condition says that it is not; one without conditions (an export, a plan) counts as ready."""
-        conditions = mapping(self.raw, "status").get("conditions")
+        conditions = get_mapping(self.raw, "status").get("conditions")
         listed = conditions if isinstance(conditions, list) else []
         return all(
-            one.get("status") == "True" for one in listed if isinstance(one, dict) and one.get("type") == "Ready"
+            condition.get("status") == "True"
+            for condition in listed
+            if isinstance(condition, dict) and condition.get("type") == "Ready"
         )
 
     @property
@@ -68,62 +70,62 @@ class Node:
         return self.is_ready and not self.unschedulable and not self.is_tainted
 
     @classmethod
-    def read(cls, raw: Json) -> Node:
+    def from_json(cls, raw: Json) -> Node:
         """A v1 Node; raises ObjectError where it cannot be understood."""
-        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
-        name = text(metadata, "name", "metadata.")
+        metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
+        name = get_string(metadata, "name", "metadata.")
         if not name:
             raise ObjectError("metadata.name: is missing")
-        string_map(metadata, "annotations", "metadata.")
-        for condition, at in each(status, "conditions", "status."):
-            text(condition, "type", at), text(condition, "status", at)
-        labels = string_map(metadata, "labels", "metadata.")
-        taints, unschedulable, allocatable = _shared(spec, status)
+        get_string_map(metadata, "annotations", "metadata.")
+        for condition, at in get_objects_and_paths(status, "conditions", "status."):
+            get_string(condition, "type", at), get_string(condition, "status", at)
+        labels = get_string_map(metadata, "labels", "metadata.")
+        taints, unschedulable, allocatable = _cached_shared(spec, status)
         return cls(
             name=name,
             labels=labels,
             taints=taints,
             unschedulable=unschedulable,
             allocatable=allocatable,
-            images=_images(status),
-            declared_features=_ascending(texts(status, "declaredFeatures", "status.")),
-            refuses_resizes=bool(mapping(spec, "podPreemptionPolicy", "spec.").get("disableResizePreemption")),
+            images=_read_images(status),
+            declared_features=_keep_ascending(get_strings(status, "declaredFeatures", "status.")),
+            refuses_resizes=bool(get_mapping(spec, "podPreemptionPolicy", "spec.").get("disableResizePreemption")),
             raw=raw,
         )
 
 
 Shared = tuple[tuple[Taint, ...], bool, dict[str, int]]
-_KNOWN: Alike[Shared] = Alike(MOST_KNOWN)
+_SHARED_CACHE: ContentCache[Shared] = ContentCache(MOST_KNOWN)
 
 
-def _shared(spec: Json, status: Json) -> Shared:
+def _cached_shared(spec: Json, status: Json) -> Shared:
     """The fields that nodes of one kind share, read once for all of them: taints, unschedulable, allocatable."""
     try:
         content = marshal.dumps((spec.get("taints"), spec.get("unschedulable"), status.get("allocatable")), 2)
     except ValueError:  # not JSON: reading it says what is wrong
         return _read_shared(spec, status)
-    found = _KNOWN.get(content)
-    return found if found is not None else _KNOWN.keep(content, _read_shared(spec, status))
+    cached = _SHARED_CACHE.get(content)
+    return cached if cached is not None else _SHARED_CACHE.store(content, _read_shared(spec, status))
 
 
 def _read_shared(spec: Json, status: Json) -> Shared:
-    taints, unschedulable = read_taints(spec, "taints", "spec."), boolean(spec, "unschedulable", "spec.")
-    return taints, unschedulable, units(read_list(status, "allocatable", "status."))
+    taints, unschedulable = read_taints(spec, "taints", "spec."), get_boolean(spec, "unschedulable", "spec.")
+    return taints, unschedulable, round_to_units(read_quantities(status, "allocatable", "status."))
 
 
-def _images(status: Json) -> tuple[tuple[tuple[str, ...], int], ...]:
+def _read_images(status: Json) -> tuple[tuple[tuple[str, ...], int], ...]:
     return tuple(
         [
-            (texts(image, "names", at), integer(image, "sizeBytes", path=at, bits=64))
-            for image, at in each(status, "images", "status.")
+            (get_strings(image, "names", at), get_integer(image, "sizeBytes", path=at, bits=64))
+            for image, at in get_objects_and_paths(status, "images", "status.")
         ]
     )
 
 
-def _ascending(names: tuple[str, ...]) -> frozenset[str]:
+def _keep_ascending(names: tuple[str, ...]) -> frozenset[str]:
     """The names without those after a greater one: kube-scheduler reads the list as sorted, in one pass."""
-    found: list[str] = []
+    ascending: list[str] = []
     for name in names:
-        if not found or name > found[-1]:
-            found.append(name)
-    return frozenset(found)
+        if not ascending or name > ascending[-1]:
+            ascending.append(name)
+    return frozenset(ascending)

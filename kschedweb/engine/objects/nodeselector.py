@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, each, text, texts
-from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, requirement
+from kschedweb.engine.objects.json_access import Json, get_objects_and_paths, get_string, get_strings
+from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, new_requirement
 from kschedweb.engine.validation.affinity import term_problems
 from kschedweb.engine.values import dataclass
 
@@ -26,20 +26,20 @@ class NodeSelectorTerm:
         return not self.problems
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not self.labels and not self.fields and self.valid
 
     def matches(self, name: str, labels: Labels) -> bool:
         """Whether a node of that name and labels meets every condition; a term without any matches none."""
-        if self.empty or not self.valid:
+        if self.is_empty or not self.valid:
             return False
         # metadata.name is the only field that a node has here; any other one reads as "".
-        found = {field: name if field.key == FIELD_NAME else "" for field in self.fields}
+        values_by_field = {field: name if field.key == FIELD_NAME else "" for field in self.fields}
         return all(condition.matches(labels) for condition in self.labels) and all(
-            (value == field.values[0]) == (field.operator == "In") for field, value in found.items()
+            (value == field.values[0]) == (field.operator == "In") for field, value in values_by_field.items()
         )
 
-    def names(self) -> frozenset[str] | None:
+    def node_names(self) -> frozenset[str] | None:
         """The node names that ``metadata.name In […]`` allows, ``None`` where the term does not name nodes."""
         sets = [frozenset(field.values) for field in self.fields if field.operator == "In" and field.key == FIELD_NAME]
         return frozenset.intersection(*sets) if sets else None
@@ -51,25 +51,25 @@ class PreferredTerm:
     term: NodeSelectorTerm
 
     @property
-    def counts(self) -> bool:
+    def has_effect(self) -> bool:
         """Whether the scheduler looks at the term at all."""
-        return self.weight != 0 and not self.term.empty
+        return self.weight != 0 and not self.term.is_empty
 
 
-def term(raw: Json, path: str = "", place: str = "") -> NodeSelectorTerm:
+def parse_term(raw: Json, path: str = "", place: str = "") -> NodeSelectorTerm:
     """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid.
 
     Kubernetes calls the term ``place`` in what it says of it.
     """
     valid, labels, fields = True, [], []
-    for expression, at in each(raw, "matchExpressions", path):
-        key, operator, values = _condition(expression, at)
+    for expression, at in get_objects_and_paths(raw, "matchExpressions", path):
+        key, operator, values = _read_condition(expression, at)
         try:
-            labels.append(requirement(key, operator, values))
+            labels.append(new_requirement(key, operator, values))
         except SelectorError:
             valid = False
-    for field, at in each(raw, "matchFields", path):
-        key, operator, values = _condition(field, at)
+    for field, at in get_objects_and_paths(raw, "matchFields", path):
+        key, operator, values = _read_condition(field, at)
         if operator not in ("In", "NotIn") or len(values) != 1:
             valid = False
         fields.append(Requirement(key, operator, values))
@@ -77,9 +77,12 @@ def term(raw: Json, path: str = "", place: str = "") -> NodeSelectorTerm:
     return NodeSelectorTerm(tuple(labels), tuple(fields), problems)
 
 
-def terms(raw: Json, key: str, path: str = "") -> tuple[NodeSelectorTerm, ...]:
-    return tuple(term(item, at, f"{key}[{index}]") for index, (item, at) in enumerate(each(raw, key, path)))
+def parse_terms(raw: Json, key: str, path: str = "") -> tuple[NodeSelectorTerm, ...]:
+    return tuple(
+        parse_term(item, at, f"{key}[{index}]")
+        for index, (item, at) in enumerate(get_objects_and_paths(raw, key, path))
+    )
 
 
-def _condition(raw: Json, path: str) -> tuple[str, str, tuple[str, ...]]:
-    return text(raw, "key", path), text(raw, "operator", path), texts(raw, "values", path)
+def _read_condition(raw: Json, path: str) -> tuple[str, str, tuple[str, ...]]:
+    return get_string(raw, "key", path), get_string(raw, "operator", path), get_strings(raw, "values", path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, objects, text
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_integer, get_mapping, get_objects, get_string
 from kschedweb.engine.values import dataclass
 
 API, VERSION = "scheduling.k8s.io", "v1beta1"
@@ -18,7 +18,7 @@ UNREAD = {
 }
 
 
-def gates(topology_key: str) -> tuple[str, ...]:
+def list_required_gates(topology_key: str) -> tuple[str, ...]:
     """The feature gates without which kube-scheduler does not schedule a group with this topology key as it asks."""
     return (GENERIC, BY_TOPOLOGY) if topology_key else (GENERIC,)
 
@@ -48,36 +48,42 @@ class PodGroup:
     @property
     def gates(self) -> tuple[str, ...]:
         """The feature gates without which kube-scheduler does not schedule it as it asks."""
-        return gates(self.topology_key)
+        return list_required_gates(self.topology_key)
 
     @property
-    def least(self) -> int:
+    def min_placed(self) -> int:
         """How many pods must have a node for the group to count as placed."""
         return 1 if self.min_count is None else self.min_count
 
     @classmethod
-    def read(cls, raw: Json) -> PodGroup:
+    def from_json(cls, raw: Json) -> PodGroup:
         """Raises ObjectError where it cannot be understood, or asks for what is not simulated."""
-        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
+        metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         for name, gate in UNREAD.items():
             if spec.get(name):
                 raise ObjectError(f"spec.{name}: is not simulated (feature gate {gate})")
-        policy = mapping(spec, "schedulingPolicy", "spec.")
+        policy = get_mapping(spec, "schedulingPolicy", "spec.")
         gang = policy.get("gang")
-        topology = objects(mapping(spec, "schedulingConstraints", "spec."), "topology", "spec.schedulingConstraints.")
-        conditions = objects(status, "conditions", "status.")
-        namespace = text(metadata, "namespace", "metadata.") or "default"
-        name = text(metadata, "name", "metadata.")
+        topology = get_objects(
+            get_mapping(spec, "schedulingConstraints", "spec."), "topology", "spec.schedulingConstraints."
+        )
+        conditions = get_objects(status, "conditions", "status.")
+        namespace = get_string(metadata, "namespace", "metadata.") or "default"
+        name = get_string(metadata, "name", "metadata.")
         path = "spec.schedulingPolicy."
         return cls(
             namespace=namespace,
             name=name,
-            uid=text(metadata, "uid", "metadata.") or f"{namespace}/{name}",
-            priority=integer(spec, "priority", path="spec."),
-            min_count=None if gang is None else integer(mapping(policy, "gang", path), "minCount", path=f"{path}gang."),
-            topology_key=text(topology[0], "key", "spec.schedulingConstraints.topology[0].") if topology else "",
-            disrupted_whole=mapping(spec, "disruptionMode", "spec.").get("all") is not None,
-            scheduled=any(one.get("type") == SCHEDULED and one.get("status") == "True" for one in conditions),
+            uid=get_string(metadata, "uid", "metadata.") or f"{namespace}/{name}",
+            priority=get_integer(spec, "priority", path="spec."),
+            min_count=None
+            if gang is None
+            else get_integer(get_mapping(policy, "gang", path), "minCount", path=f"{path}gang."),
+            topology_key=get_string(topology[0], "key", "spec.schedulingConstraints.topology[0].") if topology else "",
+            disrupted_whole=get_mapping(spec, "disruptionMode", "spec.").get("all") is not None,
+            scheduled=any(
+                condition.get("type") == SCHEDULED and condition.get("status") == "True" for condition in conditions
+            ),
             raw=raw,
         )
 
@@ -87,14 +93,14 @@ def is_group(raw: Json) -> bool:
     return bool(raw.get("kind") == POD_GROUP and raw.get("apiVersion") == f"{API}/{VERSION}")
 
 
-def grouping(kind: str, raw: Json) -> bool:
+def is_readable_group(kind: str, raw: Json) -> bool:
     """Whether ``raw`` is a PodGroup of the form that is read.
 
     Raises ObjectError for kube-scheduler's other forms of groups. What other projects call a PodGroup is none of ours.
     """
     if kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
         return False
-    api, _, version = text(raw, "apiVersion").partition("/")
+    api, _, version = get_string(raw, "apiVersion").partition("/")
     if api != API:
         return False
     if kind == COMPOSITE:

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, mapping, text
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_string
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, PodResources, read_resources
 
 BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"
 
 
-def quality(pod: Pod) -> str:
+def get_pod_qos(pod: Pod) -> str:
     """The class that the pod's status names, else the one that its spec comes to."""
-    named = text(mapping(pod.raw, "status"), "qosClass", "status.")
-    return named or _computed(mapping(pod.raw, "spec"), pod.resources)
+    reported = get_string(get_mapping(pod.raw, "status"), "qosClass", "status.")
+    return reported or _compute_qos(get_mapping(pod.raw, "spec"), pod.resources)
 
 
-def quality_of(spec: Json) -> str:
+def compute_spec_qos(spec: Json) -> str:
     """The class that the spec of a pod comes to; raises ObjectError."""
-    return _computed(spec, read_resources(spec, {}))
+    return _compute_qos(spec, read_resources(spec, {}))
 
 
-def _computed(spec: Json, resources: PodResources) -> str:
+def _compute_qos(spec: Json, resources: PodResources) -> str:
     if resources.pod_level_set:
-        limits = read_list(mapping(spec, "resources", "spec."), "limits", "spec.resources.")
-        return _of(resources.pod_requests or {}, limits)
-    found = {_of(one.requests, one.limits) for one in (*resources.init_containers, *resources.containers)}
-    if len(found) > 1:
+        limits = read_quantities(get_mapping(spec, "resources", "spec."), "limits", "spec.resources.")
+        return _class_of_amounts(resources.pod_requests or {}, limits)
+    classes = {
+        _class_of_amounts(container.requests, container.limits)
+        for container in (*resources.init_containers, *resources.containers)
+    }
+    if len(classes) > 1:
         return BURSTABLE
-    return found.pop() if found else BEST_EFFORT
+    return classes.pop() if classes else BEST_EFFORT
 
 
-def _of(requests: Amounts, limits: Amounts) -> str:
+def _class_of_amounts(requests: Amounts, limits: Amounts) -> str:
     pairs = [(requests.get(name, 0), limits.get(name, 0)) for name in (CPU, MEMORY)]
-    if any(asked != most for asked, most in pairs):
+    if any(request != limit for request, limit in pairs):
         return BURSTABLE
-    named = sum(asked > 0 for asked, _ in pairs)
-    return (BEST_EFFORT, BURSTABLE, GUARANTEED)[named]
+    set_count = sum(request > 0 for request, _ in pairs)
+    return (BEST_EFFORT, BURSTABLE, GUARANTEED)[set_count]

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
 
 NANO = 10**9
 MILLI = NANO // 1000
@@ -20,45 +20,45 @@ _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMG
 _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What Kubernetes passes over around a quantity: spaces, but for those that JSON writes as escapes."""
 _DIGITS = 60  # significant ones; the largest amount has 28 in nano-units, so that the rest only rounds it up
-_SHOWN = 80
+_MAX_SHOWN = 80
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 @lru_cache(maxsize=65536)
-def parse(quantity: str) -> int:
+def parse_quantity(quantity: str) -> int:
     """Nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raises ObjectError on another form."""
-    found = _FORM.fullmatch(quantity.strip(_BLANKS))
-    shown = repr(quantity if len(quantity) <= _SHOWN else f"{quantity[:_SHOWN]}…")
-    if not found or not (found[2] or found[3]):
-        raise ObjectError(f"{shown} is not a quantity, such as 500m, 2 or 1.5Gi")
-    sign, whole, fraction, exponent, suffix = found.groups(default="")
+    match = _FORM.fullmatch(quantity.strip(_BLANKS))
+    abridged = repr(quantity if len(quantity) <= _MAX_SHOWN else f"{quantity[:_MAX_SHOWN]}…")
+    if not match or not (match[2] or match[3]):
+        raise ObjectError(f"{abridged} is not a quantity, such as 500m, 2 or 1.5Gi")
+    sign, whole, fraction, exponent, suffix = match.groups(default="")
     if len(exponent) > 6:
-        raise ObjectError(f"{shown} has an exponent out of range")
+        raise ObjectError(f"{abridged} has an exponent out of range")
     power = 9 - len(fraction) + (int(exponent[1:]) if exponent else _DECIMAL.get(suffix, 0))
-    amount = _amount((whole + fraction).lstrip("0"), _BINARY.get(suffix, 0), power)
+    amount = _scale_digits((whole + fraction).lstrip("0"), _BINARY.get(suffix, 0), power)
     return -amount if sign == "-" else amount
 
 
-def _amount(digits: str, doublings: int, power: int) -> int:
+def _scale_digits(digits: str, doublings: int, power: int) -> int:
     """``digits`` times 2 to the power of ``doublings`` and 10 to that of ``power``, rounded up, within bounds.
 
     However many digits there are, the effort is that of reading them once.
     """
     if not digits:
         return 0
-    kept, rest = digits[:_DIGITS], digits[_DIGITS:]
-    scaled, power = (int(kept) + bool(rest.strip("0"))) << doublings, power + len(rest)
+    leading, trailing = digits[:_DIGITS], digits[_DIGITS:]
+    scaled, power = (int(leading) + bool(trailing.strip("0"))) << doublings, power + len(trailing)
     tens: int = 10 ** min(abs(power), 2 * _DIGITS)
     return min(scaled * tens if power >= 0 else -(-scaled // tens), _MAX)
 
 
-def read(value: Any, path: str = "") -> int:
+def read_quantity(value: Any, path: str = "") -> int:
     """Nano-units of a quantity in JSON, a string or a number; of what is read here, nothing can be negative."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ObjectError(f"{path}: must be a quantity, such as 500m, 2 or 1.5Gi")
     try:
-        amount = parse(value if isinstance(value, str) else repr(value))
+        amount = parse_quantity(value if isinstance(value, str) else repr(value))
     except ObjectError as error:
         raise ObjectError(f"{path}: {error}") from None
     if amount < 0:
@@ -66,14 +66,14 @@ def read(value: Any, path: str = "") -> int:
     return amount
 
 
-def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:
+def read_quantities(raw: Json, key: str, path: str = "") -> dict[str, int]:
     """``raw[key]`` as resource name -> nano-units, rounded up to milli-units as the API server does in such lists.
 
     An amount of null is 0.
     """
     return {
-        name: 0 if value is None else _round_up(read(value, f"{path}{key}.{name}"), MILLI)
-        for name, value in mapping(raw, key, path).items()
+        name: 0 if value is None else _round_up(read_quantity(value, f"{path}{key}.{name}"), MILLI)
+        for name, value in get_mapping(raw, key, path).items()
     }
 
 
@@ -83,7 +83,7 @@ def _round_up(nano: int, step: int) -> int:
     return rounded if nano > 0 else -rounded
 
 
-def whole(resource: str, nano: int) -> int:
+def round_to_unit(resource: str, nano: int) -> int:
     """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up, within 64 bits."""
     unit = MILLI if resource == "cpu" else NANO
     return max(-_LARGEST, min(-(-nano // unit), _LARGEST))

@@ -7,19 +7,28 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 
-from kschedweb.engine.objects.access import Json, boolean, each, mapping, objects, string_map, text, texts
 from kschedweb.engine.objects.devicerequests import DeviceConstraint, DeviceRequest, read_selectors
-from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
-from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_boolean,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+    get_strings,
+)
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_terms
+from kschedweb.engine.objects.quantity import read_quantity
 from kschedweb.engine.validation.affinity import selector_problems
-from kschedweb.engine.validation.fields import aggregate
+from kschedweb.engine.validation.fields import aggregate_problems
 from kschedweb.engine.values import dataclass
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 DeviceId = tuple[str, str, str]  # driver, pool, device
-Placed = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields
+PathedObjects = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields
 MAX_ALTERNATIVES = 8  # what an alternative is worth: the first eight, the last one
 
 
@@ -39,18 +48,18 @@ class PodClaim:
 
 def read_pod_claims(spec: Json, status: Json) -> tuple[PodClaim, ...]:
     """The pod's claims, in its order."""
-    listed = each(spec, "resourceClaims", "spec.")
+    listed = get_objects_and_paths(spec, "resourceClaims", "spec.")
     return tuple(_pod_claim(item, at, status) for item, at in listed) if listed else ()
 
 
 def _pod_claim(raw: Json, path: str, status: Json) -> PodClaim:
-    name = text(raw, "name", path)
-    direct = _optional(raw, "resourceClaimName", path)
-    if direct is not None or _optional(raw, "resourceClaimTemplateName", path) is None:
+    name = get_string(raw, "name", path)
+    direct = _read_optional(raw, "resourceClaimName", path)
+    if direct is not None or _read_optional(raw, "resourceClaimTemplateName", path) is None:
         return PodClaim(name, direct)
-    for item, at in each(status, "resourceClaimStatuses", "status."):
-        if text(item, "name", at) == name:
-            return PodClaim(name, _optional(item, "resourceClaimName", at), generated=True)
+    for item, at in get_objects_and_paths(status, "resourceClaimStatuses", "status."):
+        if get_string(item, "name", at) == name:
+            return PodClaim(name, _read_optional(item, "resourceClaimName", at), generated=True)
     return PodClaim(name, None, generated=True, created=False)
 
 
@@ -115,15 +124,15 @@ class ResourceClaim:
         """Whether the pod ``uid`` is its controller."""
         return bool(self.owners) and self.owners[0][1] == uid
 
-    def reserved(self, uids: tuple[str, ...]) -> ResourceClaim:
+    def with_reservations(self, uids: tuple[str, ...]) -> ResourceClaim:
         """This claim, reserved for exactly these pods; one that asks for no device counts as allocated from then on."""
         return replace(self, reserved_for=uids, allocation=self.allocation or Allocation())
 
-    def allocated(self, allocation: Allocation) -> ResourceClaim:
+    def with_allocation(self, allocation: Allocation) -> ResourceClaim:
         """This claim with devices."""
         return replace(self, allocation=allocation)
 
-    def deallocated(self) -> ResourceClaim:
+    def without_allocation(self) -> ResourceClaim:
         """This claim without its devices, reserved for nobody."""
         return replace(self, reserved_for=(), allocation=None)
 
@@ -132,25 +141,31 @@ class ResourceClaim:
         """What the alternatives count that were chosen for it: the earlier in its list, the more."""
         if self.allocation is None:
             return 0
-        return worth(self.requests, {one.request for one in self.allocation.devices})
+        return compute_worth(self.requests, {device.request for device in self.allocation.devices})
 
     @classmethod
-    def read(cls, raw: Json) -> ResourceClaim:
-        metadata, status = mapping(raw, "metadata"), mapping(raw, "status")
-        devices = mapping(mapping(raw, "spec"), "devices", "spec.")
-        annotations = string_map(metadata, "annotations", "metadata.")
+    def from_json(cls, raw: Json) -> ResourceClaim:
+        metadata, status = get_mapping(raw, "metadata"), get_mapping(raw, "status")
+        devices = get_mapping(get_mapping(raw, "spec"), "devices", "spec.")
+        annotations = get_string_map(metadata, "annotations", "metadata.")
         return cls(
-            namespace=text(metadata, "namespace", "metadata."),
-            name=text(metadata, "name", "metadata."),
+            namespace=get_string(metadata, "namespace", "metadata."),
+            name=get_string(metadata, "name", "metadata."),
             terminating=metadata.get("deletionTimestamp") is not None,
-            owners=_controllers(metadata),
+            owners=_read_controllers(metadata),
             for_extended_resources=annotations.get(EXTENDED_RESOURCE_CLAIM) == "true",
-            requests=tuple(DeviceRequest.read(item, at) for item, at in each(devices, "requests", "spec.devices.")),
-            constraints=tuple(
-                DeviceConstraint.read(item, at) for item, at in each(devices, "constraints", "spec.devices.")
+            requests=tuple(
+                DeviceRequest.from_json(item, at)
+                for item, at in get_objects_and_paths(devices, "requests", "spec.devices.")
             ),
-            reserved_for=tuple(text(item, "uid", at) for item, at in each(status, "reservedFor", "status.")),
-            allocation=None if status.get("allocation") is None else _allocation(status),
+            constraints=tuple(
+                DeviceConstraint.from_json(item, at)
+                for item, at in get_objects_and_paths(devices, "constraints", "spec.devices.")
+            ),
+            reserved_for=tuple(
+                get_string(item, "uid", at) for item, at in get_objects_and_paths(status, "reservedFor", "status.")
+            ),
+            allocation=None if status.get("allocation") is None else _read_allocation(status),
         )
 
 
@@ -164,33 +179,33 @@ class DeviceClass:
     selectors: tuple[str | None, ...] = ()  # CEL expressions, as a request has them
 
     @classmethod
-    def read(cls, raw: Json) -> DeviceClass:
-        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
+    def from_json(cls, raw: Json) -> DeviceClass:
+        metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
         return cls(
-            text(metadata, "name", "metadata."),
-            text(spec, "extendedResourceName", "spec."),
-            _seconds(text(metadata, "creationTimestamp", "metadata.")),
+            get_string(metadata, "name", "metadata."),
+            get_string(spec, "extendedResourceName", "spec."),
+            _parse_seconds(get_string(metadata, "creationTimestamp", "metadata.")),
             read_selectors(spec, "spec."),
         )
 
 
-def worth(requests: tuple[DeviceRequest, ...], answered: Iterable[str]) -> int:
+def compute_worth(requests: tuple[DeviceRequest, ...], answered: Iterable[str]) -> int:
     """What the alternatives among ``answered`` count, by full name: the earlier in its list, the more."""
     chosen = {request for request in answered if request.count("/") == 1}
     return sum(
         MAX_ALTERNATIVES - place
         for request in requests
         if not request.exact
-        for place, (name, _) in enumerate(request.classes)
+        for place, (name, _) in enumerate(request.device_classes)
         if name in chosen
     )
 
 
-def _optional(raw: Json, key: str, path: str) -> str | None:
-    return None if raw.get(key) is None else text(raw, key, path)
+def _read_optional(raw: Json, key: str, path: str) -> str | None:
+    return None if raw.get(key) is None else get_string(raw, key, path)
 
 
-def _seconds(time: str) -> float:
+def _parse_seconds(time: str) -> float:
     try:
         read = datetime.fromisoformat(time)
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
@@ -198,37 +213,39 @@ def _seconds(time: str) -> float:
         return float("-inf")
 
 
-def _controllers(metadata: Json) -> tuple[tuple[str, str], ...]:
+def _read_controllers(metadata: Json) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (text(owner, "name", at), text(owner, "uid", at))
-        for owner, at in each(metadata, "ownerReferences", "metadata.")
-        if boolean(owner, "controller", at)
+        (get_string(owner, "name", at), get_string(owner, "uid", at))
+        for owner, at in get_objects_and_paths(metadata, "ownerReferences", "metadata.")
+        if get_boolean(owner, "controller", at)
     )
 
 
-def _allocation(status: Json) -> Allocation:
+def _read_allocation(status: Json) -> Allocation:
     path = "status.allocation."
-    raw = mapping(status, "allocation", "status.")
-    results = each(mapping(raw, "devices", path), "results", f"{path}devices.")
-    selector = None if raw.get("nodeSelector") is None else mapping(raw, "nodeSelector", path)
+    raw = get_mapping(status, "allocation", "status.")
+    results = get_objects_and_paths(get_mapping(raw, "devices", path), "results", f"{path}devices.")
+    selector = None if raw.get("nodeSelector") is None else get_mapping(raw, "nodeSelector", path)
     return Allocation(
-        terms=None if selector is None else terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
+        terms=None if selector is None else parse_terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
         problem="" if selector is None else selector_problem(selector),
-        devices=tuple(_device(item, at) for item, at in results),
-        binding=_binding(results, each(status, "devices", "status.")),
+        devices=tuple(_read_device(item, at) for item, at in results),
+        binding=_binding_state(results, get_objects_and_paths(status, "devices", "status.")),
         dated=raw.get("allocationTimestamp") is not None,
     )
 
 
-def _device(raw: Json, path: str) -> AllocatedDevice:
-    consumed = mapping(raw, "consumedCapacity", path)
-    driver, pool, device = (text(raw, key, path) for key in ("driver", "pool", "device"))
+def _read_device(raw: Json, path: str) -> AllocatedDevice:
+    consumed = get_mapping(raw, "consumedCapacity", path)
+    driver, pool, device = (get_string(raw, key, path) for key in ("driver", "pool", "device"))
     return AllocatedDevice(
-        request=text(raw, "request", path),
+        request=get_string(raw, "request", path),
         device=(driver, pool, device),
-        admin=boolean(raw, "adminAccess", path),
-        share=text(raw, "shareID", path),
-        consumed=tuple((name, read(value, f"{path}consumedCapacity.{name}")) for name, value in consumed.items())
+        admin=get_boolean(raw, "adminAccess", path),
+        share=get_string(raw, "shareID", path),
+        consumed=tuple(
+            (name, read_quantity(value, f"{path}consumedCapacity.{name}")) for name, value in consumed.items()
+        )
         if raw.get("consumedCapacity") is not None
         else None,
     )
@@ -237,39 +254,46 @@ def _device(raw: Json, path: str) -> AllocatedDevice:
 def selector_problem(selector: Json) -> str:
     """What is wrong with a node selector, in kube-scheduler's words; "" where nothing is."""
     listed = [
-        {kind: [_requirement(item) for item in objects(term, kind)] for kind in ("matchExpressions", "matchFields")}
-        for term in objects(selector, "nodeSelectorTerms")
+        {
+            kind: [_read_requirement(item) for item in get_objects(term, kind)]
+            for kind in ("matchExpressions", "matchFields")
+        }
+        for term in get_objects(selector, "nodeSelectorTerms")
     ]
-    found = selector_problems({"nodeSelectorTerms": listed}, "")
-    return aggregate([replace(problem, text=problem.text.removeprefix(".")) for problem in found]) if found else ""
+    problems = selector_problems({"nodeSelectorTerms": listed}, "")
+    return (
+        aggregate_problems([replace(problem, text=problem.text.removeprefix(".")) for problem in problems])
+        if problems
+        else ""
+    )
 
 
-def _requirement(raw: Json) -> Json:
-    values = None if raw.get("values") is None else list(texts(raw, "values"))
-    return {"key": text(raw, "key"), "operator": text(raw, "operator"), "values": values}
+def _read_requirement(raw: Json) -> Json:
+    values = None if raw.get("values") is None else list(get_strings(raw, "values"))
+    return {"key": get_string(raw, "key"), "operator": get_string(raw, "operator"), "values": values}
 
 
-def _binding(results: Placed, reported: Placed) -> BindingState:
+def _binding_state(results: PathedObjects, reported: PathedObjects) -> BindingState:
     """Every condition that a device asks for must be met, and none of those that mean failure."""
     for result, path in results:
-        wanted = texts(result, "bindingConditions", path)
-        if not wanted:
+        binding_conditions = get_strings(result, "bindingConditions", path)
+        if not binding_conditions:
             continue
-        conditions = _conditions(result, reported)
+        conditions = _device_conditions(result, reported)
         if conditions is None:
             return BindingState.WAITING
-        if any(conditions.get(kind) == "True" for kind in texts(result, "bindingFailureConditions", path)):
+        if any(conditions.get(kind) == "True" for kind in get_strings(result, "bindingFailureConditions", path)):
             return BindingState.FAILED
-        if any(conditions.get(kind) != "True" for kind in wanted):
+        if any(conditions.get(kind) != "True" for kind in binding_conditions):
             return BindingState.WAITING
     return BindingState.READY
 
 
-def _conditions(result: Json, reported: Placed) -> dict[str, str] | None:
+def _device_conditions(result: Json, reported: PathedObjects) -> dict[str, str] | None:
     """Condition type -> status of the device in ``result``, ``None`` where its driver has not reported any."""
     for device, path in reported:
         if all(device.get(key) == result.get(key) for key in ("driver", "pool", "device")):
-            conditions = each(device, "conditions", path)
+            conditions = get_objects_and_paths(device, "conditions", path)
             # The first condition of a type counts.
-            return {text(item, "type", at): text(item, "status", at) for item, at in reversed(conditions)}
+            return {get_string(item, "type", at): get_string(item, "status", at) for item, at in reversed(conditions)}
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json, each, mapping, objects, text
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_objects_and_paths, get_string
 from kschedweb.engine.objects.labels import is_qualified_name
-from kschedweb.engine.objects.quantity import NANO, read_list, whole
+from kschedweb.engine.objects.quantity import NANO, read_quantities, round_to_unit
 from kschedweb.engine.values import dataclass
 
 CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
@@ -28,13 +28,13 @@ def is_scalar(name: str) -> bool:
     return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
-def pod_level(name: str) -> bool:
+def is_pod_level(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith("hugepages-")
 
 
-def units(amounts: Amounts) -> Amounts:
+def round_to_units(amounts: Amounts) -> Amounts:
     """Nano-units to what the scheduler counts."""
-    return {name: whole(name, amount) for name, amount in amounts.items()}
+    return {name: round_to_unit(name, amount) for name, amount in amounts.items()}
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ COUNTING = Counting(by_sums=True)
 class Running:
     """What the kubelet reports that a container, or the pod, has and was promised; ``None`` where it does not say.
 
-    ``known``: it reports what the container has, be that nothing.
+    ``is_reported``: it reports what the container has, be that nothing.
     """
 
-    known: bool
+    is_reported: bool
     actuated: Amounts | None
     allocated: Amounts | None
 
@@ -102,43 +102,43 @@ class PodResources:
     @property
     def reported(self) -> bool:
         """Whether the kubelet says anything of what the pod has, so that releases may count otherwise."""
-        running = any(one.running for one in (*self.containers, *self.init_containers))
+        running = any(container.running for container in (*self.containers, *self.init_containers))
         return running or self.pod_running is not None or self.resize_infeasible
 
     @property
     def pod_level_set(self) -> bool:
-        return any(pod_level(name) for name in self._asked_of_pod())
+        return any(is_pod_level(name) for name in self._pod_level_requests())
 
     @property
     def requests(self) -> Amounts:
         """What the pod asks for when it comes in."""
-        return units(self.total())
+        return round_to_units(self.total())
 
     @property
     def occupied(self) -> Amounts:
         """What the pod takes from the node it is on."""
-        return units(self.total(status=True))
+        return round_to_units(self.total(status=True))
 
     @property
     def occupied_nonzero(self) -> tuple[int, int]:
         """(milli-CPU, bytes) taken from its node, with defaults for what is not asked for."""
         defaults = DEFAULT_REQUESTS
         if self.pod_level_set:
-            asked = self.total(status=True)
-            defaults = {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in asked}
-        total = units(self.total(status=True, defaults=defaults))
+            requested = self.total(status=True)
+            defaults = {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in requested}
+        total = round_to_units(self.total(status=True, defaults=defaults))
         return total.get(CPU, 0), total.get(MEMORY, 0)
 
     @property
     def scoring_requests(self) -> Amounts:
         """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
-        return units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
+        return round_to_units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
 
     @property
     def evicted(self) -> Amounts:
         """What the kubelet takes the end of the pod to free. Where the pod asks as a whole, no container counts."""
-        asked = self._at_pod_level(status=False) if self.pod_level_set else self._sum(_asked, None)
-        return units({name: amount + self.overhead.get(name, 0) for name, amount in asked.items() if amount})
+        freed = self._at_pod_level(status=False) if self.pod_level_set else self._sum_containers(_get_requests, None)
+        return round_to_units({name: amount + self.overhead.get(name, 0) for name, amount in freed.items() if amount})
 
     def total(self, *, at_pod_level: bool = True, status: bool = False, defaults: Amounts | None = None) -> Amounts:
         """The pod's requests in nano-units.
@@ -147,96 +147,99 @@ class PodResources:
         with what it really has. ``defaults``: what a container that does not name a resource is taken to ask for.
         """
         if status and self.counting.by_sums:
-            total = self._greatest_sum(defaults)
+            total = self._max_of_sums(defaults)
         else:
-            total = self._sum(self._larger if status else _asked, defaults)
+            total = self._sum_containers(self._larger_amounts if status else _get_requests, defaults)
         if at_pod_level and self.pod_level_set:
             total.update(self._at_pod_level(status))
-        _add(total, self.overhead)
+        _add_amounts(total, self.overhead)
         return total
 
-    def _sum(self, share: Callable[[Container], Amounts], defaults: Amounts | None) -> Amounts:
+    def _sum_containers(self, share: Callable[[Container], Amounts], defaults: Amounts | None) -> Amounts:
         """The sum of the containers' shares, or what an init container needs beside those before it."""
 
-        def of(container: Container) -> Amounts:
+        def container_amounts(container: Container) -> Amounts:
             return {**defaults, **share(container)} if defaults else share(container)
 
         total: Amounts = {}
         for container in self.containers:
-            _add(total, of(container))
+            _add_amounts(total, container_amounts(container))
         sidecars: Amounts = {}
         peak: Amounts = {}
         for container in self.init_containers:
-            amounts = of(container)
+            amounts = container_amounts(container)
             candidate = dict(sidecars)
-            _add(candidate, amounts)
+            _add_amounts(candidate, amounts)
             if container.sidecar:
-                _add(total, amounts)
+                _add_amounts(total, amounts)
                 sidecars = candidate
-            _raise(peak, candidate)
-        _raise(total, peak)
+            _raise_amounts(peak, candidate)
+        _raise_amounts(total, peak)
         return total
 
-    def _larger(self, container: Container) -> Amounts:
+    def _larger_amounts(self, container: Container) -> Amounts:
         """The larger of what the container asks for, has and was promised, up to 1.36."""
-        if container.running is None or not container.running.known or container.passing:
+        if container.running is None or not container.running.is_reported or container.passing:
             return container.requests
-        return self._running(container.requests, *container.running.both)
+        return self._effective_amounts(container.requests, *container.running.both)
 
-    def _greatest_sum(self, defaults: Amounts | None) -> Amounts:
+    def _max_of_sums(self, defaults: Amounts | None) -> Amounts:
         """The largest of the sums of what the containers ask for, have and were promised, since 1.37."""
         whole = self.pod_running if self.counting.of_pod else None
         if whole and whole.actuated is not None and whole.allocated is not None:
             reported = whole.both
         elif self.reported:
-            reported = self._sum(self._actuated, defaults), self._sum(self._allocated, defaults)
+            reported = (
+                self._sum_containers(self._actuated_amounts, defaults),
+                self._sum_containers(self._allocated_amounts, defaults),
+            )
         else:
-            return self._sum(_asked, defaults)
-        return self._running(self._sum(_asked, defaults), *reported)
+            return self._sum_containers(_get_requests, defaults)
+        return self._effective_amounts(self._sum_containers(_get_requests, defaults), *reported)
 
-    def _allocated(self, container: Container) -> Amounts:
+    def _allocated_amounts(self, container: Container) -> Amounts:
         if container.running and container.running.allocated is not None:
             return container.running.allocated
         return {} if self.resize_infeasible else container.requests
 
-    def _actuated(self, container: Container) -> Amounts:
+    def _actuated_amounts(self, container: Container) -> Amounts:
         if container.running and container.running.actuated is not None:
             return container.running.actuated
-        return self._allocated(container)
+        return self._allocated_amounts(container)
 
-    def _running(self, spec: Amounts, actuated: Amounts, allocated: Amounts) -> Amounts:
+    def _effective_amounts(self, spec: Amounts, actuated: Amounts, allocated: Amounts) -> Amounts:
         effective: Amounts = {} if self.resize_infeasible else dict(spec)
-        _raise(effective, actuated)
-        _raise(effective, allocated)
+        _raise_amounts(effective, actuated)
+        _raise_amounts(effective, allocated)
         return effective
 
     def _at_pod_level(self, status: bool) -> Amounts:
         """What is set for the pod as a whole, larger where the kubelet reports more."""
-        asked, running = self._asked_of_pod(), self.pod_running
-        if not (status and self.counting.of_pod and running and running.known):
-            return {name: amount for name, amount in asked.items() if pod_level(name)}
-        effective = self._running(asked, *running.both)
-        names = effective if self.counting.by_sums else asked
-        return {name: effective.get(name, 0) for name in names if pod_level(name)}
+        requested, running = self._pod_level_requests(), self.pod_running
+        if not (status and self.counting.of_pod and running and running.is_reported):
+            return {name: amount for name, amount in requested.items() if is_pod_level(name)}
+        effective = self._effective_amounts(requested, *running.both)
+        names = effective if self.counting.by_sums else requested
+        return {name: effective.get(name, 0) for name in names if is_pod_level(name)}
 
-    def _asked_of_pod(self) -> Amounts:
+    def _pod_level_requests(self) -> Amounts:
         """What is asked for the pod as a whole, with what the API server has added of its containers."""
         if not self.pod_requests or not self.counting.completed:
             return self.pod_requests or {}
-        together = self._sum(_asked, None)
+        together = self._sum_containers(_get_requests, None)
         return {name: together[name] for name in (CPU, MEMORY) if name in together} | self.pod_requests
 
 
-def _asked(container: Container) -> Amounts:
+def _get_requests(container: Container) -> Amounts:
     return container.requests
 
 
-def _add(total: Amounts, more: Amounts) -> None:
+def _add_amounts(total: Amounts, more: Amounts) -> None:
     for name, amount in more.items():
         total[name] = total.get(name, 0) + amount
 
 
-def _raise(total: Amounts, other: Amounts) -> None:
+def _raise_amounts(total: Amounts, other: Amounts) -> None:
     for name, amount in other.items():
         if name not in total or amount > total[name]:
             total[name] = amount
@@ -245,52 +248,59 @@ def _raise(total: Amounts, other: Amounts) -> None:
 def read_resources(spec: Json, status: Json) -> PodResources:
     """The resources in a pod's spec and status, defaulted as the API server does (requests from limits)."""
     reported = {
-        text(item, "name", at): (item, at)
+        get_string(item, "name", at): (item, at)
         for key in ("containerStatuses", "initContainerStatuses")
-        for item, at in each(status, key, "status.")
+        for item, at in get_objects_and_paths(status, key, "status.")
     }
-    containers = tuple(_container(item, reported, at) for item, at in each(spec, "containers", "spec."))
-    inits = tuple(_container(item, reported, at, init=True) for item, at in each(spec, "initContainers", "spec."))
-    resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
+    containers = tuple(
+        _read_container(item, reported, at) for item, at in get_objects_and_paths(spec, "containers", "spec.")
+    )
+    inits = tuple(
+        _read_container(item, reported, at, init=True)
+        for item, at in get_objects_and_paths(spec, "initContainers", "spec.")
+    )
+    resources = PodResources(containers, inits, read_quantities(spec, "overhead", "spec."))
     pod_requests, pod_running = _pod_level(spec, status, resources)
-    resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
+    resize = next((c for c in get_objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
     infeasible, deferred = (resize.get("reason") == reason for reason in ("Infeasible", "Deferred"))
     return PodResources(containers, inits, resources.overhead, pod_requests, pod_running, infeasible, deferred)
 
 
-def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str, *, init: bool = False) -> Container:
-    asked, name = mapping(raw, "resources", path), text(raw, "name", path)
-    limits = read_list(asked, "limits", f"{path}resources.")
-    requests = read_list(asked, "requests", f"{path}resources.")
-    running = _running(*reported.get(name, ({}, "")))
+def _read_container(raw: Json, reported: dict[str, tuple[Json, str]], path: str, *, init: bool = False) -> Container:
+    raw_resources, name = get_mapping(raw, "resources", path), get_string(raw, "name", path)
+    limits = read_quantities(raw_resources, "limits", f"{path}resources.")
+    requests = read_quantities(raw_resources, "requests", f"{path}resources.")
+    running = _read_running(*reported.get(name, ({}, "")))
     sidecar = raw.get("restartPolicy") == "Always"
     return Container(name, {**limits, **requests}, sidecar, init and not sidecar, running, limits)
 
 
-def _running(status: Json, path: str) -> Running | None:
+def _read_running(status: Json, path: str) -> Running | None:
     """What the status of a container, or of the pod, says; ``None`` where it says nothing."""
-    resources = mapping(status, "resources", path)
-    actuated = read_list(resources, "requests", f"{path}resources.") if resources.get("requests") is not None else None
-    given = status.get("allocatedResources") is not None
-    allocated = read_list(status, "allocatedResources", path) if given else None
-    known = status.get("resources") is not None
-    return Running(known, actuated, allocated) if known or given else None
+    resources = get_mapping(status, "resources", path)
+    actuated = (
+        read_quantities(resources, "requests", f"{path}resources.") if resources.get("requests") is not None else None
+    )
+    has_allocated = status.get("allocatedResources") is not None
+    allocated = read_quantities(status, "allocatedResources", path) if has_allocated else None
+    has_resources = status.get("resources") is not None
+    return Running(has_resources, actuated, allocated) if has_resources or has_allocated else None
 
 
 def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, Running | None]:
-    running = _running(status, "status.")
+    running = _read_running(status, "status.")
     if spec.get("resources") is None:
         return None, running
-    asked = mapping(spec, "resources", "spec.")
-    requests = read_list(asked, "requests", "spec.resources.")
-    limits = read_list(asked, "limits", "spec.resources.")
+    raw_resources = get_mapping(spec, "resources", "spec.")
+    requests = read_quantities(raw_resources, "requests", "spec.resources.")
+    limits = read_quantities(raw_resources, "limits", "spec.resources.")
     if requests or limits:
         pages = {name: amount for name, amount in _container_limits(spec).items() if name.startswith("hugepages-")}
         limits = {name: amount for name, amount in pages.items() if name not in requests} | limits
     if limits:
         together = PodResources(resources.containers, resources.init_containers, {}).total()
         asked_of_containers = {name: amount for name, amount in together.items() if name in (CPU, MEMORY)}
-        allowed = {name: amount for name, amount in limits.items() if pod_level(name)}
+        allowed = {name: amount for name, amount in limits.items() if is_pod_level(name)}
         requests = allowed | asked_of_containers | requests
     return requests, running
 
@@ -299,22 +309,24 @@ def read_limits(spec: Json) -> Amounts:
     """What a pod may use in nano-units: its containers' limits, summed as requests are, or those of the pod itself."""
     limits = _container_limits(spec)
     if spec.get("resources") is not None:
-        limits |= read_list(mapping(spec, "resources", "spec."), "limits", "spec.resources.")
-    _add(limits, {name: amount for name, amount in read_list(spec, "overhead", "spec.").items() if name in limits})
+        limits |= read_quantities(get_mapping(spec, "resources", "spec."), "limits", "spec.resources.")
+    _add_amounts(
+        limits, {name: amount for name, amount in read_quantities(spec, "overhead", "spec.").items() if name in limits}
+    )
     return limits
 
 
 def _container_limits(spec: Json) -> Amounts:
     """The limits of all containers together, summed as requests are."""
 
-    def limited(key: str) -> tuple[Container, ...]:
+    def limit_containers(key: str) -> tuple[Container, ...]:
         return tuple(
             Container(
-                text(item, "name", at),
-                read_list(mapping(item, "resources", at), "limits", f"{at}resources."),
+                get_string(item, "name", at),
+                read_quantities(get_mapping(item, "resources", at), "limits", f"{at}resources."),
                 item.get("restartPolicy") == "Always",
             )
-            for item, at in each(spec, key, "spec.")
+            for item, at in get_objects_and_paths(spec, key, "spec.")
         )
 
-    return PodResources(limited("containers"), limited("initContainers"), {}).total()
+    return PodResources(limit_containers("containers"), limit_containers("initContainers"), {}).total()

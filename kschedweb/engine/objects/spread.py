@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, integer, text, texts
+from kschedweb.engine.objects.json_access import Json, get_integer, get_string, get_strings
 from kschedweb.engine.objects.labels import NOTHING, Labels, Requirement, Selector, SelectorError, label_selector
 from kschedweb.engine.values import dataclass
 
@@ -27,13 +27,13 @@ class SpreadConstraint:
     error: str = ""
 
     @property
-    def hard(self) -> bool:
+    def is_hard(self) -> bool:
         return self.when_unsatisfiable == DO_NOT_SCHEDULE
 
     def effective_selector(self, labels: Labels) -> Selector:
         """The selector with ``matchLabelKeys`` filled in from the pod's own labels."""
         keys = [key for key in self.match_label_keys if key in labels]
-        return self.selector.narrowed(tuple(Requirement(key, "In", (labels[key],)) for key in keys))
+        return self.selector.with_requirements(tuple(Requirement(key, "In", (labels[key],)) for key in keys))
 
 
 def read_constraint(raw: Json, path: str) -> SpreadConstraint:
@@ -44,13 +44,13 @@ def read_constraint(raw: Json, path: str) -> SpreadConstraint:
     except SelectorError as problem:
         error = str(problem)
     return SpreadConstraint(
-        max_skew=integer(raw, "maxSkew", path=path),
-        topology_key=text(raw, "topologyKey", path),
-        when_unsatisfiable=text(raw, "whenUnsatisfiable", path),
+        max_skew=get_integer(raw, "maxSkew", path=path),
+        topology_key=get_string(raw, "topologyKey", path),
+        when_unsatisfiable=get_string(raw, "whenUnsatisfiable", path),
         selector=selector,
-        min_domains=integer(raw, "minDomains", 1, path),
-        honor_affinity=(text(raw, "nodeAffinityPolicy", path) or "Honor") == "Honor",
-        honor_taints=text(raw, "nodeTaintsPolicy", path) == "Honor",
-        match_label_keys=texts(raw, "matchLabelKeys", path),
+        min_domains=get_integer(raw, "minDomains", 1, path),
+        honor_affinity=(get_string(raw, "nodeAffinityPolicy", path) or "Honor") == "Honor",
+        honor_taints=get_string(raw, "nodeTaintsPolicy", path) == "Honor",
+        match_label_keys=get_strings(raw, "matchLabelKeys", path),
         error=error,
     )

@@ -5,11 +5,20 @@ Sizes are nano-bytes, as quantities are read; ``None`` is a field that is not se
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, string_map, text, texts
-from kschedweb.engine.objects.labels import NOTHING, Labels, Selector, SelectorError, label_selector, requirement
-from kschedweb.engine.objects.migration import InTreeVolume
-from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
-from kschedweb.engine.objects.quantity import read, read_list
+from kschedweb.engine.objects.csi_migration import InTreeVolume
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_boolean,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+    get_strings,
+)
+from kschedweb.engine.objects.labels import NOTHING, Labels, Selector, SelectorError, label_selector, new_requirement
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_terms
+from kschedweb.engine.objects.quantity import read_quantities, read_quantity
 from kschedweb.engine.values import dataclass
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -53,31 +62,31 @@ class Claim:
         return self.namespace, self.name
 
     @property
-    def bound(self) -> bool:
+    def is_bound(self) -> bool:
         return bool(self.volume) and self.bind_completed
 
     @classmethod
-    def read(cls, raw: Json) -> Claim:
-        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
-        annotations = string_map(metadata, "annotations", "metadata.")
-        resources = mapping(spec, "resources", "spec.")
+    def from_json(cls, raw: Json) -> Claim:
+        metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
+        annotations = get_string_map(metadata, "annotations", "metadata.")
+        resources = get_mapping(spec, "resources", "spec.")
         selector, selector_error = _claim_selector(spec)
         return cls(
-            namespace=text(metadata, "namespace", "metadata."),
-            name=text(metadata, "name", "metadata."),
-            uid=text(metadata, "uid", "metadata."),
+            namespace=get_string(metadata, "namespace", "metadata."),
+            name=get_string(metadata, "name", "metadata."),
+            uid=get_string(metadata, "uid", "metadata."),
             controller_uid=_controller_uid(metadata),
             storage_class=_class_name(annotations, spec),
             spec_class=_spec_class(spec),
-            volume=text(spec, "volumeName", "spec."),
+            volume=get_string(spec, "volumeName", "spec."),
             bind_completed=BIND_COMPLETED in annotations,
             selected_node=annotations.get(SELECTED_NODE),
-            phase=text(status, "phase", "status."),
+            phase=get_string(status, "phase", "status."),
             terminating=metadata.get("deletionTimestamp") is not None,
-            request=read_list(resources, "requests", "spec.resources.").get(STORAGE),
-            mode=_mode(spec),
-            access_modes=frozenset(texts(spec, "accessModes", "spec.")),
-            attributes_class=text(spec, "volumeAttributesClassName", "spec."),
+            request=read_quantities(resources, "requests", "spec.resources.").get(STORAGE),
+            mode=_read_mode(spec),
+            access_modes=frozenset(get_strings(spec, "accessModes", "spec.")),
+            attributes_class=get_string(spec, "volumeAttributesClassName", "spec."),
             selector=selector,
             selector_error=selector_error,
         )
@@ -105,7 +114,7 @@ class PersistentVolume:
     csi: tuple[str, str] | None  # driver, handle
     in_tree: InTreeVolume | None
 
-    def bound_to(self, claim: Claim) -> bool:
+    def is_bound_to(self, claim: Claim) -> bool:
         """Whether it is bound, or reserved, for ``claim``."""
         if self.claim is None:
             return False
@@ -113,24 +122,26 @@ class PersistentVolume:
         return (namespace, name) == claim.key and uid in ("", claim.uid)
 
     @classmethod
-    def read(cls, raw: Json) -> PersistentVolume:
-        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
-        annotations, labels = (string_map(metadata, key, "metadata.") for key in ("annotations", "labels"))
-        csi = None if spec.get("csi") is None else mapping(spec, "csi", "spec.")
+    def from_json(cls, raw: Json) -> PersistentVolume:
+        metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
+        annotations, labels = (get_string_map(metadata, key, "metadata.") for key in ("annotations", "labels"))
+        csi = None if spec.get("csi") is None else get_mapping(spec, "csi", "spec.")
         return cls(
-            name=text(metadata, "name", "metadata."),
+            name=get_string(metadata, "name", "metadata."),
             labels=labels,
             storage_class=_class_name(annotations, spec),
-            spec_class=text(spec, "storageClassName", "spec."),
-            capacity=read_list(spec, "capacity", "spec.").get(STORAGE, 0),
-            mode=_mode(spec),
-            access_modes=frozenset(texts(spec, "accessModes", "spec.")),
-            attributes_class=text(spec, "volumeAttributesClassName", "spec."),
-            phase=text(mapping(raw, "status"), "phase", "status."),
+            spec_class=get_string(spec, "storageClassName", "spec."),
+            capacity=read_quantities(spec, "capacity", "spec.").get(STORAGE, 0),
+            mode=_read_mode(spec),
+            access_modes=frozenset(get_strings(spec, "accessModes", "spec.")),
+            attributes_class=get_string(spec, "volumeAttributesClassName", "spec."),
+            phase=get_string(get_mapping(raw, "status"), "phase", "status."),
             terminating=metadata.get("deletionTimestamp") is not None,
             claim=_claim_reference(spec),
             affinity=read_affinity(spec),
-            csi=None if csi is None else (text(csi, "driver", "spec.csi."), text(csi, "volumeHandle", "spec.csi.")),
+            csi=None
+            if csi is None
+            else (get_string(csi, "driver", "spec.csi."), get_string(csi, "volumeHandle", "spec.csi.")),
             in_tree=InTreeVolume.of_persistent_volume(spec, labels),
         )
 
@@ -145,17 +156,17 @@ class StorageClass:
     topologies: tuple[NodeSelectorTerm, ...] | None
 
     @property
-    def provisions(self) -> bool:
+    def can_provision(self) -> bool:
         return self.provisioner not in ("", NO_PROVISIONER)
 
     @classmethod
-    def read(cls, raw: Json) -> StorageClass:
-        allowed = each(raw, "allowedTopologies")
+    def from_json(cls, raw: Json) -> StorageClass:
+        allowed = get_objects_and_paths(raw, "allowedTopologies")
         return cls(
-            name=text(mapping(raw, "metadata"), "name", "metadata."),
-            provisioner=text(raw, "provisioner"),
-            binding_mode=None if raw.get("volumeBindingMode") is None else text(raw, "volumeBindingMode"),
-            topologies=tuple(_topology(item, at) for item, at in allowed) if allowed else None,
+            name=get_string(get_mapping(raw, "metadata"), "name", "metadata."),
+            provisioner=get_string(raw, "provisioner"),
+            binding_mode=None if raw.get("volumeBindingMode") is None else get_string(raw, "volumeBindingMode"),
+            topologies=tuple(_read_topology(item, at) for item, at in allowed) if allowed else None,
         )
 
 
@@ -172,16 +183,16 @@ class CSINode:
     topology: dict[str, tuple[str, ...]]
 
     @classmethod
-    def read(cls, raw: Json) -> CSINode:
-        metadata = mapping(raw, "metadata")
+    def from_json(cls, raw: Json) -> CSINode:
+        metadata = get_mapping(raw, "metadata")
         limits, topology = {}, {}
-        for driver, at in each(mapping(raw, "spec"), "drivers", "spec."):
-            name, allocatable = text(driver, "name", at), mapping(driver, "allocatable", at)
-            topology[name] = texts(driver, "topologyKeys", at)
+        for driver, at in get_objects_and_paths(get_mapping(raw, "spec"), "drivers", "spec."):
+            name, allocatable = get_string(driver, "name", at), get_mapping(driver, "allocatable", at)
+            topology[name] = get_strings(driver, "topologyKeys", at)
             if allocatable.get("count") is not None:
-                limits[name] = integer(allocatable, "count", path=f"{at}allocatable.")
-        migrated = string_map(metadata, "annotations", "metadata.").get(MIGRATED_PLUGINS, "")
-        return cls(text(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")), topology)
+                limits[name] = get_integer(allocatable, "count", path=f"{at}allocatable.")
+        migrated = get_string_map(metadata, "annotations", "metadata.").get(MIGRATED_PLUGINS, "")
+        return cls(get_string(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")), topology)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,11 +204,11 @@ class CSIDriver:
     needed_on_node: bool
 
     @classmethod
-    def read(cls, raw: Json) -> CSIDriver:
-        name = text(mapping(raw, "metadata"), "name", "metadata.")
-        spec = mapping(raw, "spec")
-        said = (boolean(spec, key, "spec.") for key in ("storageCapacity", "preventPodSchedulingIfMissing"))
-        return cls(name, *said)
+    def from_json(cls, raw: Json) -> CSIDriver:
+        name = get_string(get_mapping(raw, "metadata"), "name", "metadata.")
+        spec = get_mapping(raw, "spec")
+        flags = (get_boolean(spec, key, "spec.") for key in ("storageCapacity", "preventPodSchedulingIfMissing"))
+        return cls(name, *flags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,15 +224,15 @@ class CSIStorageCapacity:
     nodes: Selector
 
     @classmethod
-    def read(cls, raw: Json) -> CSIStorageCapacity:
-        given = [key for key in ("maximumVolumeSize", "capacity") if raw.get(key) is not None]
+    def from_json(cls, raw: Json) -> CSIStorageCapacity:
+        size_fields = [key for key in ("maximumVolumeSize", "capacity") if raw.get(key) is not None]
         try:
             nodes = label_selector(raw.get("nodeTopology"), "nodeTopology.")
         except SelectorError:
             nodes = NOTHING
-        largest = read(raw[given[0]], given[0]) if given else None
-        free = read(raw["capacity"], "capacity") if raw.get("capacity") is not None else None
-        return cls(text(raw, "storageClassName"), largest, free, nodes)
+        largest = read_quantity(raw[size_fields[0]], size_fields[0]) if size_fields else None
+        free = read_quantity(raw["capacity"], "capacity") if raw.get("capacity") is not None else None
+        return cls(get_string(raw, "storageClassName"), largest, free, nodes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,31 +242,31 @@ class VolumeAttachment:
     volume: str | None
 
     @classmethod
-    def read(cls, raw: Json) -> VolumeAttachment:
-        spec = mapping(raw, "spec")
-        source = mapping(spec, "source", "spec.")
+    def from_json(cls, raw: Json) -> VolumeAttachment:
+        spec = get_mapping(raw, "spec")
+        source = get_mapping(spec, "source", "spec.")
         name = source.get("persistentVolumeName")
         return cls(
-            text(spec, "attacher", "spec."),
-            text(spec, "nodeName", "spec."),
-            None if name is None else text(source, "persistentVolumeName", "spec.source."),
+            get_string(spec, "attacher", "spec."),
+            get_string(spec, "nodeName", "spec."),
+            None if name is None else get_string(source, "persistentVolumeName", "spec.source."),
         )
 
 
 def read_affinity(spec: Json) -> tuple[NodeSelectorTerm, ...] | None:
     """``spec.nodeAffinity`` of a PersistentVolume."""
-    affinity = mapping(spec, "nodeAffinity", "spec.")
+    affinity = get_mapping(spec, "nodeAffinity", "spec.")
     if affinity.get("required") is None:
         return None
-    required = mapping(affinity, "required", "spec.nodeAffinity.")
-    return terms(required, "nodeSelectorTerms", "spec.nodeAffinity.required.")
+    required = get_mapping(affinity, "required", "spec.nodeAffinity.")
+    return parse_terms(required, "nodeSelectorTerms", "spec.nodeAffinity.required.")
 
 
-def _topology(raw: Json, path: str) -> NodeSelectorTerm:
+def _read_topology(raw: Json, path: str) -> NodeSelectorTerm:
     try:
         labels = tuple(
-            requirement(text(item, "key", at), "In", texts(item, "values", at))
-            for item, at in each(raw, "matchLabelExpressions", path)
+            new_requirement(get_string(item, "key", at), "In", get_strings(item, "values", at))
+            for item, at in get_objects_and_paths(raw, "matchLabelExpressions", path)
         )
     except SelectorError as error:
         return NodeSelectorTerm((), (), (str(error),))
@@ -266,7 +277,7 @@ def _claim_selector(spec: Json) -> tuple[Selector | None, str]:
     if spec.get("selector") is None:
         return None, ""
     try:
-        return label_selector(mapping(spec, "selector", "spec."), "spec.selector."), ""
+        return label_selector(get_mapping(spec, "selector", "spec."), "spec.selector."), ""
     except SelectorError as error:
         return None, str(error)
 
@@ -274,26 +285,26 @@ def _claim_selector(spec: Json) -> tuple[Selector | None, str]:
 def _claim_reference(spec: Json) -> tuple[str, str, str] | None:
     if spec.get("claimRef") is None:
         return None
-    reference = mapping(spec, "claimRef", "spec.")
-    namespace, name, uid = (text(reference, key, "spec.claimRef.") for key in ("namespace", "name", "uid"))
+    reference = get_mapping(spec, "claimRef", "spec.")
+    namespace, name, uid = (get_string(reference, key, "spec.claimRef.") for key in ("namespace", "name", "uid"))
     return namespace, name, uid
 
 
 def _class_name(annotations: dict[str, str], spec: Json) -> str:
     beta = annotations.get(BETA_CLASS)
-    return text(spec, "storageClassName", "spec.") if beta is None else beta
+    return get_string(spec, "storageClassName", "spec.") if beta is None else beta
 
 
 def _spec_class(spec: Json) -> str | None:
-    return None if spec.get("storageClassName") is None else text(spec, "storageClassName", "spec.")
+    return None if spec.get("storageClassName") is None else get_string(spec, "storageClassName", "spec.")
 
 
-def _mode(spec: Json) -> str:
-    return FILESYSTEM if spec.get("volumeMode") is None else text(spec, "volumeMode", "spec.")
+def _read_mode(spec: Json) -> str:
+    return FILESYSTEM if spec.get("volumeMode") is None else get_string(spec, "volumeMode", "spec.")
 
 
 def _controller_uid(metadata: Json) -> str | None:
-    for owner, at in each(metadata, "ownerReferences", "metadata."):
+    for owner, at in get_objects_and_paths(metadata, "ownerReferences", "metadata."):
         if owner.get("controller") is True:
-            return text(owner, "uid", at)
+            return get_string(owner, "uid", at)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kschedweb.engine.objects.access import Json, each, integer, text
+from kschedweb.engine.objects.json_access import Json, get_integer, get_objects_and_paths, get_string
 from kschedweb.engine.values import dataclass
 
 EXISTS = "Exists"
@@ -45,58 +45,58 @@ class Toleration:
         if self.operator in ("", "Equal"):
             return self.value == taint.value
         if comparing and self.operator in ("Gt", "Lt"):
-            bound, value = _number(self.value), _number(taint.value)
+            bound, value = _parse_int64(self.value), _parse_int64(taint.value)
             return (
                 bound is not None and value is not None and (value > bound if self.operator == "Gt" else value < bound)
             )
         return self.operator == EXISTS
 
 
-def tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
+def is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
     return any(toleration.tolerates(taint, comparing) for toleration in tolerations)
 
 
-def lets_in(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
+def has_no_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
     """Whether none of ``taints`` keeps a pod off the node."""
-    return not any(_keeps_off(taint, tolerations, comparing) for taint in taints)
+    return not any(_is_untolerated(taint, tolerations, comparing) for taint in taints)
 
 
-def not_tolerated(
+def find_untolerated(
     taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False
 ) -> tuple[Taint, ...]:
     """Those of ``taints`` that keep a pod off the node."""
-    return tuple(taint for taint in taints if _keeps_off(taint, tolerations, comparing))
+    return tuple(taint for taint in taints if _is_untolerated(taint, tolerations, comparing))
 
 
-def _keeps_off(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool) -> bool:
-    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations, comparing)
+def _is_untolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool) -> bool:
+    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not is_tolerated(taint, tolerations, comparing)
 
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
-    return tuple(read_taint(item, at) for item, at in each(raw, key, path))
+    return tuple(read_taint(item, at) for item, at in get_objects_and_paths(raw, key, path))
 
 
 def read_taint(raw: Json, path: str) -> Taint:
-    return Taint(text(raw, "key", path), text(raw, "value", path), text(raw, "effect", path))
+    return Taint(get_string(raw, "key", path), get_string(raw, "value", path), get_string(raw, "effect", path))
 
 
 def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:
     return tuple(
         Toleration(
-            key=text(item, "key", at),
-            operator=text(item, "operator", at),
-            value=text(item, "value", at),
-            effect=text(item, "effect", at),
-            seconds=_seconds(item, at),
+            key=get_string(item, "key", at),
+            operator=get_string(item, "operator", at),
+            value=get_string(item, "value", at),
+            effect=get_string(item, "effect", at),
+            seconds=_read_seconds(item, at),
         )
-        for item, at in each(raw, key, path)
+        for item, at in get_objects_and_paths(raw, key, path)
     )
 
 
-def _number(value: str) -> int | None:
+def _parse_int64(value: str) -> int | None:
     """The integer that ``value`` is, ``None`` where it is none, has more than 64 bits, or a sign or zero in front."""
     return number if DECIMAL.fullmatch(value) and (number := int(value)) in INT64 else None
 
 
-def _seconds(raw: Json, path: str) -> int | None:
-    return None if raw.get("tolerationSeconds") is None else integer(raw, "tolerationSeconds", path=path, bits=64)
+def _read_seconds(raw: Json, path: str) -> int | None:
+    return None if raw.get("tolerationSeconds") is None else get_integer(raw, "tolerationSeconds", path=path, bits=64)

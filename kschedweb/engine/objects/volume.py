@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, boolean, each, mapping, text, texts
-from kschedweb.engine.objects.migration import InTreeVolume
+from kschedweb.engine.objects.csi_migration import InTreeVolume
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_boolean,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_strings,
+)
 from kschedweb.engine.values import dataclass
 
 DEFAULT_RBD_POOL = "rbd"
@@ -11,13 +18,13 @@ DEFAULT_RBD_POOL = "rbd"
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A disk that a pod mounts directly; two pods on one node can share it only as far as ``conflicts`` allows."""
+    """A disk that a pod mounts directly; two pods on one node can share it only as far as ``conflicts_with`` allows."""
 
     identity: tuple[str, ...]
     monitors: frozenset[str] | None  # of a Ceph image: two are the same only with a monitor in common
     read_only: bool
 
-    def conflicts(self, other: Disk) -> bool:
+    def conflicts_with(self, other: Disk) -> bool:
         """Whether a node that mounts ``other``, of the same identity, cannot mount this one."""
         if self.read_only and other.read_only:
             return False
@@ -38,37 +45,39 @@ class PodVolume:
 def read_volumes(spec: Json, pod: str) -> tuple[PodVolume, ...]:
     """Claims, ephemeral volumes and disks in the spec of the pod named ``pod``; other volumes go anywhere."""
     volumes = []
-    for raw, at in each(spec, "volumes", "spec."):
-        name = text(raw, "name", at)
+    for raw, at in get_objects_and_paths(spec, "volumes", "spec."):
+        name = get_string(raw, "name", at)
         if raw.get("persistentVolumeClaim") is not None:
-            source = mapping(raw, "persistentVolumeClaim", at)
-            claim = text(source, "claimName", f"{at}persistentVolumeClaim.")
+            source = get_mapping(raw, "persistentVolumeClaim", at)
+            claim = get_string(source, "claimName", f"{at}persistentVolumeClaim.")
             volumes.append(PodVolume(name, claim))
         elif raw.get("ephemeral") is not None:
             volumes.append(PodVolume(name, f"{pod}-{name}", ephemeral=True))
         else:
-            disk, in_tree = _disk(raw, at), InTreeVolume.of_pod_volume(raw, at)
+            disk, in_tree = _read_disk(raw, at), InTreeVolume.of_pod_volume(raw, at)
             if disk is not None or in_tree is not None:
                 volumes.append(PodVolume(name, disk=disk, in_tree=in_tree))
     return tuple(volumes)
 
 
-def _disk(raw: Json, path: str) -> Disk | None:
+def _read_disk(raw: Json, path: str) -> Disk | None:
     if raw.get("gcePersistentDisk") is not None:
         return _plain_disk(raw, "gcePersistentDisk", "pdName", path)
     if raw.get("awsElasticBlockStore") is not None:
         # Two pods never share an EBS volume, not even to read.
-        source = mapping(raw, "awsElasticBlockStore", path)
-        return Disk(("awsElasticBlockStore", text(source, "volumeID", f"{path}awsElasticBlockStore.")), None, False)
+        source = get_mapping(raw, "awsElasticBlockStore", path)
+        return Disk(
+            ("awsElasticBlockStore", get_string(source, "volumeID", f"{path}awsElasticBlockStore.")), None, False
+        )
     if raw.get("iscsi") is not None:
         return _plain_disk(raw, "iscsi", "iqn", path)
     if raw.get("rbd") is not None:
-        source, at = mapping(raw, "rbd", path), f"{path}rbd."
-        identity = ("rbd", text(source, "pool", at) or DEFAULT_RBD_POOL, text(source, "image", at))
-        return Disk(identity, frozenset(texts(source, "monitors", at)), boolean(source, "readOnly", at))
+        source, at = get_mapping(raw, "rbd", path), f"{path}rbd."
+        identity = ("rbd", get_string(source, "pool", at) or DEFAULT_RBD_POOL, get_string(source, "image", at))
+        return Disk(identity, frozenset(get_strings(source, "monitors", at)), get_boolean(source, "readOnly", at))
     return None
 
 
 def _plain_disk(raw: Json, field: str, identity: str, path: str) -> Disk:
-    source, at = mapping(raw, field, path), f"{path}{field}."
-    return Disk((field, text(source, identity, at)), None, boolean(source, "readOnly", at))
+    source, at = get_mapping(raw, field, path), f"{path}{field}."
+    return Disk((field, get_string(source, identity, at)), None, get_boolean(source, "readOnly", at))

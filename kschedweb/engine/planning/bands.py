@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.state.columns import Floats, Ints, Mask
 from kschedweb.engine.values import dataclass
 
-LEAST = 1e-9
+EPSILON = 1e-9
 STEPS = 45
 IMPOSSIBLE = 1 << 40
 
@@ -32,16 +32,16 @@ class Band:
 
 def fewest_moves(band: Band) -> int:
     """A lower bound of the moves, over all levels at which the band may begin."""
-    return _Sums(band).least()[0]
+    return _Sums(band).find_fewest_moves()[0]
 
 
 def best_band(band: Band) -> float:
     """Where a band begins that takes the fewest moves: about the mean, where that does."""
     sums = _Sums(band)
-    moves, low = sums.least()
+    moves, low = sums.find_fewest_moves()
     level = band.level[band.counted]
     usual = float(level.mean()) - band.width / 2.0
-    return usual if sums.moves(usual) <= moves else low
+    return usual if sums.count_moves(usual) <= moves else low
 
 
 class _Sums:
@@ -56,46 +56,48 @@ class _Sums:
         self._sums: Floats = np.append(0.0, np.cumsum(self._amount))
         self._largest: Floats = np.append(0.0, np.cumsum(np.sort(band.amount)[::-1]))
 
-    def lost(self, low: float) -> int:
+    def count_pods_to_lose(self, low: float) -> int:
         """How many pods nodes above the band have to lose."""
         band = self._band
         over = (band.level - low - band.width) / 100.0 * band.allocatable
-        rows = np.flatnonzero(band.counted & (band.level > low + band.width + LEAST))
+        rows = np.flatnonzero(band.counted & (band.level > low + band.width + EPSILON))
         return sum(self._largest_of(int(row), float(over[row])) for row in rows)
 
     def _largest_of(self, node: int, amount: float) -> int:
         first, last = int(self._first[node]), int(self._first[node + 1])
         sums = self._sums[first : last + 1] - self._sums[first]
-        return _count(sums, amount)
+        return _count_largest(sums, amount)
 
-    def gained(self, low: float) -> int:
+    def count_pods_to_gain(self, low: float) -> int:
         """How many pods nodes below the band have to gain."""
         band = self._band
-        rows = np.flatnonzero(band.counted & (band.level < low - LEAST))
+        rows = np.flatnonzero(band.counted & (band.level < low - EPSILON))
         under = (low - band.level[rows]) / 100.0 * band.allocatable[rows]
-        return sum(_count(self._largest, float(one)) for one in under)
+        return sum(_count_largest(self._largest, float(amount)) for amount in under)
 
-    def moves(self, low: float) -> int:
-        return max(self.lost(low), self.gained(low))
+    def count_moves(self, low: float) -> int:
+        return max(self.count_pods_to_lose(low), self.count_pods_to_gain(low))
 
-    def least(self) -> tuple[int, float]:
+    def find_fewest_moves(self) -> tuple[int, float]:
         """The fewest moves, and where the band begins for that.
 
         The higher the band, the fewer pods are to be lost and the more gained: the two cross at one level.
         """
         level = self._band.level[self._band.counted]
         low, high = float(level.min()), max(float(level.min()), float(level.max()) - self._band.width)
-        if self.lost(low) <= self.gained(low):
-            return self.moves(low), low
+        if self.count_pods_to_lose(low) <= self.count_pods_to_gain(low):
+            return self.count_moves(low), low
         for _ in range(STEPS):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if self.lost(middle) > self.gained(middle) else (low, middle)
+            low, high = (
+                (middle, high) if self.count_pods_to_lose(middle) > self.count_pods_to_gain(middle) else (low, middle)
+            )
         # Just below the crossing less is gained, just above less is lost.
-        at = min((low, high), key=self.moves)
-        return min(self.moves(at), max(self.lost(high), self.gained(low))), at
+        at = min((low, high), key=self.count_moves)
+        return min(self.count_moves(at), max(self.count_pods_to_lose(high), self.count_pods_to_gain(low))), at
 
 
-def _count(sums: Floats, amount: float) -> int:
+def _count_largest(sums: Floats, amount: float) -> int:
     """How many of the largest come to ``amount``, by the sums of the first so many."""
-    found = int(np.searchsorted(sums, amount * (1.0 - LEAST) - LEAST, side="left"))
-    return found if found < len(sums) else IMPOSSIBLE
+    count = int(np.searchsorted(sums, amount * (1.0 - EPSILON) - EPSILON, side="left"))
+    return count if count < len(sums) else IMPOSSIBLE

@@ -6,51 +6,51 @@ import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.planning.bands import Band
-from kschedweb.engine.planning.ground import Ground
+from kschedweb.engine.planning.expected_use import compute_expected_use
 from kschedweb.engine.planning.results import PlanError
-from kschedweb.engine.planning.use import expected
+from kschedweb.engine.planning.trial_cluster import TrialCluster
 from kschedweb.engine.state.columns import Floats, Mask
 
 
-class Columns:
+class PlanColumns:
     """Movable pods and levels of nodes. ``level`` is of all nodes; ``counted`` says which are compared.
 
     ``by_pods``: levels are the sums over pods, also where nodes were measured.
     """
 
-    def __init__(self, ground: Ground, resource: str, *, by_pods: bool = False) -> None:
-        use = expected(ground.snapshot, resource)
+    def __init__(self, trial_cluster: TrialCluster, resource: str, *, by_pods: bool = False) -> None:
+        use = compute_expected_use(trial_cluster.snapshot, resource)
         self.counted: Mask = use.counted
         if int(self.counted.sum()) < 2:
             raise PlanError("there are fewer than two nodes to which pods can go")
-        rows = [place for place, pod in enumerate(use.pods) if pod.key in ground.movable]
+        rows = [place for place, pod in enumerate(use.pods) if pod.key in trial_cluster.movable]
         self.pods: list[Pod] = [use.pods[place] for place in rows]
         self.node, self.amount = use.node[rows].copy(), use.amount[rows]
         self.allocatable: Floats = np.where(use.allocatable > 0.0, use.allocatable, np.inf)
-        self.level = use.of_pods() if by_pods else use.levels()
-        self.there: Mask = np.ones(len(rows), dtype=np.bool_)
+        self.level = use.of_pods() if by_pods else use.compute_levels()
+        self.unmoved: Mask = np.ones(len(rows), dtype=np.bool_)
 
-    def state(self) -> tuple[Floats, Mask]:
-        return self.level.copy(), self.there.copy()
+    def save_state(self) -> tuple[Floats, Mask]:
+        return self.level.copy(), self.unmoved.copy()
 
-    def restore(self, state: tuple[Floats, Mask]) -> None:
-        self.level, self.there = state[0].copy(), state[1].copy()
+    def restore_state(self, state: tuple[Floats, Mask]) -> None:
+        self.level, self.unmoved = state[0].copy(), state[1].copy()
 
     def skew(self) -> float:
         level = self.level[self.counted]
         return float(level.max() - level.min())
 
-    def points(self, row: int, node: int) -> float:
+    def to_points(self, row: int, node: int) -> float:
         """How much the pod raises the node, in points."""
         return float(100.0 * self.amount[row] / self.allocatable[node])
 
-    def move(self, row: int, target: int) -> None:
+    def move_pod(self, row: int, target: int) -> None:
         source = int(self.node[row])
         # What was measured of a node may be less than its pods are expected to use.
-        self.level[source] = max(self.level[source] - self.points(row, source), 0.0)
-        self.level[target] += self.points(row, target)
-        self.there[row] = False
+        self.level[source] = max(self.level[source] - self.to_points(row, source), 0.0)
+        self.level[target] += self.to_points(row, target)
+        self.unmoved[row] = False
 
     def band_of(self, width: float) -> Band:
-        rows = self.there
+        rows = self.unmoved
         return Band(width, self.level.copy(), self.allocatable, self.counted, self.node[rows], self.amount[rows])

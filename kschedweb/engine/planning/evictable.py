@@ -6,24 +6,24 @@ from collections.abc import Container
 
 from kschedweb.engine.autoscaling.offers.labels import DO_NOT_DISRUPT
 from kschedweb.engine.config.decode import decode
-from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.rebalancing.cluster import Cluster
-from kschedweb.engine.rebalancing.evicting import Limits, PodEvictor
-from kschedweb.engine.rebalancing.fitting import Room
-from kschedweb.engine.rebalancing.handle import Handle, Outcome
+from kschedweb.engine.rebalancing.cluster import DeschedulerCluster
+from kschedweb.engine.rebalancing.evictions import EvictionLimits, PodEvictor
+from kschedweb.engine.rebalancing.handle import CycleReport, Handle
 from kschedweb.engine.rebalancing.metrics import Metrics
+from kschedweb.engine.rebalancing.node_fit import Room
 from kschedweb.engine.rebalancing.plugins.defaultevictor import ARGS, MIRROR, SOURCE, DefaultEvictor
-from kschedweb.engine.rebalancing.pods import PREFER_NO_EVICTION, Asked, PodView
+from kschedweb.engine.rebalancing.pods import PREFER_NO_EVICTION, PodRequests, PodView
 from kschedweb.engine.state.owners import of_daemon_set
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DAEMON, STATIC = "belongs to a DaemonSet", "is a static pod"
 BARE = "has no controller that would put another in its place"
-ASKED = "asks by an annotation not to be evicted"
+EVICTION_OPT_OUT = "asks by an annotation not to be evicted"
 PROTECTED = "is protected by the rules of the descheduler's DefaultEvictor: local storage, or a critical priority"
 GROUPED, DEVICES = "belongs to a pod group, which is placed as one", "has resource claims"
-LEAVING, OTHERS = "is being deleted", "is placed by a scheduler that the policy does not have"
+LEAVING, OTHER_SCHEDULER = "is being deleted", "is placed by a scheduler that the policy does not have"
 OF_THE_NODE = frozenset({DAEMON, STATIC})  # pods that are there because of the node itself
 
 
@@ -32,38 +32,38 @@ class Evictable:
 
     def __init__(self, schedulers: Container[str]) -> None:
         self._schedulers = schedulers
-        self._asked: dict[int, Asked] = {}
-        self._known: dict[str, tuple[Pod, str]] = {}
-        cluster = Cluster([])
+        self._spec_by_template: dict[int, PodRequests] = {}
+        self._reasons: dict[str, tuple[Pod, str]] = {}
+        cluster = DeschedulerCluster([])
         room = Room(cluster)
-        handle = Handle("", cluster, room, PodEvictor(cluster, room, Limits()), Metrics(), Outcome(), 0.0)
+        handle = Handle("", cluster, room, PodEvictor(cluster, room, EvictionLimits()), Metrics(), CycleReport(), 0.0)
         self._usual = DefaultEvictor(decode(ARGS, {}).value, handle)
 
-    def stays(self, pod: Pod) -> str:
+    def find_stay_reason(self, pod: Pod) -> str:
         """Why the pod is not moved, "" where it may be. It is remembered as long as the pod's object is the same."""
-        known = self._known.get(pod.key)
-        if known is None or known[0] is not pod:
-            known = self._known[pod.key] = pod, self._why(pod)
-        return known[1]
+        cached = self._reasons.get(pod.key)
+        if cached is None or cached[0] is not pod:
+            cached = self._reasons[pod.key] = pod, self._find_reason(pod)
+        return cached[1]
 
-    def _why(self, pod: Pod) -> str:
-        view = self._view(pod)
+    def _find_reason(self, pod: Pod) -> str:
+        view = self._to_view(pod)
         notes = view.annotations
         wishes = notes.get(DO_NOT_DISRUPT) == "true" or notes.get(SAFE_TO_EVICT) == "false"
-        found = {
+        applies_by_reason = {
             DAEMON: of_daemon_set(pod),
             STATIC: MIRROR in notes or notes.get(SOURCE, "api") != "api",
             LEAVING: pod.terminating,
             BARE: pod.controller is None,
-            ASKED: wishes or PREFER_NO_EVICTION in notes,
-            OTHERS: pod.scheduler_name not in self._schedulers,
+            EVICTION_OPT_OUT: wishes or PREFER_NO_EVICTION in notes,
+            OTHER_SCHEDULER: pod.scheduler_name not in self._schedulers,
             GROUPED: bool(pod.scheduling_group),
             DEVICES: bool(pod.resource_claims),
         }
-        why = next((words for words, holds in found.items() if holds), "")
+        why = next((words for words, holds in applies_by_reason.items() if holds), "")
         return why or ("" if self._usual.filter(view) else PROTECTED)
 
-    def _view(self, pod: Pod) -> PodView:
-        if pod.template not in self._asked:
-            self._asked[pod.template] = Asked(mapping(pod.raw, "spec"))
-        return PodView(pod, self._asked[pod.template])
+    def _to_view(self, pod: Pod) -> PodView:
+        if pod.template not in self._spec_by_template:
+            self._spec_by_template[pod.template] = PodRequests(get_mapping(pod.raw, "spec"))
+        return PodView(pod, self._spec_by_template[pod.template])

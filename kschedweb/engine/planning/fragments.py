@@ -13,9 +13,9 @@ from dataclasses import field
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.planning.ground import Ground, Tried
-from kschedweb.engine.planning.results import Bound, Found, PlanError
-from kschedweb.engine.planning.stopping import Refusals
+from kschedweb.engine.planning.move_refusals import MoveRefusals
+from kschedweb.engine.planning.results import Bound, MoveSearchResult, PlanError
+from kschedweb.engine.planning.trial_cluster import MoveOutcome, TrialCluster
 from kschedweb.engine.state.columns import Ints, Mask
 from kschedweb.engine.values import dataclass
 
@@ -37,38 +37,38 @@ class Fragmentation:
     def target(self) -> float:
         return self.at_most
 
-    def gained(self, before: float, value: float) -> float:
+    def compute_gain(self, before: float, value: float) -> float:
         return before - max(value, self.at_most) if before > self.at_most else 0.0
 
-    def reached(self, value: float) -> bool:
+    def is_reached(self, value: float) -> bool:
         return value <= self.at_most
 
-    def search(self, ground: Ground, most: int, price: float) -> Found:
+    def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
         """Make the moves on the ground; raises PlanError where no node has the resource."""
-        return _Search(ground, self, most, price).run()
+        return _FragmentSearch(trial_cluster, self, max_moves, price).run()
 
 
 class _Devices:
     """Free devices by node. ``open`` are nodes to which pods can go."""
 
-    def __init__(self, ground: Ground, objective: Fragmentation) -> None:
-        snapshot, self._name = ground.snapshot, objective.resource
-        has = snapshot.amounts(snapshot.allocatable, self._name)
+    def __init__(self, trial_cluster: TrialCluster, objective: Fragmentation) -> None:
+        snapshot, self._name = trial_cluster.snapshot, objective.resource
+        has = snapshot.resource_row(snapshot.allocatable, self._name)
         if not has.any():
             raise PlanError(f"no node has {self._name}")
-        self.free: Ints = (has - snapshot.amounts(snapshot.requested, self._name)).astype(np.int64)
+        self.free: Ints = (has - snapshot.resource_row(snapshot.requested, self._name)).astype(np.int64)
         self.has: Mask = has > 0
         self.open: Mask = self.has & ~snapshot.unschedulable
         self.size = objective.size
 
-    def asked(self, pod: Pod) -> int:
+    def count_requested(self, pod: Pod) -> int:
         return int(pod.occupied.get(self._name, 0))
 
-    def fragments(self, free: Ints | None = None) -> int:
-        left = self.free if free is None else free
-        return int(left[self.open & (left > 0) & (left < self.size)].sum())
+    def count_fragments(self, free: Ints | None = None) -> int:
+        remaining = self.free if free is None else free
+        return int(remaining[self.open & (remaining > 0) & (remaining < self.size)].sum())
 
-    def after(self, steps: list[tuple[int, int, int]]) -> Ints:
+    def free_after(self, steps: list[tuple[int, int, int]]) -> Ints:
         """What is free after moves of so many devices from one node to another."""
         free = self.free.copy()
         for amount, source, target in steps:
@@ -77,17 +77,17 @@ class _Devices:
         return free
 
 
-class _Search:
+class _FragmentSearch:
     """Set after set of pods of one node, moved together or not at all."""
 
-    def __init__(self, ground: Ground, objective: Fragmentation, most: int, price: float) -> None:
-        self.ground, self.objective, self.most, self.price = ground, objective, most, price
-        self.devices = _Devices(ground, objective)
-        self.before = float(self.devices.fragments())
+    def __init__(self, trial_cluster: TrialCluster, objective: Fragmentation, max_moves: int, price: float) -> None:
+        self.trial_cluster, self.objective, self.max_moves, self.price = trial_cluster, objective, max_moves, price
+        self.devices = _Devices(trial_cluster, objective)
+        self.before = float(self.devices.count_fragments())
         self.values: list[float] = []
         self.reasons: list[str] = []
-        self.refusals = Refusals()
-        self._least = self._fewest_fragments()
+        self.refusals = MoveRefusals()
+        self._unavoidable = self._fewest_fragments()
 
     def _fewest_fragments(self) -> int:
         """What stays a fragment whatever is moved: all that is free, where it is too little for one pod.
@@ -99,86 +99,92 @@ class _Search:
         closed = bool((devices.has & ~devices.open).any())
         return 0 if closed or (free < 0).any() or free.sum() >= devices.size else int(free.sum())
 
-    def _bound(self, value: float) -> Bound:
+    def _compute_bound(self, value: float) -> Bound:
         """A move frees less than a whole pod's devices on its node, and fills up as many elsewhere."""
         size = self.objective.size
-        largest = max(map(self.devices.asked, self.ground.movable.values()), default=0)
-        each, lowered = size - 1 + min(largest, size - 1), self.before - value
-        moves = math.ceil(lowered / each) if lowered > 0 else 0
-        return Bound(moves, float(self._least))
+        largest = max(map(self.devices.count_requested, self.trial_cluster.movable.values()), default=0)
+        per_move, lowered = size - 1 + min(largest, size - 1), self.before - value
+        moves = math.ceil(lowered / per_move) if lowered > 0 else 0
+        return Bound(moves, float(self._unavoidable))
 
-    def run(self) -> Found:
-        stop = Refusals.reached()
-        while not self.objective.reached(self.devices.fragments()):
-            if len(self.values) >= self.most:
-                stop = Refusals.most(self.most)
+    def run(self) -> MoveSearchResult:
+        stop = MoveRefusals.stop_reached()
+        while not self.objective.is_reached(self.devices.count_fragments()):
+            if len(self.values) >= self.max_moves:
+                stop = MoveRefusals.stop_at_max_moves(self.max_moves)
                 break
-            if self.ground.late():
-                stop = Refusals.late()
+            if self.trial_cluster.late():
+                stop = MoveRefusals.stop_out_of_time()
                 break
-            if not self._step():
-                if self.ground.wave_begun:
-                    self.ground.end_wave()
+            if not self._take_step():
+                if self.trial_cluster.wave_begun:
+                    self.trial_cluster.end_wave()
                     continue
-                stop = self.refusals.stop()
+                stop = self.refusals.find_stop()
                 break
-        return Found(self.before, self.values, self.reasons, stop, self._bound)
+        return MoveSearchResult(self.before, self.values, self.reasons, stop, self._compute_bound)
 
-    def _step(self) -> bool:
+    def _take_step(self) -> bool:
         """Make the first set of moves that lowers the fragments; False where none is found in this wave."""
-        self.refusals = Refusals()
-        for pods in self._sets():
-            mark = self.ground.mark()
-            tried = [self.ground.move(pod) for pod in pods]
-            if all(one.node for one in tried) and self._kept(pods, tried):
+        self.refusals = MoveRefusals()
+        for pods in self._pod_sets():
+            mark = self.trial_cluster.mark()
+            outcomes = [self.trial_cluster.move_pod(pod) for pod in pods]
+            if all(outcome.node for outcome in outcomes) and self._apply_moves(pods, outcomes):
                 return True
-            for one in tried:
-                self.refusals.heard(one, gained=False)
-            self.ground.rollback(mark)
+            for outcome in outcomes:
+                self.refusals.record_outcome(outcome, gained=False)
+            self.trial_cluster.rollback(mark)
         return False
 
-    def _kept(self, pods: list[Pod], tried: list[Tried]) -> bool:
-        index, devices = self.ground.snapshot.index, self.devices
+    def _apply_moves(self, pods: list[Pod], outcomes: list[MoveOutcome]) -> bool:
+        index, devices = self.trial_cluster.snapshot.index, self.devices
         steps = [
-            (devices.asked(pod), index[pod.node_name], index[one.node]) for pod, one in zip(pods, tried, strict=True)
+            (devices.count_requested(pod), index[pod.node_name], index[outcome.node])
+            for pod, outcome in zip(pods, outcomes, strict=True)
         ]
-        before, after = devices.fragments(), devices.after(steps)
-        lowered = before - devices.fragments(after)
+        before, after = devices.count_fragments(), devices.free_after(steps)
+        lowered = before - devices.count_fragments(after)
         if lowered <= self.price * len(pods):
             return False
-        node, others = pods[0].node_name, f"with {len(pods)} pods" if len(pods) > 1 else "alone"
+        node, company = pods[0].node_name, f"with {len(pods)} pods" if len(pods) > 1 else "alone"
         free = int(after[index[node]])
         for place in range(len(pods)):
             self.values.append(before - lowered * (place + 1) / len(pods))
-            self.reasons.append(f"leaves {free} free on {node}, {others}")
+            self.reasons.append(f"leaves {free} free on {node}, {company}")
         devices.free = after
         return True
 
-    def _sets(self) -> Iterator[list[Pod]]:
+    def _pod_sets(self) -> Iterator[list[Pod]]:
         """Sets of pods whose going may lower the fragments, those that promise most a move first."""
-        index, devices = self.ground.snapshot.index, self.devices
+        index, devices = self.trial_cluster.snapshot.index, self.devices
         free = devices.free
         stranded = free[devices.open & (free > 0) & (free < devices.size)]
-        found: list[tuple[float, int, list[Pod]]] = []
-        for name, pods in self.ground.on().items():
+        ranked_sets: list[tuple[float, int, list[Pod]]] = []
+        for name, pods in self.trial_cluster.movable_by_node().items():
             place = index[name]
-            asking = sorted((pod for pod in pods if devices.asked(pod)), key=lambda pod: (devices.asked(pod), pod.key))
+            asking = sorted(
+                (pod for pod in pods if devices.count_requested(pod)),
+                key=lambda pod: (devices.count_requested(pod), pod.key),
+            )
             for listed in [[pod] for pod in asking] + _making_room(asking, devices, int(free[place])):
-                if len(self.values) + len(listed) > self.most:
+                if len(self.values) + len(listed) > self.max_moves:
                     continue
-                hoped = self._hoped(listed, place, stranded)
+                hoped = self._estimate_gain(listed, place, stranded)
                 if hoped > 0:
-                    found.append((-hoped / len(listed), len(found), listed))
-        return (listed for _, _, listed in sorted(found, key=lambda one: one[:2])[:TRIES])
+                    ranked_sets.append((-hoped / len(listed), len(ranked_sets), listed))
+        return (listed for _, _, listed in sorted(ranked_sets, key=lambda entry: entry[:2])[:TRIES])
 
-    def _hoped(self, pods: list[Pod], place: int, stranded: Ints) -> float:
+    def _estimate_gain(self, pods: list[Pod], place: int, stranded: Ints) -> float:
         """By how much the fragments fall at most if these pods leave the node."""
         devices = self.devices
-        there, asked = int(devices.free[place]), sum(map(devices.asked, pods))
-        whole = there + asked >= devices.size
-        here = 0 if not devices.open[place] or there >= devices.size else there if whole else -asked
-        others = sum(devices.asked(pod) for pod in pods if (stranded >= devices.asked(pod)).any())
-        return here + others
+        node_free, requested = int(devices.free[place]), sum(map(devices.count_requested, pods))
+        whole = node_free + requested >= devices.size
+        local_gain = 0 if not devices.open[place] or node_free >= devices.size else node_free if whole else -requested
+        remote_gain = sum(
+            devices.count_requested(pod) for pod in pods if (stranded >= devices.count_requested(pod)).any()
+        )
+        return local_gain + remote_gain
 
 
 def _making_room(pods: list[Pod], devices: _Devices, free: int) -> list[list[Pod]]:
@@ -186,14 +192,14 @@ def _making_room(pods: list[Pod], devices: _Devices, free: int) -> list[list[Pod
     lacks = devices.size - free
     if lacks <= 0:
         return []
-    found = []
+    pod_sets = []
     for order in (pods[::-1], pods):
-        taken, listed = 0, []
+        gathered, listed = 0, []
         for pod in order:
-            if taken >= lacks:
+            if gathered >= lacks:
                 break
             listed.append(pod)
-            taken += devices.asked(pod)
-        if taken >= lacks and len(listed) > 1:
-            found.append(listed)
-    return found
+            gathered += devices.count_requested(pod)
+        if gathered >= lacks and len(listed) > 1:
+            pod_sets.append(listed)
+    return pod_sets

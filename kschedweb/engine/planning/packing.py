@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from kschedweb.engine.planning.evictable import OF_THE_NODE
-from kschedweb.engine.planning.ground import Ground
+from kschedweb.engine.planning.trial_cluster import TrialCluster
 from kschedweb.engine.state.columns import Floats, Ints
 
 PODS = "pods"
@@ -19,37 +19,37 @@ class Packing:
     ``stuck`` nodes cannot be emptied.
     """
 
-    def __init__(self, ground: Ground, stuck: Collection[str]) -> None:
-        snapshot = ground.snapshot
+    def __init__(self, trial_cluster: TrialCluster, stuck: Collection[str]) -> None:
+        snapshot = trial_cluster.snapshot
         size = len(snapshot)
         rows = {name: row for row, name in enumerate([*snapshot.resources, PODS])}
         room: Ints = np.vstack([snapshot.allocatable, snapshot.pod_limit[None, :]]).astype(np.int64)
-        asked: Ints = np.zeros((len(rows), size), dtype=np.int64)
+        requested: Ints = np.zeros((len(rows), size), dtype=np.int64)
         for pod in filter(None, snapshot.pods.pods):
             place = snapshot.index[pod.node_name]
-            of_node = ground.stays.get(pod.key, "") in OF_THE_NODE
-            target = room if of_node else asked
+            of_node = trial_cluster.stays.get(pod.key, "") in OF_THE_NODE
+            target = room if of_node else requested
             for name, amount in {**pod.occupied, PODS: 1}.items():
                 if name in rows:
                     target[rows[name], place] += -amount if of_node else amount
         # A node that holds more than it has room for may stay as it is.
-        self._room: Floats = np.maximum(room, asked).astype(np.float64)
-        self._asked: Floats = asked.sum(axis=1).astype(np.float64)
+        self._room: Floats = np.maximum(room, requested).astype(np.float64)
+        self._requested: Floats = requested.sum(axis=1).astype(np.float64)
         fixed = np.array([name in stuck for name in snapshot.names], dtype=np.bool_)
         closed = np.array([node.unschedulable for node in snapshot.nodes], dtype=np.bool_)
         # What lies on a closed node that stays needs no room elsewhere.
         stays = fixed & closed
-        self._asked -= asked[:, stays].sum(axis=1)
+        self._requested -= requested[:, stays].sum(axis=1)
         self._room[:, closed] = 0.0
         self._fixed, self._free = fixed, ~fixed
 
     def most_freed(self) -> int:
         """How many nodes can go at most: of each resource the roomiest must hold what is requested."""
         candidates = int(self._free.sum())
-        return candidates - max((self._needed(row) for row in range(len(self._asked))), default=0)
+        return candidates - max((self._count_needed_nodes(row) for row in range(len(self._requested))), default=0)
 
-    def _needed(self, row: int) -> int:
-        lacks = self._asked[row] - self._room[row, self._fixed].sum()
+    def _count_needed_nodes(self, row: int) -> int:
+        lacks = self._requested[row] - self._room[row, self._fixed].sum()
         if lacks <= 0.0:
             return 0
         sums = np.cumsum(np.sort(self._room[row, self._free])[::-1])
@@ -58,14 +58,14 @@ class Packing:
     def least_cost(self, cost: Floats) -> float:
         """What must be paid at least, where nodes may stay in part: of each resource the cheapest room first."""
         fixed = float(cost[self._fixed].sum())
-        return fixed + max((self._paid(row, cost) for row in range(len(self._asked))), default=0.0)
+        return fixed + max((self._compute_least_cost(row, cost) for row in range(len(self._requested))), default=0.0)
 
-    def _paid(self, row: int, cost: Floats) -> float:
-        lacks = self._asked[row] - self._room[row, self._fixed].sum()
+    def _compute_least_cost(self, row: int, cost: Floats) -> float:
+        lacks = self._requested[row] - self._room[row, self._fixed].sum()
         room, price = self._room[row, self._free], cost[self._free]
         useful = room > 0.0
         room, price = room[useful], price[useful]
         order = np.argsort(price / room, kind="stable")
         before = np.append(0.0, np.cumsum(room[order]))[:-1]
-        taken = np.clip(lacks - before, 0.0, room[order])
-        return float((price[order] * taken / room[order]).sum())
+        used = np.clip(lacks - before, 0.0, room[order])
+        return float((price[order] * used / room[order]).sum())

@@ -10,80 +10,94 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.planning.evictable import Evictable
 from kschedweb.engine.planning.fragments import Fragmentation
-from kschedweb.engine.planning.freeing import Money, Nodes
-from kschedweb.engine.planning.ground import Ground, Late, Moved, Pulse, never
-from kschedweb.engine.planning.results import PRICE, REACHED, Found, Move, Plan, Stop
+from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost
+from kschedweb.engine.planning.results import PRICE, REACHED, Move, MovePlan, MoveSearchResult, Stop
 from kschedweb.engine.planning.skew import Skew
+from kschedweb.engine.planning.trial_cluster import Late, Pulse, TrialCluster, TrialMove, never
 from kschedweb.engine.state.snapshot import Snapshot
 
-MOST = 1 << 30
-Objective: TypeAlias = Skew | Nodes | Money | Fragmentation
+UNLIMITED = 1 << 30
+Objective: TypeAlias = Skew | FreedNodes | SavedCost | Fragmentation
 
 
-def plan(
+def plan_moves(
     snapshot: Snapshot,
     configuration: Configuration,
     objective: Objective,
     *,
     price: float = 0.0,
-    most: int | None = None,
+    max_moves: int | None = None,
     start: int = 0,
     registry: Mapping[str, Factory] | None = None,
     rules: Evictable | None = None,
     pulse: Pulse | None = None,
     late: Late = never,
-) -> Plan:
+) -> MovePlan:
     """Which pods of ``snapshot`` to evict so that the scheduler of ``configuration`` puts them where it helps.
 
     ``price`` is what a move costs in units of the objective: no move is made that gains less. There are at most
-    ``most`` moves. The scheduler's first search begins at the node at position ``start``. ``registry`` is as for
+    ``max_moves`` moves. The scheduler's first search begins at the node at position ``start``. ``registry`` is as for
     Scheduler; ``rules`` remember which pods may go, for whoever plans again and again; ``pulse`` is called before each
     try, and what it raises ends the work. Once ``late`` says so the best plan so far is told, and that it is that.
     ``snapshot`` stays as it is.
     Raises PlanError where this cannot be planned.
     """
-    ground = Ground(snapshot, configuration, registry, start=start, rules=rules, pulse=pulse, late=late)
-    found = objective.search(ground, MOST if most is None else most, price)
-    moved = list(ground.moved)
-    ground.rollback(0)
-    kept, stop = (len(moved), found.stop) if found.cordons else _cut(objective, found, price)
-    after = found.values[kept - 1] if kept else found.before
-    if found.cordons and found.after is not None:
-        after = found.after
-    return Plan(
+    trial_cluster = TrialCluster(snapshot, configuration, registry, start=start, rules=rules, pulse=pulse, late=late)
+    result = objective.find_moves(trial_cluster, UNLIMITED if max_moves is None else max_moves, price)
+    moved = list(trial_cluster.moved)
+    trial_cluster.rollback(0)
+    num_moves, stop = (len(moved), result.stop) if result.cordons else _trim_moves(objective, result, price)
+    after = result.values[num_moves - 1] if num_moves else result.before
+    if result.cordons and result.after is not None:
+        after = result.after
+    return MovePlan(
         objective=objective.name,
         unit=objective.unit,
-        before=found.before,
+        before=result.before,
         after=after,
         target=objective.target,
-        reached=objective.reached(after),
-        waves=_waves(moved[:kept], found, 1 if objective.rises else -1),
-        bound=found.bound(after),
+        reached=objective.is_reached(after),
+        waves=_group_into_waves(moved[:num_moves], result, 1 if objective.rises else -1),
+        bound=result.bound(after),
         stop=stop,
         price=price,
-        cordons=(*found.cordons, *found.opened),
-        uncordons=found.opened,
-        stays=ground.staying(),
+        cordons=(*result.cordons, *result.opened),
+        uncordons=result.opened,
+        stays=trial_cluster.count_staying(),
     )
 
 
-def _cut(objective: Objective, found: Found, price: float) -> tuple[int, Stop]:
+def _trim_moves(objective: Objective, result: MoveSearchResult, price: float) -> tuple[int, Stop]:
     """How many of the moves to keep: those after which the gain less what the moves cost is highest, the fewest."""
-    gains = [objective.gained(found.before, value) - price * (place + 1) for place, value in enumerate(found.values)]
+    gains = [
+        objective.compute_gain(result.before, value) - price * (place + 1) for place, value in enumerate(result.values)
+    ]
     best = max(gains, default=0.0)
-    kept = 0 if best <= 0.0 else gains.index(best) + 1
-    if kept < len(found.values) and price and found.stop.kind != REACHED:
-        return kept, Stop(PRICE, f"More moves would gain less than they cost, {price:g} {objective.unit} each.")
-    if kept < len(found.values) and price:
-        said = f"To reach the objective would cost more than it gains, at {price:g} {objective.unit} a move."
-        return kept, Stop(PRICE, said)
-    return kept, found.stop
+    num_moves = 0 if best <= 0.0 else gains.index(best) + 1
+    if num_moves < len(result.values) and price and result.stop.kind != REACHED:
+        return num_moves, Stop(PRICE, f"More moves would gain less than they cost, {price:g} {objective.unit} each.")
+    if num_moves < len(result.values) and price:
+        text = f"To reach the objective would cost more than it gains, at {price:g} {objective.unit} a move."
+        return num_moves, Stop(PRICE, text)
+    return num_moves, result.stop
 
 
-def _waves(moved: Sequence[Moved], found: Found, sign: int) -> tuple[tuple[Move, ...], ...]:
+def _group_into_waves(moved: Sequence[TrialMove], result: MoveSearchResult, sign: int) -> tuple[tuple[Move, ...], ...]:
     moves = []
-    before = found.before
-    for one, value, reason in zip(moved, found.values, found.reasons, strict=False):
-        moves.append((one.wave, Move(one.pod, one.source, one.target, reason, sign * (value - before), one.budget)))
+    before = result.before
+    for trial_move, value, reason in zip(moved, result.values, result.reasons, strict=False):
+        moves.append(
+            (
+                trial_move.wave,
+                Move(
+                    trial_move.pod,
+                    trial_move.source,
+                    trial_move.target,
+                    reason,
+                    sign * (value - before),
+                    trial_move.budget,
+                ),
+            )
+        )
         before = value
-    return tuple(tuple(move for _, move in group) for _, group in groupby(moves, key=lambda one: one[0]))
+    return tuple(tuple(move for _, move in group) for _, group in groupby(moves, key=lambda entry: entry[0]))

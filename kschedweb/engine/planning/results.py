@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.evictions import eviction, kubectl_line
+from kschedweb.engine.objects.evictions import kubectl_line, make_eviction
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
-REACHED, BEST, MOST, PRICE, TIME = "reached", "best", "mostMoves", "price", "time"
+REACHED, BEST, MAX_MOVES, PRICE, TIME = "reached", "best", "mostMoves", "price", "time"
 BUDGET, NO_PLACE, NO_GAIN = "budget", "noPlace", "noGain"
 
 
@@ -29,8 +29,8 @@ class Move:
     budget: str = ""
 
     def to_dict(self) -> Json:
-        found: Json = {"pod": self.pod, "from": self.source, "to": self.target, "reason": self.reason}
-        return {**found, "gain": rounded(self.gain)} | ({"budget": self.budget} if self.budget else {})
+        fields: Json = {"pod": self.pod, "from": self.source, "to": self.target, "reason": self.reason}
+        return {**fields, "gain": round_value(self.gain)} | ({"budget": self.budget} if self.budget else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Bound:
     value: float | None = None
 
     def to_dict(self) -> Json:
-        return {"moves": self.moves, "value": None if self.value is None else rounded(self.value)}
+        return {"moves": self.moves, "value": None if self.value is None else round_value(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MoveSearchResult:
     """What a search came to: the objective ``before`` and after each move on the ground, with a reason for each.
 
     ``bound`` gives the bound for a plan that brings the objective to a value. ``after`` is the objective once all is
@@ -78,7 +78,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MovePlan:
     """``cordons`` are nodes to be cordoned first, of which ``uncordons`` are opened again after the last wave. The pods
     of a wave are evicted once those of the last are replaced.
 
@@ -107,8 +107,8 @@ class Plan:
         return {
             "objective": self.objective,
             "unit": self.unit,
-            "before": rounded(self.before),
-            "after": rounded(self.after),
+            "before": round_value(self.before),
+            "after": round_value(self.after),
             "target": self.target,
             "reached": self.reached,
             "moves": len(self.moves),
@@ -122,18 +122,18 @@ class Plan:
         }
 
 
-def rounded(value: float) -> float:
+def round_value(value: float) -> float:
     return round(value, 6)
 
 
-def evictions(plan: Plan) -> Iterator[Json]:
+def list_evictions(plan: MovePlan) -> Iterator[Json]:
     """An Eviction of policy/v1 for each move, with its wave, in order: what the API server is asked for."""
     for number, wave in enumerate(plan.waves, start=1):
         for move in wave:
-            yield {"wave": number, **eviction(move.pod)}
+            yield {"wave": number, **make_eviction(move.pod)}
 
 
-def kubectl(plan: Plan) -> list[str]:
+def render_kubectl(plan: MovePlan) -> list[str]:
     """The plan as lines for a shell. Evictions go through the eviction API, which asks budgets; `delete` does not.
 
     Between waves a comment says what to wait for.

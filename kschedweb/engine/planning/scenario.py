@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Text
-from kschedweb.engine.documents.types import REQUIRED, Field, Struct
+from kschedweb.engine.documents.types import REQUIRED, Struct, StructField
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.planning.fragments import Fragmentation
-from kschedweb.engine.planning.freeing import Money, Nodes
-from kschedweb.engine.planning.ground import Late, never
-from kschedweb.engine.planning.plan import Objective, plan
-from kschedweb.engine.planning.results import PlanError, evictions, kubectl
+from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost
+from kschedweb.engine.planning.plan import Objective, plan_moves
+from kschedweb.engine.planning.results import PlanError, list_evictions, render_kubectl
 from kschedweb.engine.planning.skew import Skew
-from kschedweb.engine.pricing import table
-from kschedweb.engine.pricing.table import PriceTable, TableError
+from kschedweb.engine.planning.trial_cluster import Late, never
+from kschedweb.engine.pricing import price_table
+from kschedweb.engine.pricing.price_table import PriceTable, TableError
 from kschedweb.engine.scenario.scenario import Scenario
 from kschedweb.engine.values import dataclass
 
@@ -30,29 +30,29 @@ class PlanningError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlanRequest:
     """What is asked for: one objective, the price of a move, the most moves."""
 
     skew: Skew | None
-    nodes: Nodes | None
+    nodes: FreedNodes | None
     money: float | None  # hours
     fragmentation: Fragmentation | None
     price: float
     most_moves: int | None
     seconds: float | None
 
-    def objective(self, prices: PriceTable | None) -> Objective:
+    def build_objective(self, prices: PriceTable | None) -> Objective:
         """Raises PlanningError."""
-        found = self.skew or self.nodes or self.fragmentation
-        if found is not None:
-            return found
+        objective = self.skew or self.nodes or self.fragmentation
+        if objective is not None:
+            return objective
         if prices is None:
             raise PlanningError('prices: is missing: give a table of prices, or ask for "nodes"')
         assert self.money is not None
-        return Money(prices, self.money)
+        return SavedCost(prices, self.money)
 
 
-def _resource(name: str) -> str:
+def _check_resource(name: str) -> str:
     if name not in (CPU, MEMORY):
         raise ValueError(f"resource: must be {CPU} or {MEMORY}, is {name}")
     return name
@@ -63,90 +63,92 @@ DOCUMENT = Struct(
     "Objective",
     "What moves are to reach.",
     (
-        Field(
+        StructField(
             "skew",
             Struct(
                 "Skew",
                 "How far apart the real use of nodes may be.",
                 (
-                    Field("atMost", Number(0, 100), "Points between the highest and the lowest node.", REQUIRED),
-                    Field("resource", Text(1, 20), "cpu or memory.", CPU),
+                    StructField("atMost", Number(0, 100), "Points between the highest and the lowest node.", REQUIRED),
+                    StructField("resource", Text(1, 20), "cpu or memory.", CPU),
                 ),
-                make=lambda at_most, resource: Skew(at_most, _resource(resource)),
+                make=lambda at_most, resource: Skew(at_most, _check_resource(resource)),
             ),
             "Real use at most so uneven.",
         ),
-        Field(
+        StructField(
             "nodes",
             Struct(
                 "Nodes",
                 "Nodes that nothing but pods of DaemonSets and static pods runs on.",
-                (Field("atLeast", Number(1, 1_000_000, whole=True), "How many; as many as can be if absent."),),
-                make=Nodes,
+                (StructField("atLeast", Number(1, 1_000_000, whole=True), "How many; as many as can be if absent."),),
+                make=FreedNodes,
             ),
             "Nodes freed.",
         ),
-        Field(
+        StructField(
             "money",
             Struct(
                 "Money",
                 "Cost saved by nodes that go.",
-                (Field("hours", Number(0, 100_000, above=True), "For how long the saving counts.", HOURS),),
+                (StructField("hours", Number(0, 100_000, above=True), "For how long the saving counts.", HOURS),),
                 make=lambda hours: hours,
             ),
             "Cost saved, less the price of moves.",
         ),
-        Field(
+        StructField(
             "fragmentation",
             Struct(
                 "Fragmentation",
                 "Devices free on nodes that cannot serve a pod.",
                 (
-                    Field("resource", Text(1, 317), "The extended resource, such as nvidia.com/gpu.", REQUIRED),
-                    Field("size", Number(1, 1_000_000, whole=True), "How many the pod asks for.", REQUIRED),
-                    Field("atMost", Number(0, whole=True), "How many such devices may be left.", 0),
+                    StructField("resource", Text(1, 317), "The extended resource, such as nvidia.com/gpu.", REQUIRED),
+                    StructField("size", Number(1, 1_000_000, whole=True), "How many the pod asks for.", REQUIRED),
+                    StructField("atMost", Number(0, whole=True), "How many such devices may be left.", 0),
                 ),
                 make=Fragmentation,
             ),
             "Fewer fragments of devices.",
         ),
-        Field("price", _NOT_NEGATIVE, "What a move costs, in units of the objective.", 0.0),
-        Field("mostMoves", Number(0, 1_000_000, whole=True), "How many moves there may be."),
-        Field("seconds", Number(0, 86_400, above=True), "How long may be searched; then the best plan so far is told."),
+        StructField("price", _NOT_NEGATIVE, "What a move costs, in units of the objective.", 0.0),
+        StructField("mostMoves", Number(0, 1_000_000, whole=True), "How many moves there may be."),
+        StructField(
+            "seconds", Number(0, 86_400, above=True), "How long may be searched; then the best plan so far is told."
+        ),
     ),
     one_of=(("skew", "nodes", "money", "fragmentation"),),
-    make=Wanted,
+    make=PlanRequest,
 )
 
 
-def answer(raw: Json, clock: Clock | None = None) -> Json:
+def plan_scenario(raw: Json, clock: Clock | None = None) -> Json:
     """The plan for a scenario, with its evictions and its lines for kubectl. Raises PlanningError, ScenarioError.
 
     ``clock`` gives the time in seconds; without one the search takes as long as it takes.
     """
-    scenario = Scenario.of({key: value for key, value in raw.items() if key not in ("objective", "prices")})
+    scenario = Scenario.from_json({key: value for key, value in raw.items() if key not in ("objective", "prices")})
     try:
-        wanted = _wanted(raw.get("objective"))
-        found = plan(
+        plan_request = _read_request(raw.get("objective"))
+        move_plan = plan_moves(
             scenario.snapshot,
             scenario.configuration,
-            wanted.objective(_prices(raw.get("prices"))),
-            price=wanted.price,
-            most=wanted.most_moves,
-            late=until(wanted.seconds, clock),
+            plan_request.build_objective(_read_prices(raw.get("prices"))),
+            price=plan_request.price,
+            max_moves=plan_request.most_moves,
+            late=create_deadline(plan_request.seconds, clock),
         )
     except (PlanningError, PlanError, CycleError) as error:
         raise PlanningError(f"{scenario.name}: {error}" if scenario.name else str(error)) from None
     return {
         "name": scenario.name,
-        **found.to_dict(),
-        "evictions": list(evictions(found)),
-        "kubectl": kubectl(found),
+        **move_plan.to_dict(),
+        "evictions": list(list_evictions(move_plan)),
+        "kubectl": render_kubectl(move_plan),
         "engine": scenario.engine,
     }
 
 
-def until(seconds: float | None, clock: Clock | None) -> Late:
+def create_deadline(seconds: float | None, clock: Clock | None) -> Late:
     """Whether so many seconds are over, from now on."""
     if seconds is None or clock is None:
         return never
@@ -154,19 +156,19 @@ def until(seconds: float | None, clock: Clock | None) -> Late:
     return lambda: read() > end
 
 
-def _wanted(raw: Any) -> Wanted:
+def _read_request(raw: Any) -> PlanRequest:
     problems: list[DocumentProblem] = []
-    wanted = DOCUMENT.read({} if raw is None else raw, "objective", problems)
+    plan_request = DOCUMENT.read({} if raw is None else raw, "objective", problems)
     if problems:
         raise PlanningError("; ".join(map(str, problems)))
-    assert isinstance(wanted, Wanted)
-    return wanted
+    assert isinstance(plan_request, PlanRequest)
+    return plan_request
 
 
-def _prices(raw: Any) -> PriceTable | None:
+def _read_prices(raw: Any) -> PriceTable | None:
     if raw is None:
         return None
     try:
-        return table.read(raw)
+        return price_table.read_price_table(raw)
     except TableError as error:
-        raise PlanningError("; ".join(f"prices.{one}" for one in error.problems)) from None
+        raise PlanningError("; ".join(f"prices.{problem}" for problem in error.problems)) from None

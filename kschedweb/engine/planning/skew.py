@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.planning.columns import Columns
-from kschedweb.engine.planning.deepening import Deepening
-from kschedweb.engine.planning.ground import Ground
-from kschedweb.engine.planning.results import REACHED, Found, PlanError
-from kschedweb.engine.planning.search import LEAST, Search
+from kschedweb.engine.planning.columns import PlanColumns
+from kschedweb.engine.planning.iterative_deepening import IterativeDeepening
+from kschedweb.engine.planning.results import REACHED, MoveSearchResult, PlanError
+from kschedweb.engine.planning.skew_search import EPSILON, SkewSearch
+from kschedweb.engine.planning.trial_cluster import TrialCluster
 from kschedweb.engine.values import dataclass
 
 POWERS = (4, 2, 8)  # how much more a far node counts; the first one alone in large clusters
@@ -35,14 +35,14 @@ class Skew:
     def target(self) -> float:
         return self.at_most
 
-    def gained(self, before: float, value: float) -> float:
+    def compute_gain(self, before: float, value: float) -> float:
         """What the objective gained from ``before`` to ``value``; nothing counts beyond the target."""
         return before - max(value, self.at_most) if before > self.at_most else 0.0
 
-    def reached(self, value: float) -> bool:
-        return value <= self.at_most + LEAST
+    def is_reached(self, value: float) -> bool:
+        return value <= self.at_most + EPSILON
 
-    def search(self, ground: Ground, most: int, price: float) -> Found:
+    def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
         """Make the moves on the ground; raises PlanError.
 
         In small clusters the fewest moves are looked for exactly, within bounds, then by several powers;
@@ -50,37 +50,37 @@ class Skew:
         """
         if self.resource not in (CPU, MEMORY):
             raise PlanError(f"{self.resource}: real use is known of cpu and memory alone")
-        columns = Columns(ground, self.resource, by_pods=self.by_pods)
+        columns = PlanColumns(trial_cluster, self.resource, by_pods=self.by_pods)
 
-        def search(kind: type[Search], power: int) -> Search:
-            return kind(ground, columns, self.resource, self.at_most, power, most)
+        def create_search(kind: type[SkewSearch], power: int) -> SkewSearch:
+            return kind(trial_cluster, columns, self.resource, self.at_most, power, max_moves)
 
-        if len(ground.movable) > SMALL:
-            large = search(Search, POWERS[0])
-            large.late = ground.late
+        if len(trial_cluster.movable) > SMALL:
+            large = create_search(SkewSearch, POWERS[0])
+            large.late = trial_cluster.late
             return large.run()
         worth: dict[int, tuple[float, int]] = {}
-        mark, state = ground.mark(), columns.state()
+        mark, state = trial_cluster.mark(), columns.save_state()
         if not price:
-            found = search(Deepening, POWERS[0]).run()
-            if found.stop.kind == REACHED:
-                return found
+            result = create_search(IterativeDeepening, POWERS[0]).run()
+            if result.stop.kind == REACHED:
+                return result
         for power in POWERS:
-            if worth and ground.late():
+            if worth and trial_cluster.late():
                 break
-            ground.rollback(mark)
-            columns.restore(state)
-            worth[power] = _worth(self, search(Search, power).run(), price)
-        ground.rollback(mark)
-        columns.restore(state)
-        return search(Search, max(worth, key=worth.__getitem__)).run()
+            trial_cluster.rollback(mark)
+            columns.restore_state(state)
+            worth[power] = _measure_worth(self, create_search(SkewSearch, power).run(), price)
+        trial_cluster.rollback(mark)
+        columns.restore_state(state)
+        return create_search(SkewSearch, max(worth, key=worth.__getitem__)).run()
 
 
-def _worth(objective: Skew, found: Found, price: float) -> tuple[float, int]:
+def _measure_worth(objective: Skew, result: MoveSearchResult, price: float) -> tuple[float, int]:
     """What a search is worth at best, and less the moves that it takes for that."""
     gains = [
-        objective.gained(found.before, value) - price * place
-        for place, value in enumerate((found.before, *found.values))
+        objective.compute_gain(result.before, value) - price * place
+        for place, value in enumerate((result.before, *result.values))
     ]
     best = gains.index(max(gains))
     return round(gains[best], 9), -best

@@ -15,45 +15,45 @@ from kschedweb.engine.config.specs import PluginError, PluginSpec
 ENTRY_POINTS = "kschedweb.plugins"
 
 
-def kube_scheduler(*names: str) -> tuple[PluginSpec, ...]:
+def kube_scheduler_plugins(*names: str) -> tuple[PluginSpec, ...]:
     """kube-scheduler's own plugins of these names, each from the module of its name."""
     modules = (import_module(f"{__name__}.{name.lower()}") for name in names)
     return tuple(module.SPEC for module in modules)
 
 
 @cache
-def others() -> tuple[PluginSpec, ...]:
+def out_of_tree_plugins() -> tuple[PluginSpec, ...]:
     """Return the plugins that are not kube-scheduler's: kschedweb's own and those of installed packages.
 
     Raises ``PluginError``, which names the entry point that cannot be used.
     """
     from importlib.metadata import entry_points
 
-    specs = list(_specs())
+    specs = list(_find_specs())
     ours = sorted((spec for spec in specs if spec.origin), key=lambda spec: (spec.rank, spec.name))
-    known = {spec.name for spec in specs}
-    found = []
+    names = {spec.name for spec in specs}
+    loaded = []
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
-            found.append(_checked(entry.load(), known))
+            loaded.append(_check_spec(entry.load(), names))
         except Exception as error:
             # Another package's code may raise anything; the error must name that package.
             raise PluginError(f"the plugin {entry.name} ({entry.value}) cannot be used: {error}") from error
-        known.add(found[-1].name)
-    return (*ours, *found)
+        names.add(loaded[-1].name)
+    return (*ours, *loaded)
 
 
-def _specs() -> Iterator[PluginSpec]:
+def _find_specs() -> Iterator[PluginSpec]:
     """The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
     for module in iter_modules(__path__, f"{__name__}."):
         values = vars(import_module(module.name)).values()
         yield from (value for value in values if isinstance(value, PluginSpec))
 
 
-def _checked(spec: object, known: set[str]) -> PluginSpec:
+def _check_spec(spec: object, names: set[str]) -> PluginSpec:
     if not isinstance(spec, PluginSpec):
         raise TypeError("is no PluginSpec")
-    if spec.name in known:
+    if spec.name in names:
         raise ValueError(f"two plugins are called {spec.name!r}")
-    spec.check()
+    spec.validate_points()
     return spec

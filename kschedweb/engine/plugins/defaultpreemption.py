@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import INT32, Field
+from kschedweb.engine.config.types import INT32, StructField
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, never_preempts
-from kschedweb.engine.preemption.groups import make_room
-from kschedweb.engine.preemption.search import Candidate, Preemption, Search
+from kschedweb.engine.preemption.evaluator import Preemption, PreemptionCandidate, PreemptionEvaluator
+from kschedweb.engine.preemption.group_preemption import make_room
 from kschedweb.engine.preemption.victims import priority_of
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NO_CANDIDATE = "no candidate node for preemption"
@@ -42,71 +42,73 @@ class DefaultPreemption:
         self.absolute = 100 if absolute is None else int(absolute)
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        refusal = self.refusal(cycle, diagnosis)
+        refusal = self.check_eligibility(cycle, diagnosis)
         if refusal:
             result = PostFilterResult(unschedulable(refusal))
         else:
-            search = Search(handle, cycle, diagnosis, self.by_clock, self.groups)
-            result = self._preempt(search, diagnosis.nodes(Code.UNSCHEDULABLE), handle)
-        said = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
-        return replace(result, status=replace(result.status, reasons=said))
+            search = PreemptionEvaluator(handle, cycle, diagnosis, self.by_clock, self.groups)
+            result = self._try_preemption(search, diagnosis.nodes_for_status_code(Code.UNSCHEDULABLE), handle)
+        reasons = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
+        return replace(result, status=replace(result.status, reasons=reasons))
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Look for pods and groups of lower priority, anywhere, without which the whole group finds a place."""
         room = make_room(cycle, handle)
-        said = tuple(f"pod group preemption: {reason}" for reason in (room.status.message,) if reason)
-        return replace(room, status=replace(room.status, reasons=said))
+        reasons = tuple(f"pod group preemption: {reason}" for reason in (room.status.message,) if reason)
+        return replace(room, status=replace(room.status, reasons=reasons))
 
-    def _preempt(self, search: Search, nodes: NDArray[np.intp], handle: Handle) -> PostFilterResult:
-        candidates = search.candidates(nodes, len(nodes) if handle.thorough else self.wanted(len(nodes)))
+    def _try_preemption(self, search: PreemptionEvaluator, nodes: NDArray[np.intp], handle: Handle) -> PostFilterResult:
+        candidates = search.find_candidates(nodes, len(nodes) if handle.thorough else self.num_candidates(len(nodes)))
         if not candidates.size:
-            failure = search.error()
-            return PostFilterResult(error(failure)) if failure else self._hopeless(search)
-        if not (handle.explains or search.extenders()):
+            failure = search.error_message()
+            return PostFilterResult(error(failure)) if failure else self._no_candidates_result(search)
+        if not (handle.explains or search.preempting_extenders()):
             best = search.best(candidates)
-            return PostFilterResult(self._found(best), best.node, best.victims)
+            return PostFilterResult(self._success_status(best), best.node, best.victims)
         try:
-            left = search.ask_extenders(search.listed(candidates))
+            remaining = search.ask_extenders(search.list_candidates(candidates))
         except CycleError as problem:
             return PostFilterResult(error(str(problem)))
-        if not left:
+        if not remaining:
             return PostFilterResult(unschedulable(NO_CANDIDATE))
-        found = Preemption.of(left)
-        return PostFilterResult(self._found(found.chosen), found.chosen.node, found.chosen.victims, found)
+        preemption = Preemption.from_candidates(remaining)
+        return PostFilterResult(
+            self._success_status(preemption.chosen), preemption.chosen.node, preemption.chosen.victims, preemption
+        )
 
-    def _found(self, chosen: Candidate) -> Status:
-        said = f"found a potential placement for pod on node {chosen.node}, preempting {len(chosen.victims)} victims"
-        return Status(reasons=(said,)) if self.tells else SUCCESS
+    def _success_status(self, chosen: PreemptionCandidate) -> Status:
+        reason = f"found a potential placement for pod on node {chosen.node}, preempting {len(chosen.victims)} victims"
+        return Status(reasons=(reason,)) if self.tells else SUCCESS
 
     @staticmethod
-    def _hopeless(search: Search) -> PostFilterResult:
-        return PostFilterResult(unschedulable(search.message()), nominated="")
+    def _no_candidates_result(search: PreemptionEvaluator) -> PostFilterResult:
+        return PostFilterResult(unschedulable(search.build_message()), nominated="")
 
-    def wanted(self, nodes: int) -> int:
+    def num_candidates(self, nodes: int) -> int:
         """The number of candidates to look for among ``nodes`` nodes where evictions could help."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
-    def refusal(self, cycle: Cycle, diagnosis: Diagnosis) -> str:
+    def check_eligibility(self, cycle: Cycle, diagnosis: Diagnosis) -> str:
         """The reason why the pod may not preempt others; "" if it may."""
         pod, snapshot = cycle.pod, cycle.snapshot
         if never_preempts(pod):
             return NEVER
-        if not pod.nominated_node or diagnosis.at(pod.nominated_node).code is Code.UNRESOLVABLE:
+        if not pod.nominated_node or diagnosis.status_at(pod.nominated_node).code is Code.UNRESOLVABLE:
             return ""
         nominated = snapshot.index.get(pod.nominated_node)
-        on_node = [] if nominated is None else snapshot.pods.on(nominated)
-        if any(self._priority(other, snapshot) < pod.priority and being_preempted(other) for other in on_node):
+        on_node = [] if nominated is None else snapshot.pods.pods_on(nominated)
+        if any(self._pod_priority(other, snapshot) < pod.priority and being_preempted(other) for other in on_node):
             return TERMINATING
         return ""
 
-    def _priority(self, pod: Pod, snapshot: Snapshot) -> int:
+    def _pod_priority(self, pod: Pod, snapshot: Snapshot) -> int:
         return priority_of(pod, snapshot.objects.groups) if self.groups else pod.priority
 
 
 ARGS = args_struct(
     "DefaultPreemptionArgs",
     "Which nodes preemption tries out.",
-    Field(
+    StructField(
         "minCandidateNodesPercentage",
         INT32,
         "Least share of the nodes to try, in percent.",
@@ -115,7 +117,7 @@ ARGS = args_struct(
         minimum=0,
         maximum=100,
     ),
-    Field(
+    StructField(
         "minCandidateNodesAbsolute",
         INT32,
         "Least number of nodes to try; not 0 together with the percentage.",
@@ -133,32 +135,32 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["minCandidateNodesAbsolute"] = 100
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     names = ("minCandidateNodesPercentage", "minCandidateNodesAbsolute")
     percentage, absolute = (args[name] for name in names)
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if not 0 <= percentage <= 100:
-        found.append(invalid(child(path, names[0]), percentage, "not in valid range [0, 100]"))
+        problems.append(invalid(child_path(path, names[0]), percentage, "not in valid range [0, 100]"))
     if absolute < 0:
-        found.append(invalid(child(path, names[1]), absolute, "not in valid range [0, inf)"))
+        problems.append(invalid(child_path(path, names[1]), absolute, "not in valid range [0, inf)"))
     if percentage == absolute == 0:
         for name, other in (names, names[::-1]):
-            found.append(invalid(child(path, name), 0, f"cannot be zero at the same time as {other}"))
-    return found
+            problems.append(invalid(child_path(path, name), 0, f"cannot be zero at the same time as {other}"))
+    return problems
 
 
 SPEC = PluginSpec(
     "DefaultPreemption",
     frozenset({"preEnqueue", "postFilter", "podGroupPostFilter"}),
     "Looks for pods of lower priority that could make room.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=DefaultPreemption,
     variant=lambda release: {
         "factory": partial(
             DefaultPreemption,
-            tells=release.behaviour.tells_of_preemption,
-            by_clock=not release.behaviour.keeps_order_of_unstarted,
-            groups=release.groups,
+            tells=release.behaviour.preemption_placement_message,
+            by_clock=not release.behaviour.unstarted_victims_stable_order,
+            groups=release.has_group_scheduling,
         )
     },
 )

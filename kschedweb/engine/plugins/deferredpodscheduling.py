@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
@@ -29,8 +29,8 @@ class DeferredPodScheduling:
     def events(self) -> list[EventHint]:
         return [EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_PREEMPTION_POLICY), _after_node)]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         return PASSED if cycle.pod.resize_deferred else SKIPPED
@@ -38,11 +38,11 @@ class DeferredPodScheduling:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         pod, snapshot = cycle.pod, cycle.snapshot
         if not pod.resize_deferred:
-            return Verdicts.uniform(cycle.size(rows))
+            return Verdicts.uniform(cycle.num_rows(rows))
         codes = np.array([2 if node.refuses_resizes else 0 for node in snapshot.nodes], dtype=np.int32)
         if pod.node_name:
-            there = np.arange(len(snapshot)) == snapshot.index.get(pod.node_name, -1)
-            codes = np.where(there, codes, 1).astype(np.int32)
+            assigned = np.arange(len(snapshot)) == snapshot.index.get(pod.node_name, -1)
+            codes = np.where(assigned, codes, 1).astype(np.int32)
         return Verdicts(codes[rows], (SUCCESS, ELSEWHERE, DISABLED))
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
@@ -64,5 +64,5 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter", "permit"}),
     "Keeps a running pod whose resize waits for room to its own node.",
     gate="InPlacePodVerticalScalingSchedulerPreemption",
-    variant=lambda release: {"factory": DeferredPodScheduling if release.resizes else None},
+    variant=lambda release: {"factory": DeferredPodScheduling if release.has_resize_preemption else None},
 )

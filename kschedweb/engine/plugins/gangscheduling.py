@@ -17,7 +17,7 @@ from kschedweb.engine.framework.groups import GroupCycle, Progress
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 NAME = "GangScheduling"
 TIMEOUT = 5 * 60.0  # seconds that a pod waits at Permit for the others
@@ -35,22 +35,22 @@ class GangScheduling:
         """Whether as many pods of the gang are there as have to be placed together."""
         if not pod.scheduling_group:
             return SUCCESS
-        group = cluster.groups.of(pod)
+        group = cluster.groups.group_of(pod)
         if group is None:
             name = pod.scheduling_group.partition("/")[2]
             return unresolvable(f'waiting for pods\'s pod group "{name}" to appear in scheduling queue')
-        if group.min_count is not None and cluster.groups.size(group.key) < group.min_count:
+        if group.min_count is not None and cluster.groups.member_count(group.key) < group.min_count:
             return unresolvable(TOO_FEW)
         return SUCCESS
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
         """``Wait`` while pods that are still to be tried may make up the number."""
-        least, scheduled, remaining = cycle.group.least, progress.scheduled, progress.remaining
+        min_count, scheduled, remaining = cycle.group.min_placed, progress.scheduled, progress.remaining
         counted = f"{scheduled} scheduled, {remaining} remaining"
-        if remaining + scheduled < least:
-            return unschedulable(f"minCount ({least}) cannot be satisfied: {counted}")
-        if scheduled < least:
-            return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counted}",))
+        if remaining + scheduled < min_count:
+            return unschedulable(f"minCount ({min_count}) cannot be satisfied: {counted}")
+        if scheduled < min_count:
+            return Status(Code.WAIT, (f"minCount ({min_count}) is not yet satisfied: {counted}",))
         return SUCCESS
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
@@ -60,11 +60,11 @@ class GangScheduling:
             return SUCCESS, 0.0
         group = cycle.snapshot.objects.groups.get(key)
         if group is None:
-            said = f"pod group object not found for pod group podgroup/{key}"
-            return error(f"failed to get podGroup {key}: {said}"), 0.0
+            message = f"pod group object not found for pod group podgroup/{key}"
+            return error(f"failed to get podGroup {key}: {message}"), 0.0
         if group.min_count is None:
             return SUCCESS, 0.0
-        members = cycle.snapshot.members(key)
+        members = cycle.snapshot.group_members(key)
         if len(members) < group.min_count:
             return WAITS, TIMEOUT
         cycle.allows[self.name] = tuple(member.key for member in members)
@@ -93,9 +93,9 @@ def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _variant(release: Any) -> dict[str, Any]:
-    if not release.behaviour.groups_are_entities:
+    if not release.behaviour.pod_group_entities:
         return {}
-    return {"gate": "GenericWorkload", "factory": GangScheduling if release.groups else None}
+    return {"gate": "GenericWorkload", "factory": GangScheduling if release.has_group_scheduling else None}
 
 
 SPEC = PluginSpec(

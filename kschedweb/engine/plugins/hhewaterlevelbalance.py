@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
-from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Struct, StructField
 from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
-from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.framework.scoring import round_half_away
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
-from kschedweb.engine.state.watermarks.recent import Columns, Counted
+from kschedweb.engine.state.watermarks.recent_pods import EstimateColumns, PodContribution
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
-from kschedweb.engine.validation.golang import parse_duration, seconds
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
+from kschedweb.engine.validation.golang import parse_duration, parse_seconds
 from kschedweb.engine.values import dataclass
 
-LEAST = 1e-9  # percent; smaller differences do not count
+TOLERANCE = 1e-9  # percent; smaller differences do not count
 IDLE = "Idle"
 UNIT = {CPU: 1000.0, MEMORY: 1.0}  # units of limits per unit of a workload's figures: milli-CPU per core, bytes
 MIN_NODE_WEIGHT, CLEAN_UP = 0.2, "5m0s"
@@ -62,12 +62,12 @@ class HheWaterLevelBalance:
     def __init__(self, args: dict[str, Any]) -> None:
         weight = args.get("clusterCpuMinNodeWeight")
         self.min_node_weight: float = MIN_NODE_WEIGHT if weight is None else weight
-        self.window_weights = _weights(args.get("windowWeights") or WINDOW_WEIGHTS)
-        self.resource_weights = _weights(args.get("resourceWeights") or RESOURCE_WEIGHTS)
+        self.window_weights = _nonzero_weights(args.get("windowWeights") or WINDOW_WEIGHTS)
+        self.resource_weights = _nonzero_weights(args.get("resourceWeights") or RESOURCE_WEIGHTS)
         self.keys = [(resource, window) for resource in self.resource_weights for window in self.window_weights]
         self.fixed: dict[str, float | None] = {CPU: args.get("clusterCpu"), MEMORY: args.get("clusterMemory")}
-        self.clean_up = seconds(args.get("scheduledPodsCleanUp") or CLEAN_UP)
-        self.expiration = seconds(args.get("metricsExpiration") or "0s")
+        self.clean_up = parse_seconds(args.get("scheduledPodsCleanUp") or CLEAN_UP)
+        self.expiration = parse_seconds(args.get("metricsExpiration") or "0s")
         self.idle = args.get("missingMetrics") == IDLE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
@@ -75,7 +75,7 @@ class HheWaterLevelBalance:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Every node passes: the level is a preference."""
-        return Verdicts.uniform(cycle.size(rows))
+        return Verdicts.uniform(cycle.num_rows(rows))
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
@@ -87,8 +87,8 @@ class HheWaterLevelBalance:
         """The weighted mean over resources and windows, rounded half away from zero; 0 where nothing is known."""
         levels = self.levels(cycle.snapshot, cycle.pod)
         if levels is None:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
-        return rounded(np.nan_to_num(self.mean(levels)))[rows]
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
+        return round_half_away(np.nan_to_num(self.mean(levels)))[rows]
 
     def post_bind(self, cycle: Cycle, node: str) -> None:
         """Do nothing: the snapshot knows when pods were bound."""
@@ -101,46 +101,52 @@ class HheWaterLevelBalance:
         keys = [key for key in self.keys if not np.isnan(watermarks.column(*key)).all()]
         if not keys:
             return None
-        node = self._measured(watermarks, keys, snapshot.now)
-        rows = [snapshot.amounts(snapshot.allocatable, resource) for resource, _ in keys]
+        node = self._measured_levels(watermarks, keys, snapshot.now)
+        rows = [snapshot.resource_row(snapshot.allocatable, resource) for resource, _ in keys]
         allocatable = np.array(rows, dtype=np.float64)
-        missing = percent(self._recent(snapshot, watermarks, keys), allocatable)
-        used = np.array([list(self._use(pod, watermarks, snapshot.objects, keys))])
-        pods = percent(np.broadcast_to(used.T, allocatable.shape), allocatable)
+        missing = to_percent(self._recent_use(snapshot, watermarks, keys), allocatable)
+        used = np.array([list(self._expected_use(pod, watermarks, snapshot.objects, keys))])
+        pods = to_percent(np.broadcast_to(used.T, allocatable.shape), allocatable)
         fixed = [self.fixed[resource] for resource, _ in keys]
         computed = cluster_levels(node + missing, self.min_node_weight)
-        levels = [own if level is None else level for level, own in zip(fixed, computed, strict=True)]
+        levels = [
+            computed_level if level is None else level for level, computed_level in zip(fixed, computed, strict=True)
+        ]
         cluster = np.clip(levels, 0.0, 100.0)[:, None]
         return Levels(keys, node, missing, pods, cluster, level_scores(node + missing + pods, cluster))
 
-    def _measured(self, watermarks: Watermarks, keys: list[tuple[str, str]], now: float) -> Floats:
+    def _measured_levels(self, watermarks: Watermarks, keys: list[tuple[str, str]], now: float) -> Floats:
         """The nodes' figures, NaN where they are too old. Shape [keys, nodes]."""
         node = np.array([watermarks.column(*key) for key in keys])
         if self.expiration:
             node[:, ~(now - watermarks.updated <= self.expiration)] = math.nan
         return np.nan_to_num(node) if self.idle else node
 
-    def _recent(self, snapshot: Snapshot, watermarks: Watermarks, keys: list[tuple[str, str]]) -> Floats:
+    def _recent_use(self, snapshot: Snapshot, watermarks: Watermarks, keys: list[tuple[str, str]]) -> Floats:
         """Use of the pods that were bound when a node's figures were made, or later. Shape [keys, nodes]."""
 
-        def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+        def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
             if not time >= watermarks.updated[node]:
                 return None
-            return Counted(list(self._use(pod, watermarks, snapshot.objects, keys)), time + self.clean_up)
+            return PodContribution(
+                list(self._expected_use(pod, watermarks, snapshot.objects, keys)), time + self.clean_up
+            )
 
-        def until(pods: PodTimes) -> Floats:
+        def expiry_times(pods: PodTimes) -> Floats:
             new = pods.scheduled >= watermarks.updated[pods.node]
             return np.where(new, pods.scheduled + self.clean_up, math.nan)
 
-        return snapshot.recent(self, len(keys), estimate, Columns(until))
+        return snapshot.recent_sums(self, len(keys), estimate, EstimateColumns(expiry_times))
 
     @staticmethod
-    def _use(pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]) -> Iterator[float]:
+    def _expected_use(
+        pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]
+    ) -> Iterator[float]:
         """What the pod is expected to use, in milli-CPU or bytes: what its workload's pods use, else its limit."""
-        figures = watermarks.workload(pod, objects) or {}
+        figures = watermarks.workload_figures(pod, objects) or {}
         for resource, window in keys:
-            known = figures.get(resource, {}).get(window)
-            yield float(pod.limits.get(resource, 0)) if known is None else known * UNIT[resource]
+            figure = figures.get(resource, {}).get(window)
+            yield float(pod.limits.get(resource, 0)) if figure is None else figure * UNIT[resource]
 
     def mean(self, levels: Levels) -> Floats:
         """The weighted mean of each resource over its windows, then over the resources. Shape [nodes]."""
@@ -156,10 +162,10 @@ class HheWaterLevelBalance:
 
 def cluster_levels(nodes: Floats, min_node_weight: float) -> list[float]:
     """For each row, the mean of the nodes' levels (NaN: not known), moved towards the lowest of them."""
-    known = (row[~np.isnan(row)] for row in nodes)
+    measured = (row[~np.isnan(row)] for row in nodes)
     return [
         float((row.mean() + row.min() * min_node_weight) / (1.0 + min_node_weight)) if row.size else 0.0
-        for row in known
+        for row in measured
     ]
 
 
@@ -170,10 +176,10 @@ def level_scores(target: Floats, cluster: Floats | float) -> Floats:
         rising = np.where(level > 0.0, np.minimum((100.0 - level) * target / level + level, 100.0), 100.0)
         falling = np.maximum(level * (100.0 - target) / (100.0 - level), 0.0)
     # Rounding of a sum must not cost a node that is exactly at the level its 100.
-    return np.where(target <= level + LEAST, rising, falling)
+    return np.where(target <= level + TOLERANCE, rising, falling)
 
 
-def percent(amounts: Floats, allocatable: Floats) -> Floats:
+def to_percent(amounts: Floats, allocatable: Floats) -> Floats:
     """Percent of allocatable; infinite where an amount above 0 meets an allocatable of 0."""
     shares = np.where(amounts > 0.0, math.inf, 0.0)
     return np.divide(100.0 * amounts, allocatable, out=shares, where=allocatable > 0.0)
@@ -182,13 +188,13 @@ def percent(amounts: Floats, allocatable: Floats) -> Floats:
 def weighted_mean(values: Floats, weights: Sequence[float]) -> Floats:
     """The weighted mean of the known values in each column, NaN where none is known."""
     column = np.array(weights)[:, None]
-    known = ~np.isnan(values)
-    total, weight = (np.where(known, values, 0.0) * column).sum(axis=0), (known * column).sum(axis=0)
+    has_value = ~np.isnan(values)
+    total, weight = (np.where(has_value, values, 0.0) * column).sum(axis=0), (has_value * column).sum(axis=0)
     mean: Floats = np.divide(total, weight, out=np.full_like(total, math.nan), where=weight > 0.0)
     return mean
 
 
-def _weights(listed: Mapping[str, float]) -> dict[str, float]:
+def _nonzero_weights(listed: Mapping[str, float]) -> dict[str, float]:
     return {name: float(weight) for name, weight in listed.items() if weight}
 
 
@@ -196,19 +202,23 @@ WINDOWS_STRUCT = Struct(
     "v1.WindowWeights",
     "How much the mean over each window counts, in proportion.",
     tuple(
-        Field(window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0, usual=(0, 1))
+        StructField(
+            window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0, usual=(0, 1)
+        )
         for window, words in (("15m", "15 minutes"), ("1h", "one hour"), ("1d", "one day"))
     ),
 )
 RESOURCES_STRUCT = Struct(
     "v1.ResourceWeights",
     "How much each resource counts, in proportion.",
-    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0, usual=(0, 2)) for name in RESOURCE_WEIGHTS),
+    tuple(
+        StructField(name, FLOAT64, "0 or left out: not counted.", minimum=0, usual=(0, 2)) for name in RESOURCE_WEIGHTS
+    ),
 )
 ARGS = args_struct(
     "HheWaterLevelBalanceArgs",
     "What the cluster's level is, and what counts for it.",
-    Field(
+    StructField(
         "clusterCpuMinNodeWeight",
         FLOAT64,
         "Draws the cluster's level towards the lowest node: (mean + lowest × weight) ÷ (1 + weight), all resources.",
@@ -217,14 +227,14 @@ ARGS = args_struct(
         minimum=0,
         usual=(0, 2),
     ),
-    Field(
+    StructField(
         "windowWeights", WINDOWS_STRUCT, "Weights of the windows of time, used in proportion.", pointer=True, whole=True
     ),
-    Field(
+    StructField(
         "resourceWeights", RESOURCES_STRUCT, "Weights of CPU and memory, used in proportion.", pointer=True, whole=True
     ),
     *(
-        Field(
+        StructField(
             name,
             FLOAT64,
             f"A fixed level for {resource}, in percent, in place of the cluster's own.",
@@ -234,15 +244,17 @@ ARGS = args_struct(
         )
         for name, resource in (("clusterCpu", "CPU"), ("clusterMemory", "memory"))
     ),
-    Field(
+    StructField(
         "scheduledPodsCleanUp",
         DURATION,
         "How long a pod that is newer than its node's figures is added to them at most.",
         pointer=True,
         default=CLEAN_UP,
     ),
-    Field("metricsExpiration", DURATION, "Figures older than this count as missing; 0s: never.", omit_empty=False),
-    Field(
+    StructField(
+        "metricsExpiration", DURATION, "Figures older than this count as missing; 0s: never.", omit_empty=False
+    ),
+    StructField(
         "missingMetrics",
         STRING,
         "A node without figures scores 0 (Zero), or is taken to use nothing (Idle).",
@@ -264,24 +276,24 @@ def set_defaults(args: dict[str, Any]) -> None:
     args["missingMetrics"] = args["missingMetrics"] or "Zero"
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found = not_negative(args, path, "clusterCpuMinNodeWeight", "scheduledPodsCleanUp", "metricsExpiration")
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    problems = not_negative(args, path, "clusterCpuMinNodeWeight", "scheduledPodsCleanUp", "metricsExpiration")
     for name in ("windowWeights", "resourceWeights"):
-        found += not_negative(args[name], child(path, name), *args[name])
+        problems += not_negative(args[name], child_path(path, name), *args[name])
         if not any(args[name].values()):
-            found.append(invalid(child(path, name), Typed(args[name]), "one weight must be above 0"))
+            problems.append(invalid(child_path(path, name), Typed(args[name]), "one weight must be above 0"))
     for name in ("clusterCpu", "clusterMemory"):
         if args[name] is not None and not 0 <= args[name] <= 100:
-            found.append(invalid(child(path, name), args[name], "not in valid range [0, 100]"))
+            problems.append(invalid(child_path(path, name), args[name], "not in valid range [0, 100]"))
     if args["missingMetrics"] not in ("Zero", "Idle"):
-        found.append(unsupported(child(path, "missingMetrics"), args["missingMetrics"], ("Zero", "Idle")))
-    return found
+        problems.append(unsupported(child_path(path, "missingMetrics"), args["missingMetrics"], ("Zero", "Idle")))
+    return problems
 
 
 def not_negative(args: dict[str, Any], path: str, *names: str) -> list[Problem]:
     """A problem for each of the numbers and durations ``names`` that is below 0."""
     return [
-        invalid(child(path, name), args[name], "must be 0 or more")
+        invalid(child_path(path, name), args[name], "must be 0 or more")
         for name in names
         if args[name] is not None and args[name] < 0
     ]
@@ -291,10 +303,10 @@ SPEC = PluginSpec(
     "HheWaterLevelBalance",
     frozenset({"preFilter", "filter", "preScore", "score", "postBind"}),
     "Fills nodes up to the level that the whole cluster really uses.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=HheWaterLevelBalance,
     origin="kschedweb",
     load_aware=True,
     rank=1,
-    trials=(Trial("water-level"),),
+    trials=(PluginTrial("water-level"),),
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import BOOL, INT32, Field
+from kschedweb.engine.config.types import BOOL, INT32, StructField
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
@@ -24,22 +24,22 @@ from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
-from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.label_groups import Selection
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.topology import Tally, TermTally, TopologySums
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.state.topology import SelectionTally, TermTally, TopologySums
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.values import dataclass
 
-NEAR, APART, OTHERS = "affinity", "anti-affinity", "anti-affinity of others"
-AFFINITY = unresolvable("node(s) didn't match pod affinity rules", about=NEAR)
-ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules", about=APART)
-EXISTING = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules", about=OTHERS)
+NEAR, ANTI_AFFINITY_FACT, EXISTING_FACT = "affinity", "anti-affinity", "anti-affinity of others"
+AFFINITY = unresolvable("node(s) didn't match pod affinity rules", fact=NEAR)
+ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules", fact=ANTI_AFFINITY_FACT)
+EXISTING = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules", fact=EXISTING_FACT)
 MISSING = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
 SCORE = "InterPodAffinity.score"
 
 
 @dataclass(slots=True)
-class Required:
+class RequiredCounts:
     """What PreFilter counts: pods by topology value, for the pod's own terms and for those of placed pods."""
 
     existing: TopologySums  # placed pods whose required anti-affinity matches the incoming pod
@@ -47,28 +47,28 @@ class Required:
     anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
     matches_itself: bool
 
-    def clone(self) -> Required:
-        return Required(self.existing.clone(), self.affinity.clone(), self.anti.clone(), self.matches_itself)
+    def clone(self) -> RequiredCounts:
+        return RequiredCounts(self.existing.clone(), self.affinity.clone(), self.anti.clone(), self.matches_itself)
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class TopologyCounts:
     """The counts for pods of one signature: their own terms by topology key, and the terms of placed pods."""
 
-    own: list[tuple[str, int, Tally]]  # topology key, weight, pods that match
+    tallies: list[tuple[str, int, SelectionTally]]  # topology key, weight, pods that match
     placed: TermTally
 
-    def sums(self) -> TopologySums:
+    def total_sums(self) -> TopologySums:
         """All counts added up. The result must not be changed."""
-        placed = self.placed.sums()
-        return self._added(placed.clone()) if self.own else placed
+        placed = self.placed.current_sums()
+        return self._add_tallies(placed.clone()) if self.tallies else placed
 
-    def own_sums(self, snapshot: Snapshot) -> TopologySums:
-        return self._added(TopologySums(snapshot))
+    def tally_sums(self, snapshot: Snapshot) -> TopologySums:
+        return self._add_tallies(TopologySums(snapshot))
 
-    def _added(self, sums: TopologySums) -> TopologySums:
-        for key, weight, tally in self.own:
-            sums.add_counts(key, tally.counts(), weight)
+    def _add_tallies(self, sums: TopologySums) -> TopologySums:
+        for key, weight, tally in self.tallies:
+            sums.add_counts(key, tally.current_counts(), weight)
         return sums
 
 
@@ -86,7 +86,8 @@ class InterPodAffinity:
         """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
 
         ``mutual``: a pod that goes wakes those that it kept away, too; ``any_term``: one of several terms of
-        anti-affinity is enough for that, else all must match; ``nominations``: see ``Behaviour.hints_see_nominations``.
+        anti-affinity is enough for that, else all must match; ``nominations``: see
+        ``Behaviour.hints_include_nominated_pods``.
         """
         self.by_value, self.mutual, self.any_term, self.nominations = by_value, mutual, any_term, nominations
         weight = args.get("hardPodAffinityWeight")
@@ -101,140 +102,153 @@ class InterPodAffinity:
 
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
-        old, new, own = change.old, change.new, pod.pod_affinity
+        old, new, affinity = change.old, change.new, pod.pod_affinity
         if self.nominations and old is not None and new is not None and new.uid == pod.uid:
             return True
-        if any(one is not None and not has_place(one, promised=self.nominations) for one in (old, new)):
+        if any(version is not None and not has_place(version, promised=self.nominations) for version in (old, new)):
             return False
         if new is not None and old is not None:
-            comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
-            return comes or (self._avoids(own, old) and not self._avoids(own, new))
+            comes = not _matches_all(affinity.required, old) and _matches_all(affinity.required, new)
+            return comes or (
+                self._matches_anti_affinity(affinity, old) and not self._matches_anti_affinity(affinity, new)
+            )
         if new is not None:
-            return _matches_all(own.required, new)
-        return self._avoids(own, old) or (self.mutual and self._avoids(old.pod_affinity, pod))
+            return _matches_all(affinity.required, new)
+        return self._matches_anti_affinity(affinity, old) or (
+            self.mutual and self._matches_anti_affinity(old.pod_affinity, pod)
+        )
 
-    def _avoids(self, affinity: PodAffinity, pod: Pod) -> bool:
+    def _matches_anti_affinity(self, affinity: PodAffinity, pod: Pod) -> bool:
         terms = affinity.anti_required
-        return any(_matches(term, pod) for term in terms) if self.any_term else _matches_all(terms, pod)
+        return any(_matches_pod(term, pod) for term in terms) if self.any_term else _matches_all(terms, pod)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
-        if own.error:
-            return PreFilterResult(unresolvable(f"parsing pod: {own.error}"))
-        if not snapshot.pods.guarded and not own.required and not own.anti_required:
+        snapshot, pod_affinity = cycle.snapshot, cycle.pod.pod_affinity
+        if pod_affinity.error:
+            return PreFilterResult(unresolvable(f"parsing pod: {pod_affinity.error}"))
+        if (
+            not snapshot.pods.has_required_anti_affinity
+            and not pod_affinity.required
+            and not pod_affinity.anti_required
+        ):
             return SKIPPED
-        anti, affinity, matches_itself = cycle.keep(self.name, lambda: self._required(cycle))
-        existing = anti.placed.sums()
-        if not existing.number and not own.required and not own.anti_required:
+        anti, affinity, matches_itself = cycle.memoize(self.name, lambda: self._count_required(cycle))
+        existing = anti.placed.current_sums()
+        if not existing.number and not pod_affinity.required and not pod_affinity.anti_required:
             return SKIPPED
-        cycle.state[self.name] = Required(
-            existing, affinity.own_sums(snapshot), anti.own_sums(snapshot), matches_itself
+        cycle.state[self.name] = RequiredCounts(
+            existing, affinity.tally_sums(snapshot), anti.tally_sums(snapshot), matches_itself
         )
         return PASSED
 
-    def _required(self, cycle: Cycle) -> tuple[Watch, Watch, bool]:
+    def _count_required(self, cycle: Cycle) -> tuple[TopologyCounts, TopologyCounts, bool]:
         """(anti-affinity, affinity, whether the pod matches all its required affinity terms itself)"""
         snapshot, pod = cycle.snapshot, cycle.pod
-        pods, means_incoming = snapshot.pods, _incoming(cycle)
+        pods, means_incoming = snapshot.pods, _incoming_matcher(cycle)
 
-        def weigh(code: int) -> dict[str, int]:
+        def weigh_terms(code: int) -> dict[str, int]:
             # Two terms over the same topology count twice, also when a dry run removes the pod.
             terms = pods.term_sets[code].affinity.anti_required
             return Counter(term.topology_key for term in terms if means_incoming(term))
 
-        existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh)
+        existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh_terms)
         nothing = TermTally(snapshot, list, lambda code: {})
-        required = [self._merged(term, snapshot) for term in pod.pod_affinity.required]
-        anti = [_tally(snapshot, [self._merged(term, snapshot)], term, 1) for term in pod.pod_affinity.anti_required]
-        affinity = [_tally(snapshot, required, term, 1) for term in required]
+        required = [self._merge_namespaces(term, snapshot) for term in pod.pod_affinity.required]
+        anti = [
+            _tally_term(snapshot, [self._merge_namespaces(term, snapshot)], term, 1)
+            for term in pod.pod_affinity.anti_required
+        ]
+        affinity = [_tally_term(snapshot, required, term, 1) for term in required]
         itself = bool(required) and all(_matches_group(term, pod.namespace, pod.labels) for term in required)
-        return Watch(anti, existing), Watch(affinity, nothing), itself
+        return TopologyCounts(anti, existing), TopologyCounts(affinity, nothing), itself
 
-    def _merged(self, term: PodTerm, snapshot: Snapshot) -> PodTerm:
+    def _merge_namespaces(self, term: PodTerm, snapshot: Snapshot) -> PodTerm:
         """The term with the namespaces that its namespace selector matches added by name.
 
         Up to 1.36 the selector stays in the term, and is later matched against empty labels (specification 2.8).
         """
-        if term.namespace_selector.empty or term.namespace_selector.nothing:
+        if term.namespace_selector.is_empty or term.namespace_selector.nothing:
             return term
-        known = snapshot.objects.namespaces
-        meant = term.namespaces | {name for name, labels in known.items() if term.namespace_selector.matches(labels)}
+        namespace_labels = snapshot.objects.namespaces
+        meant = term.namespaces | {
+            name for name, labels in namespace_labels.items() if term.namespace_selector.matches(labels)
+        }
         selector = term.namespace_selector if self.by_value else NOTHING
         return replace(term, namespaces=meant, namespace_selector=selector)
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._count(cycle, pod, node, 1)
+        self._update_with_pod(cycle, pod, node, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._count(cycle, pod, node, -1)
+        self._update_with_pod(cycle, pod, node, -1)
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
-        own, means_incoming = cycle.pod.pod_affinity, _incoming(cycle)
+        affinity, means_incoming = cycle.pod.pod_affinity, _incoming_matcher(cycle)
         return any(means_incoming(term) for term in pod.pod_affinity.anti_required) or any(
-            _matches_group(self._merged(term, cycle.snapshot), pod.namespace, pod.labels)
-            for term in (*own.required, *own.anti_required)
+            _matches_group(self._merge_namespaces(term, cycle.snapshot), pod.namespace, pod.labels)
+            for term in (*affinity.required, *affinity.anti_required)
         )
 
-    def _count(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
-        state: Required | None = cycle.state.get(self.name)
+    def _update_with_pod(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+        state: RequiredCounts | None = cycle.state.get(self.name)
         if state is None:
             return
-        own = cycle.pod.pod_affinity
-        means_incoming = _incoming(cycle)
+        pod_affinity = cycle.pod.pod_affinity
+        means_incoming = _incoming_matcher(cycle)
         for term in pod.pod_affinity.anti_required:
             if means_incoming(term):
-                state.existing.add(term.topology_key, node, 1, sign)
-        affinity = [self._merged(term, cycle.snapshot) for term in own.required]
+                state.existing.add_amount(term.topology_key, node, 1, sign)
+        affinity = [self._merge_namespaces(term, cycle.snapshot) for term in pod_affinity.required]
         if affinity and all(_matches_group(term, pod.namespace, pod.labels) for term in affinity):
             for term in affinity:
-                state.affinity.add(term.topology_key, node, 1, sign)
-        for term in own.anti_required:
-            if _matches_group(self._merged(term, cycle.snapshot), pod.namespace, pod.labels):
-                state.anti.add(term.topology_key, node, 1, sign)
+                state.affinity.add_amount(term.topology_key, node, 1, sign)
+        for term in pod_affinity.anti_required:
+            if _matches_group(self._merge_namespaces(term, cycle.snapshot), pod.namespace, pod.labels):
+                state.anti.add_amount(term.topology_key, node, 1, sign)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        state: Required | None = cycle.state.get(self.name)
+        state: RequiredCounts | None = cycle.state.get(self.name)
         if state is None:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
-        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
+        snapshot, affinity = cycle.snapshot, cycle.pod.pod_affinity
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        if not state.existing.empty:
+        if not state.existing.is_empty:
             codes[state.existing.positive_at_nodes()] = 3
-        for key in dict.fromkeys(term.topology_key for term in own.anti_required):
+        for key in dict.fromkeys(term.topology_key for term in affinity.anti_required):
             codes[state.anti.at_nodes(key) > 0] = 2
-        if own.required:
-            codes[~self._affinity_holds(snapshot, own.required, state)] = 1
+        if affinity.required:
+            codes[~self._affinity_holds(snapshot, affinity.required, state)] = 1
         return Verdicts(codes[rows], (SUCCESS, AFFINITY, ANTI_AFFINITY, EXISTING))
 
     @staticmethod
-    def _affinity_holds(snapshot: Snapshot, required: tuple[PodTerm, ...], state: Required) -> Mask:
+    def _affinity_holds(snapshot: Snapshot, required: tuple[PodTerm, ...], state: RequiredCounts) -> Mask:
         labelled: Mask = np.ones(len(snapshot), dtype=np.bool_)
-        found: Mask = np.ones(len(snapshot), dtype=np.bool_)
+        matching: Mask = np.ones(len(snapshot), dtype=np.bool_)
         for term in required:
-            labelled &= snapshot.label(term.topology_key).present
-            found &= state.affinity.at_nodes(term.topology_key) > 0
+            labelled &= snapshot.label_column(term.topology_key).present
+            matching &= state.affinity.at_nodes(term.topology_key) > 0
         # The first pod of a group with affinity to itself may go to any node.
-        first_of_its_kind = state.affinity.empty and state.matches_itself
-        return labelled if first_of_its_kind else labelled & found
+        first_of_its_kind = state.affinity.is_empty and state.matches_itself
+        return labelled if first_of_its_kind else labelled & matching
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        own = cycle.pod.pod_affinity
-        if self.ignore_preferred and not (own.preferred or own.anti_preferred):
+        affinity = cycle.pod.pod_affinity
+        if self.ignore_preferred and not (affinity.preferred or affinity.anti_preferred):
             return SKIP
-        sums = cycle.keep(SCORE, lambda: self._preferred(cycle)).sums()
+        sums = cycle.memoize(SCORE, lambda: self._count_preferred(cycle)).total_sums()
         if not sums.number:
             return SKIP
         cycle.state[SCORE] = sums
         return SUCCESS
 
-    def _preferred(self, cycle: Cycle) -> Watch:
-        snapshot, own, labels = cycle.snapshot, cycle.pod.pod_affinity, cycle.pod.labels
-        pods, means_incoming = snapshot.pods, _incoming(cycle)
+    def _count_preferred(self, cycle: Cycle) -> TopologyCounts:
+        snapshot, affinity, labels = cycle.snapshot, cycle.pod.pod_affinity, cycle.pod.labels
+        pods, means_incoming = snapshot.pods, _incoming_matcher(cycle)
 
-        def weigh(code: int) -> dict[str, int]:
+        def weigh_terms(code: int) -> dict[str, int]:
             placed = pods.term_sets[code].affinity
             weights: dict[str, int] = {}
-            for term, weight in placed.wishes:
+            for term, weight in placed.weighted_terms:
                 if means_incoming(term):
                     weights[term.topology_key] = weights.get(term.topology_key, 0) + weight
             for term in placed.required if self.hard_weight > 0 else ():
@@ -242,8 +256,11 @@ class InterPodAffinity:
                     weights[term.topology_key] = weights.get(term.topology_key, 0) + self.hard_weight
             return weights
 
-        tallies = [_tally(snapshot, [self._merged(term, snapshot)], term, weight) for term, weight in own.wishes]
-        return Watch(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh))
+        tallies = [
+            _tally_term(snapshot, [self._merge_namespaces(term, snapshot)], term, weight)
+            for term, weight in affinity.weighted_terms
+        ]
+        return TopologyCounts(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh_terms))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The sum of weights of the pod's terms, and of placed pods' terms about it, at the node's topology values."""
@@ -263,7 +280,7 @@ class InterPodAffinity:
         return (float(MAX_NODE_SCORE) * share).astype(np.int64)
 
 
-def _incoming(cycle: Cycle) -> Callable[[PodTerm], bool]:
+def _incoming_matcher(cycle: Cycle) -> Callable[[PodTerm], bool]:
     """A test of whether a term matches the incoming pod."""
     namespace, labels = cycle.pod.namespace, cycle.pod.labels
     of_namespace = cycle.snapshot.objects.namespace_labels(namespace)
@@ -274,43 +291,48 @@ def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> boo
     return term.matches(namespace, labels, {})
 
 
-def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int) -> tuple[str, int, Tally]:
+def _tally_term(
+    snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int
+) -> tuple[str, int, SelectionTally]:
     """A tally, by the topology of ``term``, of the placed pods that all terms in ``meant`` match, and its weight."""
-    column = snapshot.label(term.topology_key)
+    column = snapshot.label_column(term.topology_key)
     selection = Selection(
-        tuple((None if one.namespace_selector.matches({}) else one.namespaces, one.selector) for one in meant)
+        tuple(
+            (None if matched.namespace_selector.matches({}) else matched.namespaces, matched.selector)
+            for matched in meant
+        )
     )
-    return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
+    return term.topology_key, weight, SelectionTally(snapshot, selection, column.codes, len(column.values))
 
 
 def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
-    return bool(terms) and all(_matches(term, pod) for term in terms)
+    return bool(terms) and all(_matches_pod(term, pod) for term in terms)
 
 
-def _matches(term: PodTerm, pod: Pod) -> bool:
+def _matches_pod(term: PodTerm, pod: Pod) -> bool:
     return _matches_group(term, pod.namespace, pod.labels)
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """Queue if a node got a topology value that matters for the pod's terms, or changed it."""
-    own, new = pod.pod_affinity, change.new.labels
+    affinity, new = pod.pod_affinity, change.new.labels
     if change.old is None:
-        return bool(own.anti_required) or any(term.topology_key in new for term in own.required)
+        return bool(affinity.anti_required) or any(term.topology_key in new for term in affinity.required)
     old = change.old.labels
 
     def differs(term: PodTerm) -> bool:
         return bool(new.get(term.topology_key) != old.get(term.topology_key))
 
     # Getting the label helps pods with affinity, losing it those with anti-affinity.
-    return any(differs(term) and term.topology_key in new for term in own.required) or any(
-        differs(term) and term.topology_key in old for term in own.anti_required
+    return any(differs(term) and term.topology_key in new for term in affinity.required) or any(
+        differs(term) and term.topology_key in old for term in affinity.anti_required
     )
 
 
 ARGS = args_struct(
     "InterPodAffinityArgs",
     "How affinity of other pods counts.",
-    Field(
+    StructField(
         "hardPodAffinityWeight",
         INT32,
         "Score for each required affinity of a running pod that matches the new one.",
@@ -319,7 +341,7 @@ ARGS = args_struct(
         minimum=0,
         maximum=100,
     ),
-    Field(
+    StructField(
         "ignorePreferredTermsOfExistingPods",
         BOOL,
         "Leave out preferences of running pods unless the new pod has some itself.",
@@ -334,26 +356,26 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["hardPodAffinityWeight"] = 1
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     weight = args["hardPodAffinityWeight"]
     if 0 <= weight <= 100:
         return []
-    return [invalid(child(path, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")]
+    return [invalid(child_path(path, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")]
 
 
 SPEC = PluginSpec(
     "InterPodAffinity",
     frozenset({"preFilter", "filter", "preScore", "score"}),
     "Places pods near to or away from other pods.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=InterPodAffinity,
     variant=lambda release: {
         "factory": partial(
             InterPodAffinity,
-            by_value=release.behaviour.selects_namespaces_by_value,
-            mutual=release.behaviour.pods_wake_those_they_kept_away,
-            any_term=release.behaviour.one_term_keeps_away,
-            nominations=release.behaviour.hints_see_nominations,
+            by_value=release.behaviour.namespace_selector_per_term,
+            mutual=release.behaviour.anti_affinity_symmetric_hint,
+            any_term=release.behaviour.anti_affinity_hint_matches_any_term,
+            nominations=release.behaviour.hints_include_nominated_pods,
         )
     },
 )

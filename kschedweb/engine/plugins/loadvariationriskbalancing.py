@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
-from kschedweb.engine.config.types import FLOAT64, Field
+from kschedweb.engine.config.types import FLOAT64, StructField
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.framework.scoring import round_half_away
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats, Ints, Rows
-from kschedweb.engine.state.watermarks.trimaran import Measured, effective, requests
+from kschedweb.engine.state.watermarks.trimaran import TrimaranUse, container_requests, effective_amounts
 
 MARGIN, SENSITIVITY = 1.0, 1.0
 
@@ -36,18 +36,20 @@ class LoadVariationRiskBalancing:
         """The lower score of CPU and memory, or the score of the only one that is measured, else 0; 0 to 100."""
         snapshot, watermarks = cycle.snapshot, cycle.snapshot.watermarks
         if watermarks is None:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
-        scores, known = [], []
-        for resource, asked in zip((CPU, MEMORY), effective(cycle.pod.resources, requests), strict=True):
-            measured = Measured.of(watermarks, resource, rows)
-            allocatable = snapshot.amounts(snapshot.allocatable, resource)[rows]
-            scores.append(np.where(measured.known, self.resource_scores(measured, allocatable, asked), 0.0))
-            known.append(measured.known)
-        return rounded(np.where(known[0] & known[1], np.minimum(*scores), np.maximum(*scores)))
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
+        scores, masks = [], []
+        for resource, request in zip(
+            (CPU, MEMORY), effective_amounts(cycle.pod.resources, container_requests), strict=True
+        ):
+            measured = TrimaranUse.from_watermarks(watermarks, resource, rows)
+            allocatable = snapshot.resource_row(snapshot.allocatable, resource)[rows]
+            scores.append(np.where(measured.measured, self.resource_scores(measured, allocatable, request), 0.0))
+            masks.append(measured.measured)
+        return round_half_away(np.where(masks[0] & masks[1], np.minimum(*scores), np.maximum(*scores)))
 
-    def resource_scores(self, measured: Measured, allocatable: Ints, request: int) -> Floats:
+    def resource_scores(self, measured: TrimaranUse, allocatable: Ints, request: int) -> Floats:
         """Scores of one resource before rounding; 0 where allocatable is 0."""
-        mean, deviation = measured.shares(allocatable, request)
+        mean, deviation = measured.compute_shares(allocatable, request)
         return np.where(allocatable > 0, risk_scores(mean, deviation, self.margin, self.sensitivity), 0.0)
 
 
@@ -65,7 +67,7 @@ ARGS = args_struct(
     "LoadVariationRiskBalancingArgs",
     "How much the variation of the load counts.",
     *WATCHER,
-    Field(
+    StructField(
         "safeVarianceMargin",
         FLOAT64,
         "The standard deviation counts this many times; below 0 counts as 1.",
@@ -73,7 +75,7 @@ ARGS = args_struct(
         default=1,
         usual=(0, 3),
     ),
-    Field(
+    StructField(
         "safeVarianceSensitivity",
         FLOAT64,
         "The standard deviation, as a share, counts by this root of it; below 0 counts as 1.",
@@ -100,5 +102,5 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=4,
-    trials=(Trial("load-variation-risk"),),
+    trials=(PluginTrial("load-variation-risk"),),
 )

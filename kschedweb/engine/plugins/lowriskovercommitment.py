@@ -13,20 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
-from kschedweb.engine.config.types import FLOAT64, INT64, Field, MapOf
+from kschedweb.engine.config.types import FLOAT64, INT64, MapType, StructField
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.framework.scoring import round_half_away
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import ALL, Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.beta import incomplete_beta
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.recent_pods import PodContribution
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.state.watermarks.trimaran import Measured, effective, limits, reported, requests
+from kschedweb.engine.state.watermarks.trimaran import (
+    TrimaranUse,
+    container_limits,
+    container_requests,
+    effective_amounts,
+    reported_nodes,
+)
 from kschedweb.engine.values import dataclass
 
 SMOOTHING_WINDOW = 5
@@ -45,7 +51,7 @@ class Promises:
     request_before: Floats  # at most allocatable
     limit_before: Floats
 
-    def at(self, nodes: NDArray[np.intp]) -> Promises:
+    def select_nodes(self, nodes: NDArray[np.intp]) -> Promises:
         """The promises of some nodes."""
         parts = (self.allocatable, self.request, self.limit, self.request_before, self.limit_before)
         return Promises(*(part[nodes] for part in parts))
@@ -67,80 +73,82 @@ class LowRiskOverCommitment:
         self.window = int(args.get("smoothingWindowSize") or SMOOTHING_WINDOW)
         weights = args.get("riskLimitWeights") or {}
         self.weights = {name: float(weights.get(name, RISK_LIMIT_WEIGHT)) for name in (CPU, MEMORY)}
-        self._kept: dict[str, LoadRisks] = {}
+        self._cached_risks: dict[str, LoadRisks] = {}
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        cycle.state[self.name] = promised(cycle.pod)
+        cycle.state[self.name] = promised_amounts(cycle.pod)
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 0 to 100; 0 for a pod without requests and limits, and for nodes without figures."""
         watermarks = cycle.snapshot.watermarks
-        own: Promised = cycle.state.get(self.name) or promised(cycle.pod)
-        if watermarks is None or not any(own):
-            return np.zeros(cycle.size(rows), dtype=np.int64)
-        risk = np.zeros(cycle.size(rows))
+        pod_resources: Promised = cycle.state.get(self.name) or promised_amounts(cycle.pod)
+        if watermarks is None or not any(pod_resources):
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
+        risk = np.zeros(cycle.num_rows(rows))
         for resource in (CPU, MEMORY):
-            promises = self.promises(cycle.snapshot, own, resource)
-            load = self._kept_load_risk(watermarks, resource, promises)
+            promises = self.promises(cycle.snapshot, pod_resources, resource)
+            load = self._cached_load_risk(watermarks, resource, promises)
             risk = np.maximum(risk, total_risk(limit_risk(promises), load, self.weights[resource])[rows])
-        return np.where(reported(watermarks, rows), rounded((1 - risk) * 100), 0)
+        return np.where(reported_nodes(watermarks, rows), round_half_away((1 - risk) * 100), 0)
 
     @staticmethod
-    def promises(snapshot: Snapshot, own: Promised, resource: str, rows: Rows = ALL) -> Promises:
-        """Requests and limits of the pods on each node and of the pod to place, whose own are ``own``."""
+    def promises(snapshot: Snapshot, pod_resources: Promised, resource: str, rows: Rows = ALL) -> Promises:
+        """Requests and limits of the pods on each node and of the pod to place, whose own are ``pod_resources``."""
         place = 0 if resource == CPU else 1
 
-        def estimate(pod: Pod, node: int, time: float) -> Counted:
-            return Counted(snapshot.memo(("promised", pod.template), lambda: promised(pod)))
+        def estimate(pod: Pod, node: int, time: float) -> PodContribution:
+            return PodContribution(snapshot.cached_by_nodes(("promised", pod.template), lambda: promised_amounts(pod)))
 
-        sums = np.zeros((4, len(snapshot))) if snapshot.bare else snapshot.recent("promised", 4, estimate)
+        sums = np.zeros((4, len(snapshot))) if snapshot.bare else snapshot.recent_sums("promised", 4, estimate)
         request_before, limit_before = sums[place][rows], sums[place + 2][rows]
-        allocatable = snapshot.amounts(snapshot.allocatable, resource)[rows].astype(np.float64)
+        allocatable = snapshot.resource_row(snapshot.allocatable, resource)[rows].astype(np.float64)
         return Promises(
             allocatable=allocatable,
-            request=np.minimum(request_before + own[place], allocatable),
-            limit=limit_before + own[place + 2],
+            request=np.minimum(request_before + pod_resources[place], allocatable),
+            limit=limit_before + pod_resources[place + 2],
             request_before=np.minimum(request_before, allocatable),
             limit_before=limit_before,
         )
 
-    def _kept_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
+    def _cached_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
         """The risk of load, recomputed only for nodes whose pods changed since the last call. Shape [nodes]."""
         inputs = np.array([promises.allocatable, promises.request_before, promises.limit_before])
-        kept = self._kept.get(resource)
-        if kept is None or kept.watermarks is not watermarks or kept.inputs.shape != inputs.shape:
-            kept = LoadRisks(watermarks, np.full_like(inputs, np.nan), np.zeros(inputs.shape[1]))
-        changed = np.flatnonzero((kept.inputs != inputs).any(axis=0))
+        cached = self._cached_risks.get(resource)
+        if cached is None or cached.watermarks is not watermarks or cached.inputs.shape != inputs.shape:
+            cached = LoadRisks(watermarks, np.full_like(inputs, np.nan), np.zeros(inputs.shape[1]))
+        changed = np.flatnonzero((cached.inputs != inputs).any(axis=0))
         if changed.size:
-            risk = kept.risk.copy()  # another thread may read the kept one
-            risk[changed] = self.load_risk(Measured.of(watermarks, resource, changed), promises.at(changed))
-            kept = self._kept[resource] = LoadRisks(watermarks, inputs, risk)
-        return kept.risk
+            risk = cached.risk.copy()  # another thread may read the kept one
+            risk[changed] = self.load_risk(
+                TrimaranUse.from_watermarks(watermarks, resource, changed), promises.select_nodes(changed)
+            )
+            cached = self._cached_risks[resource] = LoadRisks(watermarks, inputs, risk)
+        return cached.risk
 
-    def load_risk(self, measured: Measured, promises: Promises) -> Floats:
+    def load_risk(self, measured: TrimaranUse, promises: Promises) -> Floats:
         """The probability that use exceeds requests, without the pod; 0 where a resource is not measured.
 
         Where limits are below the capacity, use above them is taken to be impossible.
         """
         size = promises.allocatable
-        mean, deviation = measured.shares(size)
+        mean, deviation = measured.compute_shares(size)
         deviation = np.minimum(deviation * self.window**0.5, np.sqrt(mean * (1 - mean) * VARIANCE_ALLOWANCE))
         divisor = np.where(size > 0, size, 1.0)
         threshold = np.clip(promises.request_before / divisor, 0.0, 1.0)
-        within, alpha, beta = probability(mean, deviation, threshold)
+        cdf, alpha, beta = compute_probability(mean, deviation, threshold)
         ruled = (promises.limit_before < size) & (promises.request_before <= promises.limit_before)
         ceiling = np.where(ruled, promises.limit_before / divisor, 1.0)
-        below = _distribution(ceiling, alpha, beta)  # 0 where no distribution was fitted
-        conditioned = np.clip(np.divide(within, below, out=within.copy(), where=below > 0), 0.0, 1.0)
-        risk = 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), within)
-        return np.where(measured.known, risk, 0.0)
+        below = _beta_cdf(ceiling, alpha, beta)  # 0 where no distribution was fitted
+        conditioned = np.clip(np.divide(cdf, below, out=cdf.copy(), where=below > 0), 0.0, 1.0)
+        risk = 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), cdf)
+        return np.where(measured.measured, risk, 0.0)
 
 
-def promised(pod: Pod) -> Promised:
+def promised_amounts(pod: Pod) -> Promised:
     """Requests and limits of a pod; a limit below the request is raised to it."""
-    cpu, memory = effective(pod.resources, requests)
-    most_cpu, most_memory = effective(pod.resources, limits)
+    cpu, memory = effective_amounts(pod.resources, container_requests)
+    most_cpu, most_memory = effective_amounts(pod.resources, container_limits)
     return cpu, memory, max(cpu, most_cpu), max(memory, most_memory)
 
 
@@ -155,31 +163,31 @@ def limit_risk(promises: Promises) -> Floats:
     return np.divide(beyond, promises.limit - promises.request, out=np.zeros_like(beyond), where=beyond > 0)
 
 
-def probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:
+def compute_probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:
     """(Probability that the use is at most ``threshold``, shape alpha, shape beta); all are shares in 0..1.
 
     The shapes are NaN where no beta distribution fits: the mean is 0, or the deviation is 0 or larger than such a
     distribution can have.
     """
-    alpha, beta, fitted = shapes(mean, deviation)
+    alpha, beta, fitted = beta_shapes(mean, deviation)
     certain = (mean == 0) | ((deviation == 0) & (mean <= threshold))
     fitted &= ~certain & (deviation != 0)
     alpha, beta = np.where(fitted, alpha, np.nan), np.where(fitted, beta, np.nan)
-    return np.where(certain, 1.0, _distribution(threshold, alpha, beta)), alpha, beta
+    return np.where(certain, 1.0, _beta_cdf(threshold, alpha, beta)), alpha, beta
 
 
-def shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
+def beta_shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
     """The shapes of the beta distribution with this mean and deviation, and a mask of where it exists."""
     # scheduler-plugins computes the variance from the second moment; with a tiny deviation the rounding matters.
     variance = (deviation * deviation + mean * mean) - mean * mean
-    most = mean * (1 - mean)
-    fits = (variance >= 0) & (variance < most)
+    max_variance = mean * (1 - mean)
+    fits = (variance >= 0) & (variance < max_variance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.maximum(most / variance - 1, np.finfo(np.float64).smallest_subnormal)
+        scale = np.maximum(max_variance / variance - 1, np.finfo(np.float64).smallest_subnormal)
         return mean * scale, (1 - mean) * scale, fits
 
 
-def _distribution(threshold: Floats, alpha: Floats, beta: Floats) -> Floats:
+def _beta_cdf(threshold: Floats, alpha: Floats, beta: Floats) -> Floats:
     """I_threshold(alpha, beta), 0 where it is not defined."""
     return np.nan_to_num(incomplete_beta(threshold, alpha, beta))
 
@@ -189,7 +197,7 @@ ARGS = args_struct(
     "LowRiskOverCommitmentArgs",
     "How the risks of limits and of load are weighed.",
     *WATCHER,
-    Field(
+    StructField(
         "smoothingWindowSize",
         INT64,
         "Over how many samples the figures are smoothed: their variance counts this many times; 0 or less counts as 5.",
@@ -197,9 +205,9 @@ ARGS = args_struct(
         default=5,
         usual=(1, 30),
     ),
-    Field(
+    StructField(
         "riskLimitWeights",
-        MapOf(FLOAT64, ("cpu", "memory")),
+        MapType(FLOAT64, ("cpu", "memory")),
         "By resource (cpu, memory): weight of the risk of limits in 0 to 1, 0.5 where it is left out or outside.",
         examples=({"cpu": 0.5, "memory": 0.5},),
         usual=(0, 1),
@@ -235,5 +243,5 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=5,
-    trials=(Trial("low-risk-overcommitment"),),
+    trials=(PluginTrial("low-risk-overcommitment"),),
 )

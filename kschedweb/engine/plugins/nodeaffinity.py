@@ -11,9 +11,9 @@ import numpy as np
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, text
+from kschedweb.engine.config.types import INT32, STRING, ListType, Struct, StructField, text
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects import affinity
@@ -23,11 +23,11 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.nodematching import matches_any, matches_required, matches_term
 from kschedweb.engine.validation.affinity import preferred_problems, selector_problems
-from kschedweb.engine.validation.fields import Problem, aggregate_texts, child
+from kschedweb.engine.validation.fields import Problem, aggregate_texts, child_path
 
-OWN = "the pod's own"
+POD_AFFINITY_FACT = "the pod's own"
 POD, ENFORCED = (
-    unresolvable("node(s) didn't match Pod's node affinity/selector", about=OWN),
+    unresolvable("node(s) didn't match Pod's node affinity/selector", fact=POD_AFFINITY_FACT),
     unresolvable("node(s) didn't match scheduler-enforced node affinity"),
 )
 CONFLICT = unresolvable("pod affinity terms conflict")
@@ -37,7 +37,7 @@ class NodeAffinity:
     name = "NodeAffinity"
 
     def __init__(self, args: dict[str, Any]) -> None:
-        self.added = affinity.NodeAffinity.read(args.get("addedAffinity") or {}, "addedAffinity.")
+        self.added = affinity.NodeAffinityTerms.from_json(args.get("addedAffinity") or {}, "addedAffinity.")
 
     def events(self) -> list[EventHint]:
         return [EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), self._after_node)]
@@ -46,10 +46,12 @@ class NodeAffinity:
         """Queue if the node matches now and did not before."""
         if self.added.required is not None and not _any_matches(self.added.required, change.new):
             return False
-        return _wanted(pod, change.new) and (change.old is None or not _wanted(pod, change.old))
+        return _required_affinity_matches(pod, change.new) and (
+            change.old is None or not _required_affinity_matches(pod, change.old)
+        )
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         required = cycle.pod.node_affinity.required
@@ -59,10 +61,10 @@ class NodeAffinity:
             return PASSED
         names: frozenset[str] = frozenset()
         for term in required:
-            named = term.names()
-            if named is None:
+            term_names = term.node_names()
+            if term_names is None:
                 return PASSED
-            names |= named
+            names |= term_names
         return PreFilterResult(nodes=names) if names else PreFilterResult(CONFLICT)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
@@ -87,7 +89,7 @@ class NodeAffinity:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: {aggregate_texts(unread)}')
         scores = np.zeros(len(cycle.snapshot), dtype=np.int64)
         for item in (*(self.added.preferred or ()), *(cycle.pod.node_affinity.preferred or ())):
-            if item.counts:
+            if item.has_effect:
                 matched: Mask = matches_term(cycle.snapshot, item.term)
                 scores[matched] += item.weight
         return scores[rows]
@@ -96,7 +98,7 @@ class NodeAffinity:
         return default_normalize(scores)
 
 
-def _wanted(pod: Pod, node: Node) -> bool:
+def _required_affinity_matches(pod: Pod, node: Node) -> bool:
     """Whether the pod's selector and required affinity match; raises ValueError if a term is invalid."""
     if any(node.labels.get(key) != value for key, value in (pod.node_selector or {}).items()):
         return False
@@ -116,16 +118,18 @@ REQUIREMENT = Struct(
     "v1.NodeSelectorRequirement",
     "A condition on a node's label or field.",
     (
-        Field("key", STRING, "Name of the label, or metadata.name for a field.", omit_empty=False),
-        Field(
+        StructField("key", STRING, "Name of the label, or metadata.name for a field.", omit_empty=False),
+        StructField(
             "operator",
             text("v1.NodeSelectorOperator"),
             "How the value is compared.",
             omit_empty=False,
             enum=("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
         ),
-        Field(
-            "values", ListOf(STRING), "Values: some for In and NotIn, none for Exists, one whole number for Gt and Lt."
+        StructField(
+            "values",
+            ListType(STRING),
+            "Values: some for In and NotIn, none for Exists, one whole number for Gt and Lt.",
         ),
     ),
     required=("key", "operator"),
@@ -134,22 +138,28 @@ NODE_SELECTOR_TERM = Struct(
     "v1.NodeSelectorTerm",
     "Conditions on a node, all of which must hold; an empty term matches no node.",
     (
-        Field("matchExpressions", ListOf(REQUIREMENT), "Conditions on labels."),
-        Field("matchFields", ListOf(REQUIREMENT), "Conditions on fields (metadata.name, In or NotIn, one value)."),
+        StructField("matchExpressions", ListType(REQUIREMENT), "Conditions on labels."),
+        StructField(
+            "matchFields", ListType(REQUIREMENT), "Conditions on fields (metadata.name, In or NotIn, one value)."
+        ),
     ),
 )
 NODE_SELECTOR = Struct(
     "v1.NodeSelector",
     "Terms, one of which must match.",
-    (Field("nodeSelectorTerms", ListOf(NODE_SELECTOR_TERM), "Terms, one of which must match.", omit_empty=False),),
+    (
+        StructField(
+            "nodeSelectorTerms", ListType(NODE_SELECTOR_TERM), "Terms, one of which must match.", omit_empty=False
+        ),
+    ),
     required=("nodeSelectorTerms",),
 )
 PREFERRED_TERM = Struct(
     "v1.PreferredSchedulingTerm",
     "A preference for nodes.",
     (
-        Field("weight", INT32, "Added to the score of a matching node; 0 counts for nothing.", omit_empty=False),
-        Field("preference", NODE_SELECTOR_TERM, "Nodes that are preferred.", omit_empty=False),
+        StructField("weight", INT32, "Added to the score of a matching node; 0 counts for nothing.", omit_empty=False),
+        StructField("preference", NODE_SELECTOR_TERM, "Nodes that are preferred.", omit_empty=False),
     ),
     required=("weight", "preference"),
 )
@@ -157,15 +167,15 @@ NODE_AFFINITY = Struct(
     "v1.NodeAffinity",
     "Affinity to nodes.",
     (
-        Field(
+        StructField(
             "requiredDuringSchedulingIgnoredDuringExecution",
             NODE_SELECTOR,
             "Nodes must match.",
             pointer=True,
         ),
-        Field(
+        StructField(
             "preferredDuringSchedulingIgnoredDuringExecution",
-            ListOf(PREFERRED_TERM),
+            ListType(PREFERRED_TERM),
             "Nodes that match score higher.",
         ),
     ),
@@ -173,24 +183,24 @@ NODE_AFFINITY = Struct(
 ARGS = args_struct(
     "NodeAffinityArgs",
     "Node affinity for every pod of the profile.",
-    Field("addedAffinity", NODE_AFFINITY, "Holds for every pod, in addition to its own.", pointer=True),
+    StructField("addedAffinity", NODE_AFFINITY, "Holds for every pod, in addition to its own.", pointer=True),
 )
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     added = args["addedAffinity"]
     if added is None:
         return []
-    at = child(path, "addedAffinity")
+    at = child_path(path, "addedAffinity")
     must, prefer = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
-    found = selector_problems(added[must], f"{at}.{must}") if added[must] is not None else []
-    return found + preferred_problems(added[prefer] or [], f"{at}.{prefer}")
+    problems = selector_problems(added[must], f"{at}.{must}") if added[must] is not None else []
+    return problems + preferred_problems(added[prefer] or [], f"{at}.{prefer}")
 
 
 SPEC = PluginSpec(
     "NodeAffinity",
     frozenset({"preFilter", "filter", "preScore", "score"}),
     "Matches the pod's node selector and node affinity, and scores its preferences.",
-    ArgsSpec(ARGS, problems=problems),
+    ArgsSpec(ARGS, problems=validate_args),
     factory=NodeAffinity,
 )

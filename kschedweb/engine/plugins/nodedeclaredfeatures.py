@@ -9,9 +9,9 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
-from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
 
@@ -33,37 +33,41 @@ class NodeDeclaredFeatures:
             EventHint(ClusterEvent(POD, Action.UPDATE), self._after_own_update),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        cycle.state[self.name] = needed = self._needed(cycle.pod)
+        cycle.state[self.name] = needed = self._needed_features(cycle.pod)
         return PASSED if needed else SKIPPED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        needed = cycle.state.get(self.name) or self._needed(cycle.pod)
+        needed = cycle.state.get(self.name) or self._needed_features(cycle.pod)
         lacking = np.array([not needed <= node.declared_features for node in cycle.snapshot.nodes], dtype=np.bool_)
-        return Verdicts.where(lacking[rows], REJECTED)
+        return Verdicts.from_mask(lacking[rows], REJECTED)
 
-    def _needed(self, pod: Pod) -> frozenset[str]:
-        return needed_features(mapping(pod.raw, "spec"), self.mounts)
+    def _needed_features(self, pod: Pod) -> frozenset[str]:
+        return needed_features(get_mapping(pod.raw, "spec"), self.mounts)
 
     def _after_own_update(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the pod needs other features now."""
-        return bool(change.new.uid == pod.uid) and self._needed(change.old) != self._needed(change.new)
+        return bool(change.new.uid == pod.uid) and self._needed_features(change.old) != self._needed_features(
+            change.new
+        )
 
 
 def needed_features(spec: Json, mounts: bool = True) -> frozenset[str]:
     """The node features that a pod's spec requires; ``mounts``: options of bind mounts require one."""
     needed = set()
-    containers = objects(spec, "initContainers") + objects(spec, "containers")
+    containers = get_objects(spec, "initContainers") + get_objects(spec, "containers")
     for container in containers:
-        if any(rule.get("action") == "RestartAllContainers" for rule in objects(container, "restartPolicyRules")):
+        if any(rule.get("action") == "RestartAllContainers" for rule in get_objects(container, "restartPolicyRules")):
             needed.add(RESTART_ALL)
     if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
         needed.add(HOST_USERS)
     mounted = [
-        mount for one in containers + objects(spec, "ephemeralContainers") for mount in objects(one, "volumeMounts")
+        mount
+        for container in containers + get_objects(spec, "ephemeralContainers")
+        for mount in get_objects(container, "volumeMounts")
     ]
     if mounts and any(mount.get("bindMountOptions") for mount in mounted):
         needed.add(MOUNT_OPTIONS)
@@ -80,5 +84,7 @@ SPEC = PluginSpec(
     "Refuses nodes that lack a feature the pod depends on.",
     gate="NodeDeclaredFeatures",
     factory=NodeDeclaredFeatures,
-    variant=lambda release: {"factory": partial(NodeDeclaredFeatures, mounts=release.behaviour.mounts_need_features)},
+    variant=lambda release: {
+        "factory": partial(NodeDeclaredFeatures, mounts=release.behaviour.bind_mount_options_feature)
+    },
 )

@@ -8,13 +8,13 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
 
 ANOTHER = "another node"
-REJECTED = unresolvable("node(s) didn't match the requested node name", about=ANOTHER)
+REJECTED = unresolvable("node(s) didn't match the requested node name", fact=ANOTHER)
 
 
 class NodeName:
@@ -26,20 +26,20 @@ class NodeName:
     def events(self) -> list[EventHint]:
         return [EventHint(NODE_ADD)]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        named = cycle.pod.node_name
-        return PreFilterResult(nodes=frozenset({named})) if named else PreFilterResult()
+        node_name = cycle.pod.node_name
+        return PreFilterResult(nodes=frozenset({node_name})) if node_name else PreFilterResult()
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.pod.node_name:
-            return Verdicts.uniform(cycle.size(rows))
+            return Verdicts.uniform(cycle.num_rows(rows))
         other = np.ones(len(cycle.snapshot), dtype=np.bool_)
-        if (wanted := cycle.snapshot.index.get(cycle.pod.node_name)) is not None:
-            other[wanted] = False
-        return Verdicts.where(other[rows], REJECTED)
+        if (row := cycle.snapshot.index.get(cycle.pod.node_name)) is not None:
+            other[row] = False
+        return Verdicts.from_mask(other[rows], REJECTED)
 
 
 SPEC = PluginSpec(
@@ -47,5 +47,5 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter"}),
     "Refuses every node but the one that the pod names.",
     factory=NodeName,
-    variant=lambda release: {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter"})},
+    variant=lambda release: {} if release.behaviour.node_plugins_prefilter else {"points": frozenset({"filter"})},
 )

@@ -9,14 +9,14 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import error, unschedulable
-from kschedweb.engine.objects.pod import Pod, Port, conflicting, same_address
+from kschedweb.engine.objects.pod import Pod, Port, is_same_address, ports_conflict
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 
-TAKEN = "ports"
-REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports", about=TAKEN)
+HOST_PORTS_FACT = "ports"
+REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports", fact=HOST_PORTS_FACT)
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')
 
 
@@ -29,8 +29,8 @@ class NodePorts:
     def events(self) -> list[EventHint]:
         return [EventHint(ClusterEvent(POD, Action.DELETE), _after_deletion), EventHint(NODE_ADD)]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.PODS if pod.host_ports else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.PODS if pod.host_ports else PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.host_ports
@@ -41,16 +41,16 @@ class NodePorts:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if self.name not in cycle.state:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
-        return Verdicts.where(taken(cycle.snapshot, cycle.state[self.name])[rows], REJECTED)
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
+        return Verdicts.from_mask(nodes_with_port_conflict(cycle.snapshot, cycle.state[self.name])[rows], REJECTED)
 
 
-def taken(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
+def nodes_with_port_conflict(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
     """The nodes where one of ``ports`` is taken. Shape [nodes]."""
     mask: Mask = np.zeros(len(snapshot), dtype=np.bool_)
     for ip, protocol, port in ports:
         for used, counts in snapshot.ports.get((protocol, port), {}).items():
-            if same_address(ip, used):
+            if is_same_address(ip, used):
                 mask |= counts > 0
     return mask
 
@@ -58,7 +58,7 @@ def taken(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
 def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the deleted pod had a port that this pod asks for."""
     return has_place(change.old) and any(
-        conflicting(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
+        ports_conflict(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
     )
 
 

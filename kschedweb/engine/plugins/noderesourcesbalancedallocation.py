@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.args import RESOURCE, args_struct, default_resources, weigh
+from kschedweb.engine.config.args import RESOURCE, args_struct, default_resources, set_default_weights
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import Field, ListOf
-from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.config.types import ListType, StructField
+from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.validation.fields import Problem, child, duplicate, invalid
+from kschedweb.engine.validation.fields import Problem, child_path, duplicate, invalid
 
 
 class NodeResourcesBalancedAllocation:
@@ -27,64 +27,64 @@ class NodeResourcesBalancedAllocation:
         self.by_improvement = by_improvement
         self.resources = [item["name"] for item in args.get("resources") or [{"name": CPU}, {"name": MEMORY}]]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.ROOM
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.ROOM
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        return SUCCESS if self._wanted(cycle.pod) else SKIP
+        return SUCCESS if self._has_requests(cycle.pod) else SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 50 to 100; 75 where the pod does not change the balance; 0 for a pod without requests.
 
         Up to 1.35 it is the balance with the pod itself, from 0 to 100.
         """
-        if not self._wanted(cycle.pod):  # enabled for score only, so PreScore did not skip it
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+        if not self._has_requests(cycle.pod):  # enabled for score only, so PreScore did not skip it
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         before: Ints
         after: Ints
-        before, after = balance(*self.fractions(cycle, rows))
+        before, after = balance_scores(*self.requested_fractions(cycle, rows))
         if not self.by_improvement:
             return after
         change: Ints = after - before
         return 50 + (50 + change) // 2
 
-    def fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
+    def requested_fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
         """The requested share of each resource without and with the pod, and which shares count.
 
         float64[2, resources, nodes] and bool[resources, nodes].
         """
         snapshot = cycle.snapshot
-        fractions = np.empty((2, len(self.resources), cycle.size(rows)))
-        counted = np.empty((len(self.resources), cycle.size(rows)), dtype=np.bool_)
+        fractions = np.empty((2, len(self.resources), cycle.num_rows(rows)))
+        counted = np.empty((len(self.resources), cycle.num_rows(rows)), dtype=np.bool_)
         for position, name in enumerate(self.resources):
-            wanted = cycle.pod.occupied.get(name, 0)
-            counts, sizes = _sizes(snapshot, name)
-            if wanted == 0 and is_scalar(name):
+            request = cycle.pod.occupied.get(name, 0)
+            counts, sizes = _allocatable_sizes(snapshot, name)
+            if request == 0 and is_scalar(name):
                 counts, sizes = np.zeros_like(counts), np.ones_like(sizes)
             counted[position], size = counts[rows], sizes[rows]
-            used = snapshot.amounts(snapshot.requested, name)[rows]
+            used = snapshot.resource_row(snapshot.requested, name)[rows]
             np.divide(used, size, out=fractions[0, position])
-            np.divide(used + wanted, size, out=fractions[1, position])
+            np.divide(used + request, size, out=fractions[1, position])
         return np.minimum(fractions, 1.0, out=fractions), counted
 
-    def _wanted(self, pod: Pod) -> bool:
+    def _has_requests(self, pod: Pod) -> bool:
         return any(pod.occupied.get(name, 0) for name in self.resources)
 
 
-def _sizes(snapshot: Snapshot, name: str) -> tuple[Mask, Floats]:
+def _allocatable_sizes(snapshot: Snapshot, name: str) -> tuple[Mask, Floats]:
     """(which nodes have any of the resource, how much they have).
 
     kube-scheduler converts to float64 before it divides.
     """
 
     def compute() -> tuple[Mask, Floats]:
-        allocatable = snapshot.amounts(snapshot.allocatable, name)
+        allocatable = snapshot.resource_row(snapshot.allocatable, name)
         return allocatable != 0, np.maximum(allocatable, 1).astype(np.float64)
 
-    return snapshot.memo(("balanced", name), compute)
+    return snapshot.cached_by_nodes(("balanced", name), compute)
 
 
-def balance(fractions: Floats, counted: Mask) -> Ints:
+def balance_scores(fractions: Floats, counted: Mask) -> Ints:
     """100 less the standard deviation (in points) of the fractions that count on each node.
 
     ``fractions`` is float64[any, resources, nodes], ``counted`` bool[resources, nodes], the result int64[any, nodes].
@@ -94,11 +94,11 @@ def balance(fractions: Floats, counted: Mask) -> Ints:
         half = fractions[:, 0] - fractions[:, 1]
         np.abs(half, out=half)
         half *= 0.5
-        return _points(half)
-    return np.array([_points(_deviation(part, counted)) for part in fractions])
+        return _to_points(half)
+    return np.array([_to_points(_standard_deviation(part, counted)) for part in fractions])
 
 
-def _deviation(fractions: Floats, counted: Mask) -> Floats:
+def _standard_deviation(fractions: Floats, counted: Mask) -> Floats:
     number = counted.sum(axis=0)
     total: Floats = np.zeros(fractions.shape[1])
     highest, lowest = np.full_like(total, -np.inf), np.full_like(total, np.inf)
@@ -117,7 +117,7 @@ def _deviation(fractions: Floats, counted: Mask) -> Floats:
     return deviation
 
 
-def _points(deviation: Floats) -> Ints:
+def _to_points(deviation: Floats) -> Ints:
     share = 1 - deviation
     share *= float(MAX_NODE_SCORE)
     points: Ints = share.astype(np.int64)
@@ -127,9 +127,9 @@ def _points(deviation: Floats) -> Ints:
 ARGS = args_struct(
     "NodeResourcesBalancedAllocationArgs",
     "Resources whose use should be balanced.",
-    Field(
+    StructField(
         "resources",
-        ListOf(RESOURCE),
+        ListType(RESOURCE),
         "Resources to balance, each once, weight always 1; cpu and memory where empty.",
     ),
 )
@@ -137,29 +137,31 @@ ARGS = args_struct(
 
 def set_defaults(args: dict[str, Any]) -> None:
     args["resources"] = args["resources"] or default_resources()
-    weigh(args["resources"])
+    set_default_weights(args["resources"])
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
-    seen: set[str] = set()
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    problems: list[Problem] = []
+    names: set[str] = set()
     for index, resource in enumerate(args["resources"]):
-        at = f"{child(path, 'resources')}[{index}]"
-        if resource["name"] in seen:
-            found.append(duplicate(f"{at}.name", resource["name"]))
-        seen.add(resource["name"])
+        at = f"{child_path(path, 'resources')}[{index}]"
+        if resource["name"] in names:
+            problems.append(duplicate(f"{at}.name", resource["name"]))
+        names.add(resource["name"])
         if resource["weight"] != 1:
-            found.append(invalid(f"{at}.weight", resource["weight"], "must be 1"))
-    return found
+            problems.append(invalid(f"{at}.weight", resource["weight"], "must be 1"))
+    return problems
 
 
 SPEC = PluginSpec(
     "NodeResourcesBalancedAllocation",
     frozenset({"preScore", "score"}),
     "Prefers nodes whose resources would be used in more equal shares.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=NodeResourcesBalancedAllocation,
     variant=lambda release: {
-        "factory": partial(NodeResourcesBalancedAllocation, by_improvement=release.behaviour.balances_by_improvement)
+        "factory": partial(
+            NodeResourcesBalancedAllocation, by_improvement=release.behaviour.balanced_allocation_by_delta
+        )
     },
 )

@@ -11,9 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.args import RESOURCE, SHAPE_POINT, args_struct, default_resources, shape_problems, weigh
+from kschedweb.engine.config.args import (
+    RESOURCE,
+    SHAPE_POINT,
+    args_struct,
+    default_resources,
+    set_default_weights,
+    shape_problems,
+)
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import STRING, Field, ListOf, Struct, text
+from kschedweb.engine.config.types import STRING, ListType, Struct, StructField, text
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -25,25 +32,25 @@ from kschedweb.engine.framework.events import (
     has_place,
 )
 from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
-from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, rounded, share_of
+from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, round_half_away, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
-from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scalar
-from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.columns import Ints, Mask, Rows, distinct
+from kschedweb.engine.state.cluster_objects import ClusterObjects
+from kschedweb.engine.state.columns import Ints, Mask, Rows, unique_inverse
 from kschedweb.engine.state.nodecolumns import BASIC
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid, required, unsupported
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, forbidden, invalid, required, unsupported
 from kschedweb.engine.validation.labels import name_complaints
 from kschedweb.engine.values import dataclass
 
 TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
 _BITS = 31  # failures, of two bits each, that a number of 64 holds
-LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+LEAST_ALLOCATED, MOST_ALLOCATED, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
 class Failure(NamedTuple):
@@ -52,21 +59,21 @@ class Failure(NamedTuple):
     reason: str
     short: Mask
     never: Mask | None = None
-    about: str | None = None
+    resource: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BoundAmounts:
     """What a pod has already of the ``node`` at a position, one of ``nodes``."""
 
     nodes: int
     node: int
     amounts: Mapping[str, int]
 
-    def missing(self, name: str, wanted: int) -> Ints:
-        """What the pod needs of each node so that it has as much as is ``wanted``."""
-        missing = np.full(self.nodes, wanted, dtype=np.int64)
-        missing[self.node] = max(0, wanted - self.amounts.get(name, 0))
+    def missing_amounts(self, name: str, requested: int) -> Ints:
+        """What the pod needs of each node so that it has as much as is ``requested``."""
+        missing = np.full(self.nodes, requested, dtype=np.int64)
+        missing[self.node] = max(0, requested - self.amounts.get(name, 0))
         return missing
 
 
@@ -82,7 +89,7 @@ class NodeResourcesFit:
         self.ignored = frozenset(args.get("ignoredResources") or ())
         self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args.get("scoringStrategy") or {}
-        self.strategy = strategy.get("type", LEAST)
+        self.strategy = strategy.get("type", LEAST_ALLOCATED)
         resources = strategy.get("resources") or [{"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1}]
         self.resources = [(item["name"], int(item.get("weight") or 1)) for item in resources]
         self.curve = broken_line((strategy.get("requestedToCapacityRatio") or {}).get("shape") or [])
@@ -94,8 +101,8 @@ class NodeResourcesFit:
             EventHint(ClusterEvent(DEVICE_CLASS, Action.ADD | Action.UPDATE), _after_device_class),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.ROOM
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.ROOM
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.requests
@@ -103,41 +110,41 @@ class NodeResourcesFit:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if self.name not in cycle.state:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         snapshot = cycle.snapshot
         full = snapshot.pod_count[rows] >= snapshot.pod_limit[rows]
-        failures = [Failure(TOO_MANY_PODS, full, about=PODS)] if full.any() else []
-        held = self._held(cycle)
-        for name, wanted in self._checked(cycle.state[self.name]):
-            allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
-            missing = wanted if held is None else held.missing(name, wanted)[rows]
-            short = missing > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
+        failures = [Failure(TOO_MANY_PODS, full, resource=PODS)] if full.any() else []
+        bound = self._bound_amounts(cycle)
+        for name, request in self._checked_requests(cycle.state[self.name]):
+            allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
+            missing = request if bound is None else bound.missing_amounts(name, request)[rows]
+            short = missing > allocatable - snapshot.resource_row(snapshot.requested, name)[rows]
             if name not in BASIC:
                 short &= missing != 0
             if self.delegates and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             if not short.any():
                 continue
-            never = (wanted if name in BASIC else missing) > allocatable
+            never = (request if name in BASIC else missing) > allocatable
             failures.append(Failure(f"Insufficient {name}", short, never, name))
-        return combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
+        return combine_failures(failures) if failures else Verdicts.uniform(cycle.num_rows(rows))
 
-    def _held(self, cycle: Cycle) -> Held | None:
+    def _bound_amounts(self, cycle: Cycle) -> BoundAmounts | None:
         """What the pod has already, where it is on a node."""
         node = cycle.snapshot.index.get(cycle.pod.node_name) if self.resizes and cycle.pod.node_name else None
         if node is None or cycle.pod.key not in cycle.snapshot.pods.slots:
             return None
-        return Held(len(cycle.snapshot), node, cycle.snapshot.pod(cycle.pod.key).occupied)
+        return BoundAmounts(len(cycle.snapshot), node, cycle.snapshot.get_pod(cycle.pod.key).occupied)
 
-    def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
+    def _checked_requests(self, requests: dict[str, int]) -> list[tuple[str, int]]:
         basic = [(name, requests[name]) for name in BASIC if requests.get(name, 0) > 0]
         return basic + [
             (name, amount)
             for name, amount in sorted(requests.items())
-            if amount != 0 and is_scalar(name) and not self._ignores(name)
+            if amount != 0 and is_scalar(name) and not self._is_ignored(name)
         ]
 
-    def _ignores(self, name: str) -> bool:
+    def _is_ignored(self, name: str) -> bool:
         return is_extended(name) and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
@@ -145,97 +152,99 @@ class NodeResourcesFit:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The weighted mean over the configured resources that the node has; 0 to 100."""
-        totals = np.zeros(cycle.size(rows), dtype=np.int64)
+        totals = np.zeros(cycle.num_rows(rows), dtype=np.int64)
         weights: Ints | int = 0
         for name, weight in self.resources:
             requested, allocatable = requested_after(cycle, rows, name)
             if self.strategy != RATIO and allocatable.all():
-                one = self.part(requested, allocatable)
-                totals += one if weight == 1 else one * weight
+                resource_score = self.score_resource(requested, allocatable)
+                totals += resource_score if weight == 1 else resource_score * weight
                 weights = weights + weight
                 continue
             counts = allocatable != 0
-            one = self.part(requested, np.maximum(allocatable, 1))
+            resource_score = self.score_resource(requested, np.maximum(allocatable, 1))
             if self.strategy == RATIO:
-                counts &= one > 0
-            totals += one * counts * weight
+                counts &= resource_score > 0
+            totals += resource_score * counts * weight
             weights = weights + counts * weight
         weights = np.maximum(weights, 1)
-        return rounded(totals / weights) if self.strategy == RATIO else totals // weights
+        return round_half_away(totals / weights) if self.strategy == RATIO else totals // weights
 
     def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
         """How full the nodes of the domain are, taken together, with the pods assigned there; 0 to 100."""
         snapshot, total, weights = cycle.snapshot, 0, 0
         for name, weight in self.resources:
-            wanted = sum(pod.scoring_requests.get(name, 0) for pod, _ in assigned)
-            if wanted == 0 and is_scalar(name):
+            pod_requests = sum(pod.scoring_requests.get(name, 0) for pod, _ in assigned)
+            if pod_requests == 0 and is_scalar(name):
                 continue
-            there = snapshot.amounts(snapshot.allocatable, name)[domain.nodes]
-            used = _used(snapshot, name)[domain.nodes]
-            allocatable, requested = int(there.sum()), wanted + int(used[there != 0].sum())
+            amounts = snapshot.resource_row(snapshot.allocatable, name)[domain.nodes]
+            used = _requested_for_scoring(snapshot, name)[domain.nodes]
+            allocatable, requested = int(amounts.sum()), pod_requests + int(used[amounts != 0].sum())
             if allocatable:
                 total += weight * (min(requested, allocatable) * MAX_NODE_SCORE // allocatable)
                 weights += weight
         return total // weights if weights else 0
 
-    def part(self, requested: Ints, allocatable: Ints) -> Ints:
+    def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         """The score of one resource, 0 to 100, for nodes with allocatable above 0."""
-        if self.strategy == LEAST:
+        if self.strategy == LEAST_ALLOCATED:
             return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
         share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
-        return share if self.strategy == MOST else self.curve[np.clip(share, 0, MAX_NODE_SCORE)]
+        return share if self.strategy == MOST_ALLOCATED else self.curve[np.clip(share, 0, MAX_NODE_SCORE)]
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
     """(requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not count."""
     snapshot: Snapshot = cycle.snapshot
-    wanted = cycle.pod.scoring_requests.get(name, 0)
-    allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
-    if wanted == 0 and is_scalar(name):
+    request = cycle.pod.scoring_requests.get(name, 0)
+    allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
+    if request == 0 and is_scalar(name):
         allocatable = np.zeros_like(allocatable)
-    return _used(snapshot, name)[rows] + wanted, allocatable
+    return _requested_for_scoring(snapshot, name)[rows] + request, allocatable
 
 
-def _used(snapshot: Snapshot, name: str) -> Ints:
+def _requested_for_scoring(snapshot: Snapshot, name: str) -> Ints:
     """What scoring takes to be requested of each node, with defaults for CPU and memory."""
     if name in (CPU, MEMORY):
         used: Ints = snapshot.nonzero[0 if name == CPU else 1]
         return used
-    return snapshot.amounts(snapshot.requested, name)
+    return snapshot.resource_row(snapshot.requested, name)
 
 
-def combined(failures: list[Failure]) -> Verdicts:
+def combine_failures(failures: list[Failure]) -> Verdicts:
     """One status for each combination of failures that occurs; unresolvable if the node can never have room."""
-    kinds, codes = _combinations(failures[:_BITS])
+    kinds, codes = _find_combinations(failures[:_BITS])
     for begin in range(_BITS, len(failures), _BITS):
-        more, places = _combinations(failures[begin : begin + _BITS])
-        pairs, codes = distinct(codes * len(more) + places)
+        more, places = _find_combinations(failures[begin : begin + _BITS])
+        pairs, codes = unique_inverse(codes * len(more) + places)
         kinds = [kinds[pair // len(more)] | more[pair % len(more)] << 2 * begin for pair in pairs.tolist()]
     statuses = [SUCCESS]
     table = np.zeros(len(kinds), dtype=np.int32)
     for position, kind in enumerate(kinds):
         if kind:
             table[position] = len(statuses)
-            statuses.append(_status(failures, kind))
+            statuses.append(_failure_status(failures, kind))
     return Verdicts(table[codes], statuses)
 
 
-def _combinations(failures: list[Failure]) -> tuple[list[int], Ints]:
+def _find_combinations(failures: list[Failure]) -> tuple[list[int], Ints]:
     """Return the combinations that occur, two bits a failure, and the place of each node's among them."""
     bits = np.zeros(len(failures[0].short), dtype=np.int64)
     for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)
         if never is not None:
             bits |= (short & never).astype(np.int64) << (2 * position + 1)
-    kinds, codes = distinct(bits)
+    kinds, codes = unique_inverse(bits)
     return kinds.tolist(), codes
 
 
-def _status(failures: list[Failure], kind: int) -> Status:
-    here = [failure for position, failure in enumerate(failures) if kind >> (2 * position) & 1]
+def _failure_status(failures: list[Failure], kind: int) -> Status:
+    occurring = [failure for position, failure in enumerate(failures) if kind >> (2 * position) & 1]
     never = any(kind >> (2 * position + 1) & 1 for position in range(len(failures)))
     code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
-    return Status(code, tuple(one.reason for one in here), about=tuple(one.about for one in here))
+    return Status(
+        code, tuple(failure.reason for failure in occurring), facts=tuple(failure.resource for failure in occurring)
+    )
 
 
 def _after_pod(pod: Pod, change: ObjectChange) -> bool:
@@ -256,22 +265,22 @@ def _after_pod(pod: Pod, change: ObjectChange) -> bool:
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod fits the empty node and, for an update, a requested resource has grown."""
-    wanted = {
+    requests = {
         name: amount
         for name, amount in pod.requests.items()
         if (amount > 0 if name in BASIC else amount != 0 and is_scalar(name))
     }
     new: Node = change.new
-    delegated = {name for name in wanted if _delegated(change.cluster, name, new)}
-    room = all(amount <= new.allocatable.get(name, 0) for name, amount in wanted.items() if name not in delegated)
+    delegated = {name for name in requests if _is_delegated(change.cluster, name, new)}
+    room = all(amount <= new.allocatable.get(name, 0) for name, amount in requests.items() if name not in delegated)
     if not room or new.allocatable.get("pods", 0) < 1:
         return False
     if change.old is None or delegated:
         return True
-    return any(new.allocatable.get(name, 0) > change.old.allocatable.get(name, 0) for name in ("pods", *wanted))
+    return any(new.allocatable.get(name, 0) > change.old.allocatable.get(name, 0) for name in ("pods", *requests))
 
 
-def _delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
+def _is_delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
     """Whether a DeviceClass provides the extended resource because the node itself has none."""
     return (
         is_extended(name)
@@ -282,37 +291,37 @@ def _delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
 
 def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
     """The extended resources that a DeviceClass provides: the implicit one and the one it names."""
-    name = mapping(device_class, "metadata").get("name")
-    return f"deviceclass.resource.kubernetes.io/{name}", mapping(device_class, "spec").get("extendedResourceName")
+    name = get_mapping(device_class, "metadata").get("name")
+    return f"deviceclass.resource.kubernetes.io/{name}", get_mapping(device_class, "spec").get("extendedResourceName")
 
 
 def _after_device_class(pod: Pod, change: ObjectChange) -> bool:
     """Queue if a DeviceClass now provides an extended resource that the pod requests."""
-    implicit, named = _resource_names(change.new)
-    if change.old is not None and (named or "") == (_resource_names(change.old)[1] or ""):
+    implicit, explicit = _resource_names(change.new)
+    if change.old is not None and (explicit or "") == (_resource_names(change.old)[1] or ""):
         return False
-    return named in pod.requests or (change.old is None and implicit in pod.requests)
+    return explicit in pod.requests or (change.old is None and implicit in pod.requests)
 
 
-STRATEGIES = (LEAST, MOST, RATIO)
+STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, RATIO)
 RATIO_PARAM = Struct(
     "v1.RequestedToCapacityRatioParam",
     "The scoring function by use.",
-    (Field("shape", ListOf(SHAPE_POINT), "Points by increasing use; the score between them is interpolated."),),
+    (StructField("shape", ListType(SHAPE_POINT), "Points by increasing use; the score between them is interpolated."),),
 )
 SCORING_STRATEGY = Struct(
     "v1.ScoringStrategy",
     "How the use of a node becomes a score.",
     (
-        Field(
+        StructField(
             "type",
             text("v1.ScoringStrategyType"),
             "LeastAllocated spreads, MostAllocated packs, RequestedToCapacityRatio follows a function of the use. "
             "LeastAllocated where scoringStrategy is left out; needed where it is given.",
             enum=STRATEGIES,
         ),
-        Field("resources", ListOf(RESOURCE), "Resources that count; cpu and memory with weight 1 where empty."),
-        Field(
+        StructField("resources", ListType(RESOURCE), "Resources that count; cpu and memory with weight 1 where empty."),
+        StructField(
             "requestedToCapacityRatio",
             RATIO_PARAM,
             "Needed for RequestedToCapacityRatio, not allowed with another type.",
@@ -323,75 +332,79 @@ SCORING_STRATEGY = Struct(
 ARGS = args_struct(
     "NodeResourcesFitArgs",
     "Which resources must fit, and how their use is scored.",
-    Field(
+    StructField(
         "ignoredResources",
-        ListOf(STRING),
+        ListType(STRING),
         "Extended resources that need not fit (scoring still sees them).",
         examples=(["example.com/gpu"],),
     ),
-    Field(
+    StructField(
         "ignoredResourceGroups",
-        ListOf(STRING),
+        ListType(STRING),
         "Prefixes of extended resources that need not fit, as example.com.",
         examples=(["example.com"],),
     ),
-    Field("scoringStrategy", SCORING_STRATEGY, "How the use of a node becomes a score.", pointer=True),
+    StructField("scoringStrategy", SCORING_STRATEGY, "How the use of a node becomes a score.", pointer=True),
 )
 
 
 def set_defaults(args: dict[str, Any]) -> None:
     if args["scoringStrategy"] is None:
-        args["scoringStrategy"] = {"type": LEAST, "resources": None, "requestedToCapacityRatio": None}
+        args["scoringStrategy"] = {"type": LEAST_ALLOCATED, "resources": None, "requestedToCapacityRatio": None}
     strategy = args["scoringStrategy"]
     strategy["resources"] = strategy["resources"] or default_resources()
-    weigh(strategy["resources"])
+    set_default_weights(strategy["resources"])
 
 
-def problems(args: dict[str, Any], path: str, ratio_only_where_it_is_used: bool = True) -> list[Problem]:
-    found: list[Problem] = []
+def validate_args(args: dict[str, Any], path: str, strict_capacity_ratio_args: bool = True) -> list[Problem]:
+    problems: list[Problem] = []
     for index, name in enumerate(args["ignoredResources"] or ()):
-        at = f"{child(path, 'ignoredResources')}[{index}]"
-        found += [invalid(at, name, text) for text in name_complaints(name)]
+        at = f"{child_path(path, 'ignoredResources')}[{index}]"
+        problems += [invalid(at, name, text) for text in name_complaints(name)]
     for index, group in enumerate(args["ignoredResourceGroups"] or ()):
-        at = f"{child(path, 'ignoredResourceGroups')}[{index}]"
+        at = f"{child_path(path, 'ignoredResourceGroups')}[{index}]"
         if "/" in group:
-            found.append(invalid(at, group, "resource group name can't contain '/'"))
-        found += [invalid(at, group, text) for text in name_complaints(group)]
-    strategy, at = args["scoringStrategy"], child(path, "scoringStrategy")
-    found += _strategy_problems(strategy, at)
-    if ratio_only_where_it_is_used:
-        return found + _ratio_problems(strategy, f"{at}.requestedToCapacityRatio")
+            problems.append(invalid(at, group, "resource group name can't contain '/'"))
+        problems += [invalid(at, group, text) for text in name_complaints(group)]
+    strategy, at = args["scoringStrategy"], child_path(path, "scoringStrategy")
+    problems += _strategy_problems(strategy, at)
+    if strict_capacity_ratio_args:
+        return problems + _ratio_problems(strategy, f"{at}.requestedToCapacityRatio")
     ratio = strategy["requestedToCapacityRatio"]
-    return found if ratio is None else found + shape_problems(ratio["shape"] or [], f"{at}.shape")
+    return problems if ratio is None else problems + shape_problems(ratio["shape"] or [], f"{at}.shape")
 
 
 def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     kind = strategy["type"]
     if kind not in STRATEGIES:
-        found.append(unsupported(f"{path}.type", Typed(kind), STRATEGIES))
+        problems.append(unsupported(f"{path}.type", Typed(kind), STRATEGIES))
     for index, resource in enumerate(strategy["resources"]):
         if not 0 < resource["weight"] <= 100:
             detail = f"resource weight of {resource['name']} not in valid range (0, 100]"
-            found.append(invalid(f"{path}.resources[{index}].weight", resource["weight"], detail))
-    return found
+            problems.append(invalid(f"{path}.resources[{index}].weight", resource["weight"], detail))
+    return problems
 
 
 def _ratio_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
     ratio = strategy["requestedToCapacityRatio"]
     if strategy["type"] != RATIO:
-        said = "must be nil when type is not RequestedToCapacityRatio"
-        return [] if ratio is None else [forbidden(path, said)]
+        detail = "must be nil when type is not RequestedToCapacityRatio"
+        return [] if ratio is None else [forbidden(path, detail)]
     if ratio is None:
         return [required(path, "must be specified when type is RequestedToCapacityRatio")]
     return shape_problems(ratio["shape"] or [], f"{path}.shape")
 
 
 def _variant(release: Any) -> dict[str, Any]:
-    checked = partial(problems, ratio_only_where_it_is_used=release.behaviour.ratio_only_where_it_is_used)
+    checked = partial(validate_args, strict_capacity_ratio_args=release.behaviour.strict_capacity_ratio_args)
     return {
         "args": ArgsSpec(ARGS, set_defaults, checked, when_created=True),
-        "factory": partial(NodeResourcesFit, delegates=release.on("DRAExtendedResource"), resizes=release.resizes),
+        "factory": partial(
+            NodeResourcesFit,
+            delegates=release.is_enabled("DRAExtendedResource"),
+            resizes=release.has_resize_preemption,
+        ),
     }
 
 
@@ -399,7 +412,7 @@ SPEC = PluginSpec(
     "NodeResourcesFit",
     frozenset({"preFilter", "filter", "preScore", "score", "placementScore"}),
     "Refuses nodes without enough free resources, and scores nodes by their use.",
-    ArgsSpec(ARGS, set_defaults, problems, when_created=True),
+    ArgsSpec(ARGS, set_defaults, validate_args, when_created=True),
     factory=NodeResourcesFit,
     variant=_variant,
 )

@@ -6,15 +6,15 @@ from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
+from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, is_tolerated
 from kschedweb.engine.state.columns import Rows
 
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 CORDON = "cordoned"
-REJECTED = unresolvable("node(s) were unschedulable", about=CORDON)
+REJECTED = unresolvable("node(s) were unschedulable", fact=CORDON)
 
 
 class NodeUnschedulable:
@@ -29,16 +29,16 @@ class NodeUnschedulable:
             EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        if not cycle.snapshot.unschedulable.any() or tolerated(CORDONED, cycle.pod.tolerations):
-            return Verdicts.uniform(cycle.size(rows))
-        return Verdicts.where(cycle.snapshot.unschedulable[rows], REJECTED)
+        if not cycle.snapshot.unschedulable.any() or is_tolerated(CORDONED, cycle.pod.tolerations):
+            return Verdicts.uniform(cycle.num_rows(rows))
+        return Verdicts.from_mask(cycle.snapshot.unschedulable[rows], REJECTED)
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
@@ -48,7 +48,7 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
 
 def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod tolerates the cordon now."""
-    return change.new.uid == pod.uid and tolerated(CORDONED, change.new.tolerations)
+    return change.new.uid == pod.uid and is_tolerated(CORDONED, change.new.tolerations)
 
 
 SPEC = PluginSpec(
@@ -56,5 +56,5 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter"}),
     "Refuses cordoned nodes unless the pod tolerates that.",
     factory=NodeUnschedulable,
-    variant=lambda release: {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter"})},
+    variant=lambda release: {} if release.behaviour.node_plugins_prefilter else {"points": frozenset({"filter"})},
 )

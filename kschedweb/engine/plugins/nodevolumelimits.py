@@ -19,7 +19,7 @@ from kschedweb.engine.framework.events import (
     ObjectChange,
     has_place,
 )
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
@@ -47,8 +47,8 @@ class NodeVolumeLimits:
             EventHint(ClusterEvent(ATTACHMENT, Action.DELETE), _after_detachment),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if pod.volumes else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if pod.volumes else PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)
@@ -59,32 +59,32 @@ class NodeVolumeLimits:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         snapshot, pod = cycle.snapshot, cycle.pod
-        known = _has_csi_node(snapshot)
+        has_csi_node = _has_csi_node(snapshot)
         statuses: list[Status] = [SUCCESS, EXCEEDED]
         codes = np.zeros(len(snapshot), dtype=np.int32)
         # In-tree volumes count only on nodes with a CSINode.
-        for nodes, in_tree in ((known, True), (~known, False)):
-            handles, problem = _handles(snapshot, pod, in_tree)
+        for nodes, in_tree in ((has_csi_node, True), (~has_csi_node, False)):
+            handles, problem = _collect_handles(snapshot, pod, in_tree)
             if problem is not None:
                 codes[nodes] = len(statuses)
                 statuses.append(problem)
             elif handles:
                 if in_tree:
-                    _count(snapshot, handles, codes, statuses)
+                    _check_limits(snapshot, handles, codes, statuses)
                 for driver in sorted({driver for driver, _ in handles}) if self.drivers_needed else ():
-                    codes[nodes & _lacks(snapshot, driver)] = len(statuses)
+                    codes[nodes & _lacks_driver(snapshot, driver)] = len(statuses)
                     statuses.append(unschedulable(f"{driver} CSI driver is not installed on the node"))
         return Verdicts(codes[rows], statuses)
 
 
-def _handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], Status | None]:
+def _collect_handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], Status | None]:
     """The pod's volumes that count against limits, or the status that says why they are not known."""
     handles = set()
     for volume in pod.volumes:
         if volume.in_tree is not None and not in_tree:
             continue
         try:
-            handle = snapshot.objects.storage.handle(pod, volume)
+            handle = snapshot.objects.storage.get_handle(pod, volume)
         except MissingClaim as problem:
             return set(), unresolvable(f"looking up PVC {pod.namespace}/{volume.claim}: {problem}")
         except VolumeError as problem:
@@ -94,54 +94,56 @@ def _handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], 
     return handles, None
 
 
-def _count(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: list[Status]) -> None:
+def _check_limits(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: list[Status]) -> None:
     """Set the codes of the nodes whose limit would be exceeded, and of those whose use is not known."""
     for driver in {driver for driver, _ in handles}:
-        limits = _limits(snapshot, driver)
+        limits = _driver_limits(snapshot, driver)
         new = np.zeros(len(snapshot), dtype=np.int64)
         for handle in handles:
             if handle[0] == driver:
                 new += 1
-                new[snapshot.volume_use.users(handle)] -= 1
-        attached = snapshot.volume_use.attached(driver)
+                new[snapshot.volume_use.nodes_using(handle)] -= 1
+        attached = snapshot.volume_use.attached_counts(driver)
         codes[(limits != NO_LIMIT) & (new > 0) & (attached + new > limits)] = 1
-    limited = _limited(snapshot)
-    for node, problem in snapshot.volume_use.errors().items():
+    limited = _has_limits(snapshot)
+    for node, problem in snapshot.volume_use.errors_by_node().items():
         if limited[node]:
             codes[node] = len(statuses)
             statuses.append(error(problem))
 
 
 def _has_csi_node(snapshot: Snapshot) -> Mask:
-    known = snapshot.objects.storage.csi_nodes
-    return snapshot.related("has CSINode", lambda: np.array([name in known for name in snapshot.names], dtype=np.bool_))
+    csi_nodes = snapshot.objects.storage.csi_nodes
+    return snapshot.cached_by_objects(
+        "has CSINode", lambda: np.array([name in csi_nodes for name in snapshot.names], dtype=np.bool_)
+    )
 
 
-def _lacks(snapshot: Snapshot, driver: str) -> Mask:
+def _lacks_driver(snapshot: Snapshot, driver: str) -> Mask:
     """The nodes without the driver ``driver``; none where it does not ask that pods wait for it."""
     storage = snapshot.objects.storage
-    known = storage.drivers.get(driver)
-    if known is None or not known.needed_on_node:
+    csi_driver = storage.drivers.get(driver)
+    if csi_driver is None or not csi_driver.needed_on_node:
         return np.zeros(len(snapshot), dtype=np.bool_)
 
     def compute() -> Mask:
         nodes = (storage.csi_nodes.get(name) for name in snapshot.names)
         return np.array([node is None or driver not in node.topology for node in nodes], dtype=np.bool_)
 
-    return snapshot.related(("lacks driver", driver), compute)
+    return snapshot.cached_by_objects(("lacks driver", driver), compute)
 
 
-def _limited(snapshot: Snapshot) -> Mask:
+def _has_limits(snapshot: Snapshot) -> Mask:
     """The nodes that have a limit for some driver."""
-    known = snapshot.objects.storage.csi_nodes
+    csi_nodes = snapshot.objects.storage.csi_nodes
 
     def compute() -> Mask:
-        return np.array([name in known and bool(known[name].limits) for name in snapshot.names], dtype=np.bool_)
+        return np.array([name in csi_nodes and bool(csi_nodes[name].limits) for name in snapshot.names], dtype=np.bool_)
 
-    return snapshot.related("has volume limits", compute)
+    return snapshot.cached_by_objects("has volume limits", compute)
 
 
-def _limits(snapshot: Snapshot, driver: str) -> Ints:
+def _driver_limits(snapshot: Snapshot, driver: str) -> Ints:
     """How many volumes of ``driver`` each node can attach. Shape [nodes]."""
 
     def compute() -> Ints:
@@ -151,12 +153,12 @@ def _limits(snapshot: Snapshot, driver: str) -> Ints:
                 limits[row] = node.limits[driver]
         return limits
 
-    return snapshot.related(("volume limits", driver), compute)
+    return snapshot.cached_by_objects(("volume limits", driver), compute)
 
 
 def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
     """Queue if a driver can attach more volumes to the node."""
-    old, new = CSINode.read(change.old), CSINode.read(change.new)
+    old, new = CSINode.from_json(change.old), CSINode.from_json(change.new)
     return any(limit > old.limits.get(driver, 0) for driver, limit in new.limits.items())
 
 
@@ -169,13 +171,13 @@ def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod uses the new claim."""
-    claim = Claim.read(change.new)
+    claim = Claim.from_json(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
 def _after_detachment(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the detached volume may be of the driver of one of the pod's volumes."""
-    driver = VolumeAttachment.read(change.old).attacher
+    driver = VolumeAttachment.from_json(change.old).attacher
     return any(
         volume.claim is not None
         if volume.in_tree is None
@@ -190,5 +192,7 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter"}),
     "Refuses nodes that can attach no further volume of a CSI driver.",
     factory=NodeVolumeLimits,
-    variant=lambda release: {"factory": partial(NodeVolumeLimits, drivers_needed=release.on("VolumeLimitScaling"))},
+    variant=lambda release: {
+        "factory": partial(NodeVolumeLimits, drivers_needed=release.is_enabled("VolumeLimitScaling"))
+    },
 )

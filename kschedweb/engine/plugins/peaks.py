@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import COLLECTED, ORIGIN
-from kschedweb.engine.config.types import FLOAT64, STRING, Field, MapOf, Struct
+from kschedweb.engine.config.types import FLOAT64, STRING, MapType, Struct, StructField
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.quantity import round_to_unit
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity_percent, node_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid
 
 # The power model in watts: k0 + k1 × e^(k2 × percent of CPU in use).
 POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
@@ -43,27 +43,27 @@ class Peaks:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The rise in femtowatts; 0 without a model, or if the use is not known or would exceed 100 %."""
-        use, expected = self.uses(cycle.snapshot, cycle.pod)
-        k1, k2 = self.factors(cycle.snapshot)
+        use, expected = self.cpu_use(cycle.snapshot, cycle.pod)
+        k1, k2 = self.model_factors(cycle.snapshot)
         use, expected, k1, k2 = use[rows], expected[rows], k1[rows], k2[rows]
         counts = ~np.isnan(expected) & (expected <= 100)
         raw = np.zeros(len(use), dtype=np.int64)
-        raw[counts] = femtowatts(power_rise(use[counts], expected[counts], k1[counts], k2[counts]))
+        raw[counts] = to_femtowatts(power_rise(use[counts], expected[counts], k1[counts], k2[counts]))
         return raw
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         return cheapest_first(scores)
 
     @staticmethod
-    def uses(snapshot: Snapshot, pod: Pod) -> tuple[Floats, Floats]:
+    def cpu_use(snapshot: Snapshot, pod: Pod) -> tuple[Floats, Floats]:
         """Percent of CPU capacity in use without and with the pod, NaN where unknown. Shape [nodes] each."""
-        size = capacity(snapshot, CPU).astype(np.float64)
-        use = of_capacity(snapshot, CPU, MEAN)
+        size = node_capacity(snapshot, CPU).astype(np.float64)
+        use = capacity_percent(snapshot, CPU, MEAN)
         total = 100 * (use / 100 * size + float(cpu_request(pod)))
         of_nothing = np.where(np.isnan(use), math.nan, 0.0)
         return use, np.divide(total, size, out=of_nothing, where=size != 0)
 
-    def factors(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
+    def model_factors(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
         """k1 and k2 of each node, 0 where it has no model. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
@@ -71,7 +71,7 @@ class Peaks:
             k1, k2 = (np.array([model.get(key, 0.0) for model in models], dtype=np.float64) for key in ("k1", "k2"))
             return k1, k2
 
-        return snapshot.memo((self, "factors"), compute)
+        return snapshot.cached_by_nodes((self, "factors"), compute)
 
 
 def cpu_request(pod: Pod) -> int:
@@ -82,8 +82,8 @@ def cpu_request(pod: Pod) -> int:
     resources = pod.resources
     together = sum(container.requests.get(CPU, 0) for container in resources.containers)
     alone = (container.requests.get(CPU, 0) for container in resources.init_containers)
-    asked = max([together, *alone])
-    return whole(CPU, asked + resources.overhead.get(CPU, 0) if asked else 0)
+    request = max([together, *alone])
+    return round_to_unit(CPU, request + resources.overhead.get(CPU, 0) if request else 0)
 
 
 def power_rise(use: Floats, expected: Floats, k1: Floats, k2: Floats) -> Floats:
@@ -93,7 +93,7 @@ def power_rise(use: Floats, expected: Floats, k1: Floats, k2: Floats) -> Floats:
     return rise
 
 
-def femtowatts(watts: Floats) -> Ints:
+def to_femtowatts(watts: Floats) -> Ints:
     """Femtowatts as int64, truncated towards 0; the smallest int64 where they are out of range, as on amd64."""
     with np.errstate(over="ignore", invalid="ignore"):
         amount = watts * FEMTO
@@ -119,8 +119,8 @@ POWER_MODEL = Struct(
     "v1.PowerModel",
     "A node that uses x percent of its CPU draws k0 + k1 e^(k2 x) watts.",
     tuple(
-        Field(name, FLOAT64, said, omit_empty=False)
-        for name, said in (
+        StructField(name, FLOAT64, text, omit_empty=False)
+        for name, text in (
             ("k0", "Watts; has no effect on scores."),
             ("k1", "Watts."),
             ("k2", "Growth for each percent."),
@@ -130,44 +130,46 @@ POWER_MODEL = Struct(
 ARGS = args_struct(
     "PeaksArgs",
     "How much power each node draws.",
-    Field("watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself."),
-    Field(
+    StructField("watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself."),
+    StructField(
         "nodePowerModel",
-        MapOf(POWER_MODEL),
+        MapType(POWER_MODEL),
         "Power models by node name; a node without one counts as the cheapest.",
         examples=({"node-1": {"k0": 471.7, "k1": -91.5, "k2": -0.072}},),
     ),
-    Field("WatcherAddress", STRING, "The same as watcherAddress, in the spelling that the released plugin reads."),
-    Field(
+    StructField(
+        "WatcherAddress", STRING, "The same as watcherAddress, in the spelling that the released plugin reads."
+    ),
+    StructField(
         "NodePowerModel",
-        MapOf(POWER_MODEL),
+        MapType(POWER_MODEL),
         "The same as nodePowerModel, in the spelling that the released plugin reads.",
     ),
 )
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     if not (args["nodePowerModel"] and args["NodePowerModel"]):
         return []
     detail = "stands beside nodePowerModel: write one of them"
-    return [invalid(child(path, "NodePowerModel"), Typed(sorted(args["NodePowerModel"])), detail)]
+    return [invalid(child_path(path, "NodePowerModel"), Typed(sorted(args["NodePowerModel"])), detail)]
 
 
 def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
-    found = [(name, COLLECTED) for name in ("watcherAddress", "WatcherAddress") if args[name]]
+    remarks = [(name, COLLECTED) for name in ("watcherAddress", "WatcherAddress") if args[name]]
     if not args["nodePowerModel"] and not args["NodePowerModel"]:
-        found.append(("nodePowerModel", "names no node, so every node gets the same score"))
-    return found
+        remarks.append(("nodePowerModel", "names no node, so every node gets the same score"))
+    return remarks
 
 
 SPEC = PluginSpec(
     "Peaks",
     frozenset({"score"}),
     "Prefers nodes whose power draw the pod would raise least.",
-    ArgsSpec(ARGS, problems=problems, advice=advice),
+    ArgsSpec(ARGS, problems=validate_args, advice=advice),
     factory=Peaks,
     origin=ORIGIN,
     load_aware=True,
     rank=6,
-    trials=(Trial("peaks", args=lambda nodes: {"nodePowerModel": dict.fromkeys(nodes, POWER)}),),
+    trials=(PluginTrial("peaks", args=lambda nodes: {"nodePowerModel": dict.fromkeys(nodes, POWER)}),),
 )

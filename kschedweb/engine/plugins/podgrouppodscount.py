@@ -20,7 +20,7 @@ class PodGroupPodsCount:
         pass
 
     def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
-        return len(cycle.scheduled) + len(assigned)
+        return len(cycle.scheduled_pods) + len(assigned)
 
     def normalize_placement_scores(self, cycle: GroupCycle, scores: Sequence[int]) -> list[int]:
         highest = max(scores)
@@ -37,5 +37,5 @@ SPEC = PluginSpec(
     frozenset({"placementScore"}),
     "Prefers domains that hold more pods of the group.",
     gate="TopologyAwareWorkloadScheduling",
-    variant=lambda release: {"factory": PodGroupPodsCount if release.groups_by_topology else None},
+    variant=lambda release: {"factory": PodGroupPodsCount if release.has_topology_scheduling else None},
 )

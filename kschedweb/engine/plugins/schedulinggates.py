@@ -8,7 +8,7 @@ from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 CONDITION = "Scheduling is blocked due to non-empty scheduling gates"
 """The message of the condition PodScheduled, which the API server writes when a pod with gates is created."""

@@ -9,16 +9,16 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, lets_in, tolerated
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, has_no_untolerated, is_tolerated
 from kschedweb.engine.state.columns import Ints, Rows
-from kschedweb.engine.state.nodematching import tolerates
+from kschedweb.engine.state.nodematching import match_tolerations
 
 TAINTED = "tainted"
-REJECTED = unresolvable("node(s) had untolerated taint(s)", about=TAINTED)
+REJECTED = unresolvable("node(s) had untolerated taint(s)", fact=TAINTED)
 
 
 class TaintToleration:
@@ -34,14 +34,14 @@ class TaintToleration:
             EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod, self._comparing)[rows], REJECTED)
+        return Verdicts.from_mask(~match_tolerations(cycle.snapshot, cycle.pod, self._comparing)[rows], REJECTED)
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         cycle.state[self.name] = tuple(
@@ -58,11 +58,11 @@ class TaintToleration:
             )
         codes, sets = cycle.snapshot.taint_sets()
         if not any(sets):
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         tolerations = cycle.state[self.name]
         counts = [
             sum(
-                taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations, self._comparing)
+                taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, tolerations, self._comparing)
                 for taint in taints
             )
             for taints in sets
@@ -74,8 +74,8 @@ class TaintToleration:
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
-        kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations, self._comparing)
-        return kept_away and lets_in(change.new.taints, pod.tolerations, self._comparing)
+        kept_away = change.old is None or not has_no_untolerated(change.old.taints, pod.tolerations, self._comparing)
+        return kept_away and has_no_untolerated(change.new.taints, pod.tolerations, self._comparing)
 
 
 def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
@@ -83,8 +83,9 @@ def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _variant(release: Any) -> dict[str, Any]:
-    points = {} if release.behaviour.node_filters_have_pre_filter else {"points": SPEC.points - {"preFilter"}}
-    return {"factory": partial(TaintToleration, comparing=release.on("TaintTolerationComparisonOperators")), **points}
+    points = {} if release.behaviour.node_plugins_prefilter else {"points": SPEC.points - {"preFilter"}}
+    comparing = release.is_enabled("TaintTolerationComparisonOperators")
+    return {"factory": partial(TaintToleration, comparing=comparing), **points}
 
 
 SPEC = PluginSpec(

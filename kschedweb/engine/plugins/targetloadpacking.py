@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
-from kschedweb.engine.config.types import INT64, STRING, Field, MapOf, Raw, text
+from kschedweb.engine.config.types import INT64, STRING, MapType, Raw, StructField, text
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.scoring import rounded
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.framework.scoring import round_half_away
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import read, whole
+from kschedweb.engine.objects.quantity import read_quantity, round_to_unit
 from kschedweb.engine.objects.resources import CPU, Container
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity_percent, node_capacity
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
-from kschedweb.engine.state.watermarks.recent import Columns, Counted
+from kschedweb.engine.state.watermarks.recent_pods import EstimateColumns, PodContribution
 from kschedweb.engine.state.watermarks.trimaran import MEAN
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_float
 
 TARGET_UTILIZATION = 40
@@ -43,7 +43,7 @@ class TargetLoadPacking:
     def __init__(self, args: dict[str, Any]) -> None:
         self.target = float(args.get("targetUtilization") or TARGET_UTILIZATION)
         assumed = args.get("defaultRequests")
-        self.default = whole(CPU, read((DEFAULT_REQUESTS if assumed is None else assumed).get(CPU, 0)))
+        self.default = round_to_unit(CPU, read_quantity((DEFAULT_REQUESTS if assumed is None else assumed).get(CPU, 0)))
         multiplier = parse_float(args.get("defaultRequestsMultiplier") or MULTIPLIER)
         self.multiplier = float(MULTIPLIER) if multiplier is None else multiplier
         self.penalty: str = args.get("penalty") or TARGET
@@ -51,52 +51,52 @@ class TargetLoadPacking:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 0 to 100 if the target is at most 100; 0 for nodes whose CPU use is not known."""
         expected = self.expected(cycle.snapshot, cycle.pod)[rows]
-        known = ~np.isnan(expected)
+        measured = ~np.isnan(expected)
         scores = np.zeros(len(expected), dtype=np.int64)
-        scores[known] = rounded(packing_scores(expected[known], self.target, self.penalty))
+        scores[measured] = round_half_away(packing_scores(expected[measured], self.target, self.penalty))
         return scores
 
     def expected(self, snapshot: Snapshot, pod: Pod) -> Floats:
         """CPU use with the pod in percent of capacity, NaN where unknown. Shape [nodes]."""
-        size = capacity(snapshot, CPU).astype(np.float64)
-        used = of_capacity(snapshot, CPU, MEAN) / 100 * size
-        total = 100 * (used + float(self.predicted(pod)) + self.missing(snapshot))
+        size = node_capacity(snapshot, CPU).astype(np.float64)
+        used = capacity_percent(snapshot, CPU, MEAN) / 100 * size
+        total = 100 * (used + float(self.predicted(pod)) + self.missing_use(snapshot))
         of_nothing = np.where(np.isnan(used), math.nan, 0.0)
         expected: Floats = np.divide(total, size, out=of_nothing, where=size != 0)
         return expected
 
-    def missing(self, snapshot: Snapshot) -> Floats:
+    def missing_use(self, snapshot: Snapshot) -> Floats:
         """Milli-CPU of the pods on each node that its figures do not show yet, or not fully. Shape [nodes]."""
         watermarks = snapshot.watermarks
         if watermarks is None:
             return np.zeros(len(snapshot))
 
-        def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+        def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
             # Whole seconds. NaN, an unknown time of the pod or the figures, makes this false.
             second = math.floor(time) if math.isfinite(time) else time
             counts = watermarks.updated[node] - second < REPORTING_INTERVAL
-            return Counted([float(self.predicted(pod))]) if counts else None
+            return PodContribution([float(self.predicted(pod))]) if counts else None
 
-        def until(pods: PodTimes) -> Floats:
+        def expiry_times(pods: PodTimes) -> Floats:
             counts = watermarks.updated[pods.node] - np.floor(pods.scheduled) < REPORTING_INTERVAL
             return np.where(counts, math.inf, math.nan)
 
-        missing: Floats = snapshot.recent(self, 1, estimate, Columns(until))[0]
+        missing: Floats = snapshot.recent_sums(self, 1, estimate, EstimateColumns(expiry_times))[0]
         return missing
 
     def predicted(self, pod: Pod) -> int:
         """Milli-CPU that a pod is expected to use: its containers, without init containers, and its overhead."""
         resources = pod.resources
         together = sum(self.predicted_of(container) for container in resources.containers)
-        return together + whole(CPU, resources.overhead.get(CPU, 0))
+        return together + round_to_unit(CPU, resources.overhead.get(CPU, 0))
 
     def predicted_of(self, container: Container) -> int:
         """The container's limit, else its request times the multiplier, else the default; an explicit 0 counts."""
         if CPU in container.limits:
-            return whole(CPU, container.limits[CPU])
+            return round_to_unit(CPU, container.limits[CPU])
         if CPU in container.requests:
-            asked = float(whole(CPU, container.requests[CPU]))
-            return int(rounded(np.array([asked * self.multiplier]))[0])
+            request = float(round_to_unit(CPU, container.requests[CPU]))
+            return int(round_half_away(np.array([request * self.multiplier]))[0])
         return self.default
 
 
@@ -118,21 +118,21 @@ ARGS = args_struct(
     "TargetLoadPackingArgs",
     "How much of each node's CPU is to be used, and what pods are expected to use.",
     *WATCHER,
-    Field(
+    StructField(
         "defaultRequests",
-        MapOf(QUANTITY),
+        MapType(QUANTITY),
         "What a container is expected to use that has neither a request nor a limit: cpu alone counts (1000m).",
         omit_empty=False,
         examples=({"cpu": "1000m"},),
     ),
-    Field(
+    StructField(
         "defaultRequestsMultiplier",
         STRING,
         "A container with a request and no limit is expected to use the request times this number.",
         pointer=True,
         default="1.5",
     ),
-    Field(
+    StructField(
         "targetUtilization",
         INT64,
         "Percent of CPU capacity that nodes are filled up to; 0 or less counts as 40.",
@@ -140,7 +140,7 @@ ARGS = args_struct(
         default=40,
         usual=(1, 100),
     ),
-    Field(
+    StructField(
         "penalty",
         text("v1.PenaltyType"),
         "What the score above the target starts from: the target, or 50 as in the plugin's first releases.",
@@ -160,43 +160,43 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["targetUtilization"] = 40
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found = watcher_problems(args, path)
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    problems = watcher_problems(args, path)
     for name, amount in args["defaultRequests"].items():
         try:
-            read(amount)
+            read_quantity(amount)
         except ObjectError as error:
-            at = f"{child(path, 'defaultRequests')}.{name}"
-            found.append(invalid(at, Typed(amount), str(error).removeprefix(": ")))
-    at, multiplier = child(path, "defaultRequestsMultiplier"), args["defaultRequestsMultiplier"]
+            at = f"{child_path(path, 'defaultRequests')}.{name}"
+            problems.append(invalid(at, Typed(amount), str(error).removeprefix(": ")))
+    at, multiplier = child_path(path, "defaultRequestsMultiplier"), args["defaultRequestsMultiplier"]
     if parse_float(multiplier) is None:
-        found.append(invalid(at, multiplier, "must be a number in quotes, such as 1.5"))
+        problems.append(invalid(at, multiplier, "must be a number in quotes, such as 1.5"))
     if args["penalty"] not in ("", "Target", "Fixed50"):
-        found.append(unsupported(child(path, "penalty"), Typed(args["penalty"]), ("Target", "Fixed50")))
-    return found
+        problems.append(unsupported(child_path(path, "penalty"), Typed(args["penalty"]), ("Target", "Fixed50")))
+    return problems
 
 
 def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
-    found = watcher_advice(args)
+    remarks = watcher_advice(args)
     if (args["targetUtilization"] or 0) > 100:
-        found.append(("targetUtilization", "above 100 scores rise above 100, and pods fail to be scheduled"))
+        remarks.append(("targetUtilization", "above 100 scores rise above 100, and pods fail to be scheduled"))
     if args["penalty"]:
-        found.append(("penalty", "is known to kschedweb only: scheduler-plugins refuses a configuration with it"))
-    return found
+        remarks.append(("penalty", "is known to kschedweb only: scheduler-plugins refuses a configuration with it"))
+    return remarks
 
 
 SPEC = PluginSpec(
     "TargetLoadPacking",
     frozenset({"score"}),
     "Packs pods onto nodes up to a target of CPU use, and avoids nodes above it.",
-    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    ArgsSpec(ARGS, set_defaults, validate_args, advice=advice),
     factory=TargetLoadPacking,
     origin=ORIGIN,
     load_aware=True,
     rank=3,
     trials=(
-        Trial("target-load-packing"),
-        Trial(
+        PluginTrial("target-load-packing"),
+        PluginTrial(
             "target-load-packing-50",
             args=lambda nodes: {"penalty": FIXED_50},
             title="TargetLoadPacking with the constant 50",

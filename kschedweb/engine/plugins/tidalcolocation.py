@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
-from kschedweb.engine.config.types import FLOAT64, Field
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.types import FLOAT64, StructField
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.curves import filled
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.state.watermarks.curves import fill_missing_hours
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.values import dataclass
 
 NEUTRAL = 50.0  # the score of a node without a tide
@@ -48,19 +48,19 @@ class TidalCoLocation:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """50 less the node's tide times ``pointsPerPercent``, rounded; 50 everywhere where the pod has no curve."""
-        found = self.tides(cycle.snapshot, cycle.pod)
-        tide = np.zeros(len(cycle.snapshot)) if found is None else found.tide
-        return rounded(np.clip(NEUTRAL - self.points * tide, 0.0, MAX_NODE_SCORE))[rows]
+        tides = self.compute_tides(cycle.snapshot, cycle.pod)
+        tide = np.zeros(len(cycle.snapshot)) if tides is None else tides.tide
+        return round_half_away(np.clip(NEUTRAL - self.points * tide, 0.0, MAX_NODE_SCORE))[rows]
 
-    def tides(self, snapshot: Snapshot, pod: Pod) -> Tides | None:
+    def compute_tides(self, snapshot: Snapshot, pod: Pod) -> Tides | None:
         """The tides that ``pod`` meets; ``None`` where nothing is known of its workload, or it uses nothing."""
-        known = snapshot.watermarks.curve(pod, snapshot.objects) if snapshot.watermarks is not None else None
-        if known is None or not (own := filled(known)).sum() > 0.0:
+        curve = snapshot.watermarks.workload_curve(pod, snapshot.objects) if snapshot.watermarks is not None else None
+        if curve is None or not (pod_curve := fill_missing_hours(curve)).sum() > 0.0:
             return None
-        allocatable = snapshot.amounts(snapshot.allocatable, CPU) / MILLI
-        used = snapshot.hourly()
+        allocatable = snapshot.resource_row(snapshot.allocatable, CPU) / MILLI
+        used = snapshot.hourly_use()
         node = np.divide(100.0 * used, allocatable, out=np.zeros_like(used), where=allocatable > 0.0)
-        return Tides(own, node, node.mean(axis=1), tide_of(own, node))
+        return Tides(pod_curve, node, node.mean(axis=1), tide_of(pod_curve, node))
 
 
 def tide_of(pod: Floats, node: Floats) -> Floats:
@@ -68,15 +68,15 @@ def tide_of(pod: Floats, node: Floats) -> Floats:
 
     ``pod`` is [24] in any unit, not all 0; ``node`` [24, nodes] in percent.
     """
-    apart = node - node.mean(axis=1, keepdims=True)
-    tide: Floats = pod @ apart / pod.sum() - apart.mean(axis=0)
+    deviation = node - node.mean(axis=1, keepdims=True)
+    tide: Floats = pod @ deviation / pod.sum() - deviation.mean(axis=0)
     return tide
 
 
 ARGS = args_struct(
     "TidalCoLocationArgs",
     "How much a node's tide counts.",
-    Field(
+    StructField(
         "pointsPerPercent",
         FLOAT64,
         "Points that the score falls by for each percent that the node stands higher when the pod works; 0: none.",
@@ -93,10 +93,12 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["pointsPerPercent"] = POINTS
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     points = args["pointsPerPercent"]
     return (
-        [] if 0 <= points <= 100 else [invalid(child(path, "pointsPerPercent"), points, "not in valid range [0, 100]")]
+        []
+        if 0 <= points <= 100
+        else [invalid(child_path(path, "pointsPerPercent"), points, "not in valid range [0, 100]")]
     )
 
 
@@ -104,15 +106,15 @@ SPEC = PluginSpec(
     "TidalCoLocation",
     frozenset({"score"}),
     "Puts pods whose peaks of the day fall into a node's valley there.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=TidalCoLocation,
     origin="kschedweb",
     load_aware=True,
     rank=2,
     trials=(
-        Trial(
+        PluginTrial(
             "tidal",
-            beside={"HheWaterLevelBalance": 1},
+            companion_weights={"HheWaterLevelBalance": 1},
             title="TidalCoLocation with HheWaterLevelBalance beside the defaults",
         ),
     ),

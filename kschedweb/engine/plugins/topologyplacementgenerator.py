@@ -36,13 +36,15 @@ class TopologyPlacementGenerator:
             value = cycle.snapshot.nodes[node].labels.get(key)
             if value is not None and required in (None, value):
                 nodes.setdefault(value, []).append(node)
-        return [Domain(value, np.array(there, dtype=np.intp)) for value, there in sorted(nodes.items())], SUCCESS
+        return [
+            Domain(value, np.array(positions, dtype=np.intp)) for value, positions in sorted(nodes.items())
+        ], SUCCESS
 
 
 def _domain_of(cycle: GroupCycle, key: str) -> str | None:
     """The domain of the pods that have a node, ``None`` where none has. Raises CycleError where it is not one."""
     domain: str | None = None
-    for pod in cycle.scheduled:
+    for pod in cycle.scheduled_pods:
         value = cycle.snapshot.nodes[cycle.snapshot.index[pod.node_name]].labels.get(key)
         if value is None:
             raise CycleError(f"no topology domain found for pod {pod.key}")
@@ -57,5 +59,5 @@ SPEC = PluginSpec(
     frozenset({"placementGenerate"}),
     "Proposes the domains that a pod group could be placed in.",
     gate="TopologyAwareWorkloadScheduling",
-    variant=lambda release: {"factory": TopologyPlacementGenerator if release.groups_by_topology else None},
+    variant=lambda release: {"factory": TopologyPlacementGenerator if release.has_topology_scheduling else None},
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from kschedweb.engine.config.args import SHAPE_POINT, args_struct, shape_problems
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import INT64, Field, ListOf
+from kschedweb.engine.config.types import INT64, ListType, StructField
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -27,11 +27,11 @@ from kschedweb.engine.framework.events import (
     EventHint,
     ObjectChange,
 )
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
 from kschedweb.engine.framework.scoring import broken_line
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.storage import (
@@ -43,12 +43,17 @@ from kschedweb.engine.objects.storage import (
 )
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.volumes.claims import VolumeChoice, assume, bind, give_back
-from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
+from kschedweb.engine.state.volumes.binder import (
+    VolumeChoice,
+    assume_pod_volumes,
+    bind_pod_volumes,
+    revert_assumed_pod_volumes,
+)
+from kschedweb.engine.state.volumes.matching import nodes_reaching_bound_volume, nodes_with_migrated_plugin
 from kschedweb.engine.state.volumes.scoring import UNSAID, storage_scores
-from kschedweb.engine.state.volumes.search import Search, chosen, search
+from kschedweb.engine.state.volumes.search import VolumeSearchResult, choose_volumes, find_pod_volumes
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid
 from kschedweb.engine.values import dataclass
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
@@ -66,7 +71,7 @@ NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 
 
 @dataclass(slots=True)
-class State:
+class PodVolumeClaims:
     """The pod's claims: bound ones, and those with delayed binding."""
 
     bound: list[Claim] = field(default_factory=list)
@@ -92,8 +97,8 @@ class VolumeBinding:
             EventHint(ClusterEvent(STORAGE_CAPACITY, changed), _after_capacity),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if pod.volumes else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if pod.volumes else PluginScope.NODE
 
     def concerns(self, pod: Pod) -> bool:
         return bool(pod.volumes)
@@ -101,14 +106,14 @@ class VolumeBinding:
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         storage = cycle.snapshot.objects.storage
         try:
-            claims = _claims(storage, cycle.pod)
+            claims = _list_claims(storage, cycle.pod)
         except VolumeError as problem:
             return PreFilterResult(unresolvable(str(problem)))
-        cycle.state[self.name] = State()
+        cycle.state[self.name] = PodVolumeClaims()
         if not claims:
             return SKIPPED
         try:
-            cycle.state[self.name] = state = _sorted(storage, claims)
+            cycle.state[self.name] = state = _sort_claims(storage, claims)
         except VolumeError as problem:
             return PreFilterResult(error(str(problem)))
         return PreFilterResult(IMMEDIATE) if state.immediate else PASSED
@@ -117,14 +122,14 @@ class VolumeBinding:
         return False
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        state: State | None = cycle.state.get(self.name)
+        state: PodVolumeClaims | None = cycle.state.get(self.name)
         if state is None:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
-        answer = _Answer(cycle.snapshot)
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
+        answer = _VerdictBuilder(cycle.snapshot)
         answer.check_bound(state.bound)
         if state.delayed:
-            answer.add_search(search(cycle.snapshot, state.delayed))
-        return answer.verdicts(rows)
+            answer.add_search(find_pod_volumes(cycle.snapshot, state.delayed))
+        return answer.to_verdicts(rows)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Assume the volumes found for the pod's claims, so that no other pod gets them."""
@@ -132,23 +137,23 @@ class VolumeBinding:
             return SUCCESS
         storage = cycle.snapshot.objects.storage
         try:
-            delayed = _sorted(storage, _claims(storage, cycle.pod)).delayed
+            delayed = _sort_claims(storage, _list_claims(storage, cycle.pod)).delayed
         except VolumeError as problem:
             return error(str(problem))
-        choices = chosen(cycle.snapshot, delayed, cycle.snapshot.index[node]) if delayed else []
+        choices = choose_volumes(cycle.snapshot, delayed, cycle.snapshot.index[node]) if delayed else []
         cycle.state[CHOICES] = choices
-        cycle.state[ASSUMED] = assume(cycle.snapshot, choices, node)
+        cycle.state[ASSUMED] = assume_pod_volumes(cycle.snapshot, choices, node)
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
         cycle.state.pop(CHOICES, None)
-        give_back(cycle.snapshot, cycle.state.pop(ASSUMED, []))
+        revert_assumed_pod_volumes(cycle.snapshot, cycle.state.pop(ASSUMED, []))
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Bind the claims. The volume controller and the provisioners are assumed to do their part."""
         choices: list[VolumeChoice] = cycle.state.get(CHOICES) or []
         if choices:
-            bind(cycle.snapshot, choices, node)
+            bind_pod_volumes(cycle.snapshot, choices, node)
         return SUCCESS
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
@@ -166,23 +171,23 @@ class VolumeBinding:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """How much of the storage would be used, on the line of ``shape``: the mean over storage classes; 0 to 100."""
-        state: State | None = cycle.state.get(self.name)
+        state: PodVolumeClaims | None = cycle.state.get(self.name)
         if self.curve is None or state is None or not state.delayed:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         scores: Ints = storage_scores(cycle.snapshot, state.delayed, self.curve)[rows]
         if (scores == UNSAID).any():
             raise CycleError(NO_CAPACITY)
         return scores
 
 
-def _claims(storage: Storage, pod: Pod) -> list[Claim]:
+def _list_claims(storage: Storage, pod: Pod) -> list[Claim]:
     """The pod's claims in the order of its volumes; raises VolumeError if one cannot be used."""
     claims = []
     for volume in pod.volumes:
         if volume.claim is None:
             continue
         try:
-            claim = storage.claim(pod.namespace, volume.claim)
+            claim = storage.get_claim(pod.namespace, volume.claim)
         except MissingClaim:
             if not volume.ephemeral:
                 raise
@@ -199,20 +204,20 @@ def _claims(storage: Storage, pod: Pod) -> list[Claim]:
     return claims
 
 
-def _sorted(storage: Storage, claims: list[Claim]) -> State:
+def _sort_claims(storage: Storage, claims: list[Claim]) -> PodVolumeClaims:
     """The claims by binding mode; raises VolumeError if a storage class does not say."""
-    state = State()
+    state = PodVolumeClaims()
     for claim in claims:
-        if claim.bound:
+        if claim.is_bound:
             state.bound.append(claim)
-        elif _waits(storage, claim) and not claim.volume:
+        elif _is_delay_binding_mode(storage, claim) and not claim.volume:
             state.delayed.append(claim)
         else:
             state.immediate = True
     return state
 
 
-def _waits(storage: Storage, claim: Claim) -> bool:
+def _is_delay_binding_mode(storage: Storage, claim: Claim) -> bool:
     """Whether the claim has delayed binding (WaitForFirstConsumer)."""
     storage_class = storage.classes.get(claim.storage_class)
     if storage_class is None:
@@ -222,7 +227,7 @@ def _waits(storage: Storage, claim: Claim) -> bool:
     return storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-class _Answer:
+class _VerdictBuilder:
     """Collects the verdicts: reasons on nodes, and errors, of which a node keeps the first."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -243,31 +248,31 @@ class _Answer:
                 self._reasons[NO_SUCH_VOLUME] |= undecided
                 return
             if volume.in_tree is not None and volume.in_tree.error:
-                moved = migrated(self._snapshot, volume.in_tree)
-                self._fail(undecided & moved, f"could not translate pv: {volume.in_tree.error}")
+                moved = nodes_with_migrated_plugin(self._snapshot, volume.in_tree)
+                self._add_error(undecided & moved, f"could not translate pv: {volume.in_tree.error}")
                 undecided &= ~moved
-            reach = reaches_bound(self._snapshot, volume)
+            reach = nodes_reaching_bound_volume(self._snapshot, volume)
             self._reasons[NO_ACCESS] |= undecided & ~reach
             undecided &= reach
 
-    def add_search(self, found: Search) -> None:
-        self._reasons[NO_VOLUME] |= found.no_volume
-        self._reasons[NO_SPACE] |= found.no_space
-        self._fail(found.failed, found.error)
+    def add_search(self, result: VolumeSearchResult) -> None:
+        self._reasons[NO_VOLUME] |= result.no_volume
+        self._reasons[NO_SPACE] |= result.no_space
+        self._add_error(result.failed, result.error)
 
-    def _fail(self, nodes: Mask, text: str) -> None:
+    def _add_error(self, nodes: Mask, text: str) -> None:
         self._error[nodes & (self._error < 0)] = len(self._errors)
         self._errors.append(text)
 
-    def verdicts(self, rows: Rows) -> Verdicts:
+    def to_verdicts(self, rows: Rows) -> Verdicts:
         """The codes of the rows and their statuses, one for each combination of reasons that occurs."""
         weights = (1 << np.arange(len(self._reasons), dtype=np.int32))[:, None]
         patterns = (np.array(list(self._reasons.values())) * weights).sum(axis=0).astype(np.int32)
         patterns[self._error >= 0] = (1 << len(self._reasons)) + self._error[self._error >= 0]
-        kept, codes = np.unique(np.append(0, patterns[rows]), return_inverse=True)
-        return Verdicts(codes[1:].astype(np.int32), [self._status(int(pattern)) for pattern in kept])
+        distinct, codes = np.unique(np.append(0, patterns[rows]), return_inverse=True)
+        return Verdicts(codes[1:].astype(np.int32), [self._pattern_status(int(pattern)) for pattern in distinct])
 
-    def _status(self, pattern: int) -> Status:
+    def _pattern_status(self, pattern: int) -> Status:
         if pattern >= 1 << len(self._reasons):
             return error(self._errors[pattern - (1 << len(self._reasons))])
         reasons = [reason for bit, reason in enumerate(self._reasons) if pattern >> bit & 1]
@@ -278,25 +283,25 @@ def _after_class(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the class is new or its allowed topologies changed."""
     if change.old is None:
         return True
-    return objects(change.old, "allowedTopologies") != objects(change.new, "allowedTopologies")
+    return get_objects(change.old, "allowedTopologies") != get_objects(change.new, "allowedTopologies")
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod uses the claim."""
-    claim = Claim.read(change.new)
+    claim = Claim.from_json(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
 def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the CSINode is new or its migrated plugins changed."""
-    return change.old is None or CSINode.read(change.old).migrated != CSINode.read(change.new).migrated
+    return change.old is None or CSINode.from_json(change.old).migrated != CSINode.from_json(change.new).migrated
 
 
 def _after_csi_driver(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the driver no longer tracks capacity and the pod has an inline volume of that driver."""
-    old, new = CSIDriver.read(change.old), CSIDriver.read(change.new)
-    volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
-    used = any(mapping(volume, "csi", "spec.volumes.").get("driver") == new.name for volume in volumes)
+    old, new = CSIDriver.from_json(change.old), CSIDriver.from_json(change.new)
+    volumes = get_objects(get_mapping(pod.raw, "spec"), "volumes", "spec.")
+    used = any(get_mapping(volume, "csi", "spec.volumes.").get("driver") == new.name for volume in volumes)
     return used and old.storage_capacity and not new.storage_capacity
 
 
@@ -304,14 +309,14 @@ def _after_capacity(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the capacity is new or allows larger volumes."""
     if change.old is None:
         return True
-    old, new = CSIStorageCapacity.read(change.old).largest, CSIStorageCapacity.read(change.new).largest
+    old, new = CSIStorageCapacity.from_json(change.old).largest, CSIStorageCapacity.from_json(change.new).largest
     return new is not None and (old is None or -(-new // NANO) > -(-old // NANO))
 
 
 ARGS = args_struct(
     "VolumeBindingArgs",
     "Waiting for volumes.",
-    Field(
+    StructField(
         "bindTimeoutSeconds",
         INT64,
         "Longest wait for volumes to be bound; 0 for no waiting.",
@@ -319,9 +324,9 @@ ARGS = args_struct(
         default=600,
         minimum=0,
     ),
-    Field(
+    StructField(
         "shape",
-        ListOf(SHAPE_POINT),
+        ListType(SHAPE_POINT),
         "The score by the use of storage, with the feature gate StorageCapacityScoring: on by default since 1.37.",
     ),
 )
@@ -337,29 +342,29 @@ def set_defaults_with_shape(args: dict[str, Any]) -> None:
     args["shape"] = args["shape"] or [dict(point) for point in DEFAULT_SHAPE]
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found = _timeout_problems(args, path)
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    problems = _timeout_problems(args, path)
     if args["shape"] is not None:
         points = [{f.name.capitalize(): point[f.name] for f in SHAPE_POINT.fields} for point in args["shape"]]
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        found.append(invalid(child(path, "shape"), Typed(points), detail))
-    return found
+        problems.append(invalid(child_path(path, "shape"), Typed(points), detail))
+    return problems
 
 
 def problems_with_shape(args: dict[str, Any], path: str) -> list[Problem]:
-    return _timeout_problems(args, path) + shape_problems(args["shape"], child(path, "shape"))
+    return _timeout_problems(args, path) + shape_problems(args["shape"], child_path(path, "shape"))
 
 
 def _timeout_problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if args["bindTimeoutSeconds"] < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
-        found.append(invalid(child(path, "bindTimeoutSeconds"), args["bindTimeoutSeconds"], detail))
-    return found
+        problems.append(invalid(child_path(path, "bindTimeoutSeconds"), args["bindTimeoutSeconds"], detail))
+    return problems
 
 
 def _variant(release: Any) -> dict[str, Any]:
-    scores = release.on("StorageCapacityScoring")
+    scores = release.is_enabled("StorageCapacityScoring")
     shaped = ArgsSpec(ARGS, set_defaults_with_shape, problems_with_shape)
     return {"factory": partial(VolumeBinding, scores=scores)} | ({"args": shaped} if scores else {})
 
@@ -368,7 +373,7 @@ SPEC = PluginSpec(
     "VolumeBinding",
     frozenset({"preFilter", "filter", "preScore", "score", "reserve", "preBind"}),
     "Finds nodes where the pod's volumes exist or can be made, and binds them.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS, set_defaults, validate_args),
     factory=VolumeBinding,
     variant=_variant,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
@@ -24,14 +24,14 @@ MISSING = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 
 @dataclass(slots=True)
-class State:
+class PreFilterState:
     """The pod's ReadWriteOncePod claims by name, and the number of conflicting references to them."""
 
     claims: frozenset[str]
     conflicts: int
 
-    def clone(self) -> State:
-        return State(self.claims, self.conflicts)
+    def clone(self) -> PreFilterState:
+        return PreFilterState(self.claims, self.conflicts)
 
 
 class VolumeRestrictions:
@@ -47,39 +47,39 @@ class VolumeRestrictions:
             EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD), _after_claim),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if pod.volumes else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if pod.volumes else PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         pod, snapshot = cycle.pod, cycle.snapshot
         try:
-            used = [snapshot.objects.storage.claim(pod.namespace, name) for name in _claims(pod)]
+            used = [snapshot.objects.storage.get_claim(pod.namespace, name) for name in _claim_names(pod)]
         except MissingClaim as problem:
             return PreFilterResult(unresolvable(str(problem)))
         exclusive = frozenset(claim.name for claim in used if READ_WRITE_ONCE_POD in claim.access_modes)
-        conflicts = sum(snapshot.volume_use.claimed(pod.namespace, name) for name in exclusive)
+        conflicts = sum(snapshot.volume_use.is_claimed(pod.namespace, name) for name in exclusive)
         if not conflicts and not any(volume.disk for volume in pod.volumes):
             return SKIPPED
-        cycle.state[self.name] = State(exclusive, conflicts)
+        cycle.state[self.name] = PreFilterState(exclusive, conflicts)
         return PASSED
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._count(cycle, pod, 1)
+        self._update_with_pod(cycle, pod, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._count(cycle, pod, -1)
+        self._update_with_pod(cycle, pod, -1)
 
-    def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
-        state: State | None = cycle.state.get(self.name)
+    def _update_with_pod(self, cycle: Cycle, pod: Pod, sign: int) -> None:
+        state: PreFilterState | None = cycle.state.get(self.name)
         # kube-scheduler compares only the claims' names, not the namespaces.
         if state is not None:
-            state.conflicts += sign * sum(name in state.claims for name in _claims(pod))
+            state.conflicts += sign * sum(name in state.claims for name in _claim_names(pod))
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.volumes)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        state: State | None = cycle.state.get(self.name)
+        state: PreFilterState | None = cycle.state.get(self.name)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         if state is None or state.conflicts > 0:
             codes[:] = 2
@@ -87,7 +87,7 @@ class VolumeRestrictions:
         return Verdicts(codes[rows], (SUCCESS, DISK, MISSING if state is None else CLAIM))
 
 
-def _claims(pod: Pod) -> list[str]:
+def _claim_names(pod: Pod) -> list[str]:
     return [volume.claim for volume in pod.volumes if volume.claim is not None and not volume.ephemeral]
 
 
@@ -104,16 +104,16 @@ def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     old: Pod = change.old
     if old.namespace != pod.namespace:
         return False
-    mine, theirs = ([volume.disk for volume in one.volumes if volume.disk is not None] for one in (pod, old))
-    return any(disk.identity == other.identity and disk.conflicts(other) for disk in mine for other in theirs) or bool(
-        set(_claims(pod)) & set(_claims(old))
-    )
+    mine, theirs = ([volume.disk for volume in holder.volumes if volume.disk is not None] for holder in (pod, old))
+    return any(
+        disk.identity == other.identity and disk.conflicts_with(other) for disk in mine for other in theirs
+    ) or bool(set(_claim_names(pod)) & set(_claim_names(old)))
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod uses the new claim."""
-    claim = Claim.read(change.new)
-    return claim.namespace == pod.namespace and claim.name in _claims(pod)
+    claim = Claim.from_json(change.new)
+    return claim.namespace == pod.namespace and claim.name in _claim_names(pod)
 
 
 SPEC = PluginSpec(

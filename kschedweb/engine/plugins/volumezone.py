@@ -17,9 +17,9 @@ from kschedweb.engine.framework.events import (
     EventHint,
     ObjectChange,
 )
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import Status, unresolvable
-from kschedweb.engine.objects.migration import ZONE_DELIMITER
+from kschedweb.engine.objects.csi_migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume, StorageClass
@@ -53,12 +53,12 @@ class VolumeZone:
             EventHint(ClusterEvent(VOLUME, Action.ADD | Action.UPDATE), _after_volume),
         ]
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if pod.volumes else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if pod.volumes else PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:
-            topologies = _topologies(cycle)
+            topologies = _required_topologies(cycle)
         except Unresolved as problem:
             return PreFilterResult(problem.status)
         if not topologies:
@@ -73,16 +73,16 @@ class VolumeZone:
         topologies = cycle.state.get(self.name)
         if topologies is None:
             try:
-                topologies = _topologies(cycle)
+                topologies = _required_topologies(cycle)
             except Unresolved as problem:
-                return Verdicts.uniform(cycle.size(rows), problem.status)
+                return Verdicts.uniform(cycle.num_rows(rows), problem.status)
         outside: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
         for topology in topologies:
-            outside |= _outside(cycle.snapshot, topology)
-        return Verdicts.where(outside[rows], REJECTED)
+            outside |= _nodes_outside(cycle.snapshot, topology)
+        return Verdicts.from_mask(outside[rows], REJECTED)
 
 
-def _topologies(cycle: Cycle) -> list[Topology]:
+def _required_topologies(cycle: Cycle) -> list[Topology]:
     """The topologies that the labels of the pod's volumes require; raises Unresolved."""
     storage = cycle.snapshot.objects.storage
     topologies = []
@@ -92,16 +92,16 @@ def _topologies(cycle: Cycle) -> list[Topology]:
         if not volume.claim:
             raise Unresolved(unresolvable("PersistentVolumeClaim had no name"))
         try:
-            claim = storage.claim(cycle.pod.namespace, volume.claim)
+            claim = storage.get_claim(cycle.pod.namespace, volume.claim)
         except MissingClaim as problem:
             raise Unresolved(unresolvable(str(problem))) from None
-        persistent = _volume(storage, claim)
+        persistent = _find_volume(storage, claim)
         if persistent is not None:
-            topologies += _labelled(persistent)
+            topologies += _label_topologies(persistent)
     return topologies
 
 
-def _volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
+def _find_volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
     """The volume that ``claim`` names, ``None`` if it is not bound yet; raises Unresolved."""
     if claim.volume:
         if claim.volume not in storage.volumes:
@@ -120,7 +120,7 @@ def _volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
     return None
 
 
-def _labelled(volume: PersistentVolume) -> list[Topology]:
+def _label_topologies(volume: PersistentVolume) -> list[Topology]:
     """The volume's zones and regions; a label with an empty part is ignored."""
     topologies = []
     for key in KEYS:
@@ -131,31 +131,31 @@ def _labelled(volume: PersistentVolume) -> list[Topology]:
     return topologies
 
 
-def _outside(snapshot: Snapshot, topology: Topology) -> Mask:
+def _nodes_outside(snapshot: Snapshot, topology: Topology) -> Mask:
     """The nodes with some zone or region label, but none that ``topology`` allows."""
     key, values = topology
-    allowed = snapshot.label(key).mask(lambda value: value in values)
+    allowed = snapshot.label_column(key).build_mask(lambda value: value in values)
     if KEYS[key] != key:
-        unlabelled = ~snapshot.label(key).present
-        allowed |= unlabelled & snapshot.label(KEYS[key]).mask(lambda value: value in values)
-    return _placed(snapshot) & ~allowed
+        unlabelled = ~snapshot.label_column(key).present
+        allowed |= unlabelled & snapshot.label_column(KEYS[key]).build_mask(lambda value: value in values)
+    return _has_zone_label(snapshot) & ~allowed
 
 
-def _placed(snapshot: Snapshot) -> Mask:
+def _has_zone_label(snapshot: Snapshot) -> Mask:
     """The nodes with any zone or region label."""
     present: Mask = np.zeros(len(snapshot), dtype=np.bool_)
     for key in KEYS:
-        present = present | snapshot.label(key).present
+        present = present | snapshot.label_column(key).present
     return present
 
 
 def _after_class(pod: Pod, change: ObjectChange) -> bool:
-    return StorageClass.read(change.new).binding_mode == WAIT_FOR_FIRST_CONSUMER
+    return StorageClass.from_json(change.new).binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod uses the claim."""
-    claim = Claim.read(change.new)
+    claim = Claim.from_json(change.new)
     return claim.namespace == pod.namespace and any(
         volume.claim == claim.name for volume in pod.volumes if not volume.ephemeral
     )
@@ -165,7 +165,9 @@ def _after_volume(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the volume is new or its zones changed."""
     if change.old is None:
         return True
-    return _labelled(PersistentVolume.read(change.old)) != _labelled(PersistentVolume.read(change.new))
+    return _label_topologies(PersistentVolume.from_json(change.old)) != _label_topologies(
+        PersistentVolume.from_json(change.new)
+    )
 
 
 SPEC = PluginSpec(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -10,14 +10,14 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 
 def never_preempts(pod: Pod) -> bool:
     """Whether the pod leaves others where they are, whatever their priority."""
-    return mapping(pod.raw, "spec").get("preemptionPolicy") == "Never"
+    return get_mapping(pod.raw, "spec").get("preemptionPolicy") == "Never"
 
 
 def being_preempted(pod: Pod) -> bool:
     """Whether the pod is terminating because the scheduler evicted it."""
     if not pod.terminating:
         return False
-    for condition in objects(mapping(pod.raw, "status"), "conditions"):
+    for condition in get_objects(get_mapping(pod.raw, "status"), "conditions"):
         if condition.get("type") == "DisruptionTarget":
             return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
     return False

@@ -20,15 +20,15 @@ def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Po
     return ordered
 
 
-def more_important(one: Pod, other: Pod) -> bool:
-    """Whether ``one`` stays rather than ``other``; of two pods that have not started neither does."""
-    if one.priority != other.priority:
-        return one.priority > other.priority
-    return one.started < other.started
+def more_important(pod: Pod, other: Pod) -> bool:
+    """Whether ``pod`` stays rather than ``other``; of two pods that have not started neither does."""
+    if pod.priority != other.priority:
+        return pod.priority > other.priority
+    return pod.started < other.started
 
 
-def _more_important_by_clock(one: Pod, other: Pod) -> bool:
-    return _both_unstarted(one, other) or more_important(one, other)
+def _more_important_by_clock(pod: Pod, other: Pod) -> bool:
+    return _both_unstarted(pod, other) or more_important(pod, other)
 
 
 def _more_important_of(listed: list[Pod]) -> Callable[[Pod, Pod], bool]:
@@ -37,16 +37,16 @@ def _more_important_of(listed: list[Pod]) -> Callable[[Pod, Pod], bool]:
         return more_important
     places = {key: place for place, key in enumerate(unstarted)}
 
-    def less(one: Pod, other: Pod) -> bool:
-        if _both_unstarted(one, other):
-            return places[one.key] < places[other.key]
-        return more_important(one, other)
+    def less(pod: Pod, other: Pod) -> bool:
+        if _both_unstarted(pod, other):
+            return places[pod.key] < places[other.key]
+        return more_important(pod, other)
 
     return less
 
 
-def _both_unstarted(one: Pod, other: Pod) -> bool:
-    return one.priority == other.priority and one.started == other.started == math.inf
+def _both_unstarted(pod: Pod, other: Pod) -> bool:
+    return pod.priority == other.priority and pod.started == other.started == math.inf
 
 
 def earliest_start(victims: tuple[Pod, ...]) -> float:

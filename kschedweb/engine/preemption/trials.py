@@ -16,12 +16,12 @@ from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.importance import earliest_start
 from kschedweb.engine.state.columns import Codes, Ints, Mask
-from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 Rows = NDArray[np.intp]
-UNTRIED, REFUSED, FOUND = 0, 1, 2
+UNTRIED, REFUSED, HELPFUL = 0, 1, 2
 VIOLATIONS = 0  # the first row of Trials._keys; then the highest priority, the sum of priorities, the number of victims
 FEW = 8
 
@@ -53,10 +53,10 @@ class Trials:
         self._fleeting: set[int] = set()
         self._version = -1
 
-    def refresh(self, snapshot: Snapshot) -> None:
+    def refresh_results(self, snapshot: Snapshot) -> None:
         """Forget the results of nodes whose pods have changed, and those that were true for one cycle only."""
         pods = snapshot.pods
-        moves = pods.moves(self._version) if self._version >= 0 else None
+        moves = pods.moves_since(self._version) if self._version >= 0 else None
         if moves is None:
             self.state[:] = UNTRIED
         elif moves:
@@ -65,7 +65,7 @@ class Trials:
         self.state[list(self._fleeting)] = UNTRIED
         self._fleeting = set()
 
-    def put(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
+    def store_result(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
         """Keep the result for ``node``; a ``fleeting`` one is kept for this cycle only."""
         self._outcomes[node] = outcome
         if fleeting:
@@ -77,40 +77,40 @@ class Trials:
             self.state[node], self._refused[node] = REFUSED, code
             return
         victims = outcome.victims
-        self.state[node] = FOUND
+        self.state[node] = HELPFUL
         priorities = sum(victim.priority for victim in victims) + 2**31 * len(victims)
         self._keys[:, node] = outcome.violations, victims[0].priority, priorities, len(victims)
         self._started[node] = earliest_start(victims)
 
-    def due(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
-        """The ``nodes`` to try next; none once ``found`` is known."""
+    def find_due_nodes(self, nodes: Rows, num_candidates: int, barred: Mask) -> Rows:
+        """The ``nodes`` to try next; none once ``find_candidates`` is known."""
         states = self.state[nodes]
         untried = np.flatnonzero(states == UNTRIED)
         if untried.size:
-            able = np.flatnonzero((states == FOUND) & ~barred[nodes])
-            enough = self._enough(nodes[able], wanted)
+            able = np.flatnonzero((states == HELPFUL) & ~barred[nodes])
+            enough = self._nodes_to_find(nodes[able], num_candidates)
             if enough <= len(able):
                 untried = untried[untried < able[enough - 1]]
         if untried.size:
-            untried = untried[: max(wanted - int(np.searchsorted(able, untried[0])), 1)]
+            untried = untried[: max(num_candidates - int(np.searchsorted(able, untried[0])), 1)]
         return nodes[untried]
 
-    def _enough(self, able: Rows, wanted: int) -> int:
-        """How many ``able`` nodes end the search: ``wanted``, or more until one of them violates no budget."""
+    def _nodes_to_find(self, able: Rows, num_candidates: int) -> int:
+        """How many ``able`` nodes end the search: ``num_candidates``, or more until one of them violates no budget."""
         kind = self._keys[VIOLATIONS, able] == 0
-        return max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
+        return max(num_candidates, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
 
-    def found(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
+    def find_candidates(self, nodes: Rows, num_candidates: int, barred: Mask) -> Rows:
         """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first.
 
         Nodes in ``barred`` bool[nodes] are no candidates, however much room can be made there.
         """
-        able = nodes[(self.state[nodes] == FOUND) & ~barred[nodes]]
-        able = able[: self._enough(able, wanted)]
+        able = nodes[(self.state[nodes] == HELPFUL) & ~barred[nodes]]
+        able = able[: self._nodes_to_find(able, num_candidates)]
         kind = self._keys[VIOLATIONS, able] == 0
-        return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
+        return able if kind.all() else np.concatenate((able[kind], able[~kind][:num_candidates]))
 
-    def best(self, nodes: Rows, *, by_start: bool = True) -> int:
+    def select_best_node(self, nodes: Rows, *, by_start: bool = True) -> int:
         """The node whose evictions disturb least; of equal ones the first. ``by_start``: the last rule counts, too."""
         for keys in (*self._keys, -self._started) if by_start else self._keys:
             of_these = keys[nodes]
@@ -119,16 +119,16 @@ class Trials:
                 break
         return int(nodes[0])
 
-    def outcome(self, node: int) -> TrialResult:
-        found = self._outcomes[node]
-        assert found is not None
-        return found
+    def get_result(self, node: int) -> TrialResult:
+        result = self._outcomes[node]
+        assert result is not None
+        return result
 
-    def refusal(self, node: int) -> Status:
+    def get_refusal(self, node: int) -> Status:
         """Why evictions do not help on a node that was tried."""
         return self.refusals[int(self._refused[node])]
 
-    def refused(self, nodes: Rows) -> list[tuple[Status, int]]:
+    def count_refusals(self, nodes: Rows) -> list[tuple[Status, int]]:
         """The reasons why evictions do not help, each with the number of ``nodes``."""
         numbers = np.bincount(self._refused[nodes[self.state[nodes] == REFUSED]], minlength=len(self.refusals))
         return [(status, number) for status, number in zip(self.refusals, numbers.tolist(), strict=True) if number]
@@ -146,28 +146,28 @@ class Rooms:
         self._fits = fits
         self._vectors: dict[int, tuple[int, ...]] = {}
 
-    def without(self, nodes: Rows, victims: Sequence[Sequence[Pod]]) -> Snapshot:
+    def remove_pods(self, nodes: Rows, victims: Sequence[Sequence[Pod]]) -> Snapshot:
         """Take the pods ``victims`` off ``nodes``, aligned with them."""
-        self._account(nodes, victims, -1)
+        self._account_pods(nodes, victims, -1)
         return self._snapshot
 
-    def reprieve(self, nodes: Rows, queues: Sequence[Sequence[Pod]]) -> list[list[Pod]]:
+    def reprieve_pods(self, nodes: Rows, queues: Sequence[Sequence[Pod]]) -> list[list[Pod]]:
         """Let the pods of each queue back in, one after the other, where they fit; returns those that do not fit."""
-        gone: list[list[Pod]] = [[] for _ in queues]
+        evicted: list[list[Pod]] = [[] for _ in queues]
         for turn in range(max(map(len, queues), default=0)):
             waiting = np.array([place for place, queue in enumerate(queues) if turn < len(queue)], dtype=np.intp)
             back = [(queues[place][turn],) for place in waiting.tolist()]
-            self._account(nodes[waiting], back, 1)
+            self._account_pods(nodes[waiting], back, 1)
             full = np.flatnonzero(~self._fits(self._snapshot, nodes[waiting])).tolist()
-            self._account(nodes[waiting[full]], [back[place] for place in full], -1)
+            self._account_pods(nodes[waiting[full]], [back[place] for place in full], -1)
             for place in full:
-                gone[int(waiting[place])].append(back[place][0])
-        return gone
+                evicted[int(waiting[place])].append(back[place][0])
+        return evicted
 
-    def _account(self, nodes: Rows, pods: Sequence[Sequence[Pod]], sign: int) -> None:
+    def _account_pods(self, nodes: Rows, pods: Sequence[Sequence[Pod]], sign: int) -> None:
         """Add what the pods on each of ``nodes`` occupy, or subtract it."""
         numbers = np.array([0, *map(len, pods)], dtype=np.int64)
-        vectors = [self._vector(pod) for there in pods for pod in there]
+        vectors = [self._occupied_vector(pod) for node_pods in pods for pod in node_pods]
         if not vectors:
             return
         sums = np.zeros((len(vectors) + 1, len(vectors[0])), dtype=np.int64)
@@ -177,25 +177,25 @@ class Rooms:
         self._snapshot.nonzero[:, nodes] += totals[-2:]
         self._snapshot.pod_count[nodes] += numbers[1:] * sign
 
-    def _vector(self, pod: Pod) -> tuple[int, ...]:
+    def _occupied_vector(self, pod: Pod) -> tuple[int, ...]:
         """What the pod occupies of each resource, then its CPU and memory with defaults."""
         key = id(pod.resources)  # shared by pods of one template, and alive as long as they are
         if key not in self._vectors:
-            taken = pod.occupied
-            self._vectors[key] = (*(taken.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)
+            occupied = pod.occupied
+            self._vectors[key] = (*(occupied.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)
         return self._vectors[key]
 
 
 def pods_on_each(table: PodTable, nodes: Rows) -> list[list[Pod]]:
     """The pods on each of ``nodes``, in the order of the node's list."""
     if len(nodes) < FEW:
-        return [table.on(node) for node in nodes.tolist()]
+        return [table.pods_on(node) for node in nodes.tolist()]
     # Where in ``nodes`` each node is; the last entry is for free slots.
     places = np.full(int(table.node.max(initial=nodes.max())) + 2, -1, dtype=np.int64)
     places[nodes] = np.arange(len(nodes))
     slots = np.flatnonzero(places[table.node] >= 0)
-    found: list[list[Pod]] = [[] for _ in range(len(nodes))]
+    pods_by_place: list[list[Pod]] = [[] for _ in range(len(nodes))]
     for slot, place in zip(slots.tolist(), places[table.node[slots]].tolist(), strict=True):
         if (pod := table.pods[slot]) is not None:
-            found[place].append(pod)
-    return found
+            pods_by_place[place].append(pod)
+    return pods_by_place

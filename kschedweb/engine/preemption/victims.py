@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.preemption.disruption import Allowances
+from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
+from kschedweb.engine.preemption.disruption_budgets import Allowances
 from kschedweb.engine.state.podgroups import PodGroups
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.gosort import sort_slice
@@ -34,47 +34,47 @@ class Victim:
 
 def priority_of(pod: Pod, groups: PodGroups) -> int:
     """The priority that counts for its eviction: its group's, where that is known."""
-    group = groups.of(pod)
+    group = groups.group_of(pod)
     return pod.priority if group is None else group.priority
 
 
 def victims_among(pods: Iterable[Pod], snapshot: Snapshot) -> list[Victim]:
     """All that could be evicted together with one of ``pods``, each once, in their order."""
     groups = snapshot.objects.groups
-    found: list[Victim] = []
-    seen: set[tuple[bool, str]] = set()
+    victims: list[Victim] = []
+    seen_keys: set[tuple[bool, str]] = set()
     for pod in pods:
-        group = groups.of(pod)
+        group = groups.group_of(pod)
         whole = group is not None and group.disrupted_whole
         key = (whole, pod.scheduling_group if whole else pod.key)
-        if key in seen:
+        if key in seen_keys:
             continue
-        seen.add(key)
-        together = tuple(snapshot.members(pod.scheduling_group)) if whole else (pod,)
-        found.append(Victim(together, priority_of(pod, groups), bool(pod.scheduling_group), len(found)))
-    return found
+        seen_keys.add(key)
+        together = tuple(snapshot.group_members(pod.scheduling_group)) if whole else (pod,)
+        victims.append(Victim(together, priority_of(pod, groups), bool(pod.scheduling_group), len(victims)))
+    return victims
 
 
-def ordered(victims: Iterable[Victim]) -> list[Victim]:
+def sort_victims(victims: Iterable[Victim]) -> list[Victim]:
     """The most important first; ties as kube-scheduler's sort leaves them."""
     listed = list(victims)
     sort_slice(listed, _more_important)
     return listed
 
 
-def _more_important(one: Victim, other: Victim) -> bool:
-    if one.priority != other.priority:
-        return one.priority > other.priority
-    if one.grouped != other.grouped:
-        return one.grouped
-    if len(one.pods) != len(other.pods):
-        return len(one.pods) > len(other.pods)
-    if one.started == other.started == math.inf:
-        return one.born < other.born
-    return one.started < other.started
+def _more_important(victim: Victim, other: Victim) -> bool:
+    if victim.priority != other.priority:
+        return victim.priority > other.priority
+    if victim.grouped != other.grouped:
+        return victim.grouped
+    if len(victim.pods) != len(other.pods):
+        return len(victim.pods) > len(other.pods)
+    if victim.started == other.started == math.inf:
+        return victim.born < other.born
+    return victim.started < other.started
 
 
-def violations(victims: Iterable[Victim], known: list[Budget]) -> list[int]:
+def count_violations(victims: Iterable[Victim], budgets: list[PodDisruptionBudget]) -> list[int]:
     """How many pods of each victim, in that order, a disruption budget would keep."""
-    allowances = Allowances(known)
-    return [sum(allowances.violates(pod) for pod in victim.pods) for victim in victims]
+    allowances = Allowances(budgets)
+    return [sum(allowances.charge_eviction(pod) for pod in victim.pods) for victim in victims]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kschedweb.engine.pricing.kinds import Kinds
-from kschedweb.engine.pricing.table import Labels, PriceTable
+from kschedweb.engine.pricing.node_kinds import NodeKinds
+from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.state.columns import Codes, Floats, Mask
 from kschedweb.engine.values import dataclass
 
@@ -19,16 +19,18 @@ HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class NodeCost:
     """``amount`` of money for ``node_hours``, of which ``unpriced`` have no price; ``None`` where none has one."""
 
     amount: float | None
     node_hours: float
     unpriced: float = 0.0
 
-    def __add__(self, other: Cost) -> Cost:
-        known = [one.amount for one in (self, other) if one.amount is not None]
-        return Cost(sum(known) if known else None, self.node_hours + other.node_hours, self.unpriced + other.unpriced)
+    def __add__(self, other: NodeCost) -> NodeCost:
+        amounts = [cost.amount for cost in (self, other) if cost.amount is not None]
+        return NodeCost(
+            sum(amounts) if amounts else None, self.node_hours + other.node_hours, self.unpriced + other.unpriced
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,15 +45,15 @@ class Rates:
     price: Floats
     entry: Codes
     kind: Codes
-    kinds: Kinds
+    kinds: NodeKinds
 
     @classmethod
-    def of(cls, table: PriceTable | None, labels: Sequence[Labels]) -> Rates:
+    def from_table(cls, table: PriceTable | None, labels: Sequence[Labels]) -> Rates:
         """The rates of nodes with these labels; without a table none has a price."""
         if table is None:
             none = np.full(len(labels), -1, dtype=np.int32)
-            return cls(None, np.full(len(labels), np.nan), none, none, Kinds())
-        kinds, kind = Kinds.of(table, labels)
+            return cls(None, np.full(len(labels), np.nan), none, none, NodeKinds())
+        kinds, kind = NodeKinds.from_table(table, labels)
         return cls(table, kinds.price[kind], kinds.entry[kind], kind, kinds)
 
     @property
@@ -61,12 +63,12 @@ class Rates:
             return np.zeros((0, len(self.price)), dtype=np.bool_)
         return self.kinds.covered[:, self.kind] > 0
 
-    def hourly(self, there: Mask | None = None) -> Floats:
-        """What each node costs an hour while the nodes ``there`` exist, nan for the others and for those unpriced.
+    def price_per_node(self, existing: Mask | None = None) -> Floats:
+        """What each node costs an hour while the nodes ``existing`` exist, nan for the others and for those unpriced.
 
         Commitments take the dearest nodes first; of equal ones the kind that comes first, and of a kind the first.
         """
-        cost = self.price if there is None else np.where(there, self.price, np.nan)
+        cost = self.price if existing is None else np.where(existing, self.price, np.nan)
         cost = np.array(cost)
         if self.table is None:
             return cost
@@ -79,24 +81,24 @@ class Rates:
             free[dearest] = False
         return cost + self.table.per_node
 
-    def now(self, there: Mask | None = None) -> Cost:
-        """What an hour costs while the nodes ``there`` exist."""
-        nodes = len(self.price) if there is None else int(there.sum())
-        return _cost(self.hourly(there), 1.0, nodes)
+    def cost_per_hour(self, existing: Mask | None = None) -> NodeCost:
+        """What an hour costs while the nodes ``existing`` exist."""
+        nodes = len(self.price) if existing is None else int(existing.sum())
+        return _sum_cost(self.price_per_node(existing), 1.0, nodes)
 
-    def over(self, times: Floats, there: Mask) -> Cost:
+    def cost_over(self, times: Floats, existing: Mask) -> NodeCost:
         """What is paid from the first of ``times`` (seconds) to the last.
 
-        ``there`` is bool[times - 1, nodes]: whether each node exists between two of the times.
+        ``existing`` is bool[times - 1, nodes]: whether each node exists between two of the times.
         """
-        total = Cost(None, 0.0)
-        for seconds, row in zip(np.diff(times).tolist(), there, strict=True):
-            total += _cost(self.hourly(row), seconds / HOUR, int(row.sum()))
+        total = NodeCost(None, 0.0)
+        for seconds, row in zip(np.diff(times).tolist(), existing, strict=True):
+            total += _sum_cost(self.price_per_node(row), seconds / HOUR, int(row.sum()))
         return total
 
 
-def _cost(hourly: Floats, hours: float, nodes: int) -> Cost:
+def _sum_cost(hourly: Floats, hours: float, nodes: int) -> NodeCost:
     priced = ~np.isnan(hourly)
     count = int(priced.sum())
     amount = float(hourly[priced].sum()) * hours if count else None
-    return Cost(amount, nodes * hours, (nodes - count) * hours)
+    return NodeCost(amount, nodes * hours, (nodes - count) * hours)

@@ -41,12 +41,12 @@ class Heap(Generic[Item]):
         """All items, in the order in which they were added."""
         return (entry.item for entry in self._entries.values())
 
-    def add(self, key: str, item: Item) -> None:
+    def add_or_update(self, key: str, item: Item) -> None:
         """Put ``item`` in, instead of the one of that key; needed again when its place in the order changed."""
-        known = self._entries.get(key)
+        old_entry = self._entries.get(key)
         number = self._added
-        if known is not None:
-            known.live, number = False, known.number
+        if old_entry is not None:
+            old_entry.live, number = False, old_entry.number
         self._added += 1
         entry = self._entries[key] = _Entry(key, item, number, self._less)
         heapq.heappush(self._heap, entry)

@@ -11,7 +11,7 @@ from kschedweb.engine.framework.interface import Plugin
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue.pods import QueuedPod
+from kschedweb.engine.queue.queued_pods import QueuedPod
 
 
 class Strategy(Enum):
@@ -25,7 +25,7 @@ class Strategy(Enum):
 Registered = tuple[ClusterEvent, str, Hint | None]  # event, plugin, hint
 
 
-class Hints:
+class QueueingHints:
     """The events that the plugins of each profile (by scheduler name) registered.
 
     ``taints_wake``: a changed taint wakes the pods that wait for new nodes (up to 1.36).
@@ -35,7 +35,7 @@ class Hints:
         self, frameworks: Mapping[str, Framework], *, extenders: bool = False, taints_wake: bool = False
     ) -> None:
         self._registered = {
-            name: _registered(framework, extenders, taints_wake) for name, framework in frameworks.items()
+            name: _register_events(framework, extenders, taints_wake) for name, framework in frameworks.items()
         }
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
         self._events_of: dict[str, list[ClusterEvent]] = {}
@@ -43,37 +43,37 @@ class Hints:
             for event, plugin, _ in registered:
                 self._events_of.setdefault(plugin, []).append(event)
 
-    def concerned(self, scheduler: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
+    def hints_for_event(self, scheduler: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
         """Plugin -> its hints for ``event``, in the profile of that scheduler name."""
         key = scheduler, event
         if key not in self._matching:
             matching: dict[str, list[Hint | None]] = {}
-            for asked, plugin, hint in self._registered.get(scheduler, ()):
-                if asked.covers(event):
+            for registered_event, plugin, hint in self._registered.get(scheduler, ()):
+                if registered_event.covers(event):
                     matching.setdefault(plugin, []).append(hint)
             self._matching[key] = matching
         return self._matching[key]
 
-    def of_interest(self, event: ClusterEvent) -> bool:
+    def is_event_of_interest(self, event: ClusterEvent) -> bool:
         """Whether any plugin of any profile wants to know of ``event``."""
-        return event.wildcard or any(self.concerned(name, event) for name in self._registered)
+        return event.is_wildcard or any(self.hints_for_event(name, event) for name in self._registered)
 
     def opens_gate(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether ``event`` is one that the PreEnqueue plugin ``plugin`` waits for."""
-        return any(asked.covers(event) for asked in self._events_of.get(plugin, ()))
+        return any(registered_event.covers(event) for registered_event in self._events_of.get(plugin, ()))
 
-    def strategy(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> Strategy:
+    def get_queueing_strategy(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> Strategy:
         """What ``event`` means for ``queued``; a wildcard event may name the one pod that it is for."""
         rejectors = queued.rejectors
         if not rejectors:
             return Strategy.AFTER_BACKOFF
-        if event.wildcard:
+        if event.is_wildcard:
             meant = change.new is None or (isinstance(change.new, Pod) and change.new.uid == queued.pod.uid)
             return Strategy.AFTER_BACKOFF if meant else Strategy.SKIP
         if queued.pod.scheduler_name not in self._registered:
             return Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP
-        for plugin, hints in self.concerned(queued.pod.scheduler_name, event).items():
+        for plugin, hints in self.hints_for_event(queued.pod.scheduler_name, event).items():
             if plugin not in rejectors or not any(_may_help(hint, queued.pod, change) for hint in hints):
                 continue
             if plugin in queued.pending:
@@ -83,9 +83,9 @@ class Hints:
                 break
         return strategy
 
-    def helpers(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> list[str]:
+    def helping_plugins(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> list[str]:
         """The plugins that rejected ``queued`` and say that ``event`` may help it, by name."""
-        concerned = self.concerned(queued.pod.scheduler_name, event)
+        concerned = self.hints_for_event(queued.pod.scheduler_name, event)
         return sorted(
             plugin
             for plugin in queued.rejectors & concerned.keys()
@@ -102,12 +102,12 @@ def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
         return True  # Better tried in vain than forgotten.
 
 
-def _registered(framework: Framework, extenders: bool, taints_wake: bool) -> list[Registered]:
+def _register_events(framework: Framework, extenders: bool, taints_wake: bool) -> list[Registered]:
     registered: list[Registered] = []
     if extenders:
         registered += [(item.event, EXTENDER, item.hint) for item in EVERYTHING]
-    for plugin in _rejecting(framework):
-        listed = list(framework.events(plugin))
+    for plugin in _rejecting_plugins(framework):
+        listed = list(framework.events_to_register(plugin))
         registered += [(item.event, plugin.name, item.hint) for item in listed]
         about_nodes = [item.event.action for item in listed if taints_wake and item.event.resource == NODE]
         if any(action & Action.ADD for action in about_nodes) and not any(
@@ -117,7 +117,7 @@ def _registered(framework: Framework, extenders: bool, taints_wake: bool) -> lis
     return registered
 
 
-def _rejecting(framework: Framework) -> list[Plugin]:
+def _rejecting_plugins(framework: Framework) -> list[Plugin]:
     """The plugins that can reject a pod, each once."""
     points = framework.points
     rejecting: list[Plugin] = [*points.pre_enqueue, *points.pre_filter, *points.filter, *points.reserve, *points.permit]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.runtime import Framework
-from kschedweb.engine.queue.groups import GroupQueue
-from kschedweb.engine.queue.scheduling import SchedulingQueue
-from kschedweb.engine.queue.timing import Timing
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.queue.group_queue import GroupQueue
+from kschedweb.engine.queue.scheduling_queue import SchedulingQueue
+from kschedweb.engine.queue.timing import QueueTiming
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
 
@@ -18,10 +18,10 @@ def queue_of(
 ) -> SchedulingQueue:
     """A ``GroupQueue`` where groups of pods are scheduled as such."""
     release = configuration.release
-    return (GroupQueue if release.groups else SchedulingQueue)(
+    return (GroupQueue if release.has_group_scheduling else SchedulingQueue)(
         frameworks,
         cluster,
-        Timing.of(configuration.document),
+        QueueTiming.from_document(configuration.document),
         extenders=bool(configuration.extenders),
         nominator=nominator,
         behaviour=release.behaviour,

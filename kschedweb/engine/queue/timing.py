@@ -13,7 +13,7 @@ INITIAL_BACKOFF, LONGEST_BACKOFF = 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class QueueTiming:
     """Seconds. ``start`` is when the queue began to run: it looks for old pods each ``FLUSH_PERIOD`` from then."""
 
     initial_backoff: float = INITIAL_BACKOFF
@@ -22,7 +22,7 @@ class Timing:
     start: float = 0.0
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], start: float = 0.0) -> Timing:
+    def from_document(cls, document: Mapping[str, Any], start: float = 0.0) -> QueueTiming:
         """As a KubeSchedulerConfiguration says."""
         return cls(
             document.get("podInitialBackoffSeconds", INITIAL_BACKOFF),

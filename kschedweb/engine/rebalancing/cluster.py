@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json, integer, mapping, text
+from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_string
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.rebalancing.pods import PodFilter, PodView
 from kschedweb.engine.values import dataclass
 
@@ -19,29 +19,29 @@ class DisruptionBudget:
     """A budget, and what decides on pods that are not ready."""
 
     key: str
-    budget: Budget
+    budget: PodDisruptionBudget
     always_allows: bool
     healthy: bool  # as many pods are healthy as should be, and some should
 
     @classmethod
-    def read(cls, raw: Json) -> DisruptionBudget:
-        metadata, status = mapping(raw, "metadata"), mapping(raw, "status")
-        budget = Budget.read(raw)
-        current, desired = (integer(status, name, path="status.") for name in ("currentHealthy", "desiredHealthy"))
+    def from_json(cls, raw: Json) -> DisruptionBudget:
+        metadata, status = get_mapping(raw, "metadata"), get_mapping(raw, "status")
+        budget = PodDisruptionBudget.from_json(raw)
+        current, desired = (get_integer(status, name, path="status.") for name in ("currentHealthy", "desiredHealthy"))
         return cls(
-            key=f"{budget.namespace}/{text(metadata, 'name', 'metadata.')}",
+            key=f"{budget.namespace}/{get_string(metadata, 'name', 'metadata.')}",
             budget=budget,
-            always_allows=text(mapping(raw, "spec"), "unhealthyPodEvictionPolicy", "spec.") == "AlwaysAllow",
+            always_allows=get_string(get_mapping(raw, "spec"), "unhealthyPodEvictionPolicy", "spec.") == "AlwaysAllow",
             healthy=current >= desired > 0,
         )
 
-    def selects(self, pod: PodView) -> bool:
+    def selects_pod(self, pod: PodView) -> bool:
         """Whether it means the pod; unlike for the disruption controller an empty selector means all."""
         return pod.namespace == self.budget.namespace and self.budget.selector.matches(pod.pod.labels)
 
 
 @dataclass(slots=True)
-class Cluster:
+class DeschedulerCluster:
     """``claims`` are the storage classes of claims by namespace and name, None where a claim names none."""
 
     nodes: list[Node]
@@ -52,7 +52,7 @@ class Cluster:
     by_node: dict[str, dict[str, PodView]] = field(default_factory=lambda: defaultdict(dict))
     by_owner: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, pods: Iterable[PodView]) -> None:
+    def add_pods(self, pods: Iterable[PodView]) -> None:
         """Put in pods, in their order."""
         for pod in pods:
             self.pods[pod.key] = pod
@@ -61,7 +61,7 @@ class Cluster:
             for owner in pod.owners:
                 self.by_owner[owner.uid].add(pod.key)
 
-    def remove(self, pod: PodView) -> None:
+    def remove_pod(self, pod: PodView) -> None:
         """Take out an evicted pod."""
         del self.pods[pod.key]
         if pod.node:
@@ -69,11 +69,13 @@ class Cluster:
         for owner in pod.owners:
             self.by_owner[owner.uid].discard(pod.key)
 
-    def on(self, node: str, passes: PodFilter | None = None, *, done: bool = False) -> list[PodView]:
-        """The pods on a node that pass; with ``done`` those that have ended as well."""
-        found = self.by_node.get(node, {}).values()
-        return [pod for pod in found if (done or not pod.done) and (passes is None or passes(pod))]
+    def list_pods_on_node(
+        self, node: str, passes: PodFilter | None = None, *, include_done: bool = False
+    ) -> list[PodView]:
+        """The pods on a node that pass; with ``include_done`` those that have ended as well."""
+        pods = self.by_node.get(node, {}).values()
+        return [pod for pod in pods if (include_done or not pod.is_done) and (passes is None or passes(pod))]
 
-    def ready(self, selector: Selector) -> list[Node]:
+    def ready_nodes(self, selector: Selector) -> list[Node]:
         """The nodes that a selector matches and that are ready, or say nothing of it."""
         return [node for node in self.nodes if selector.matches(node.labels) and node.is_ready]

@@ -7,15 +7,15 @@ from dataclasses import field, replace
 from random import Random
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.labels import SelectorError
-from kschedweb.engine.rebalancing.arguments import together
-from kschedweb.engine.rebalancing.cluster import Cluster
-from kschedweb.engine.rebalancing.evicting import Eviction, PodEvictor
-from kschedweb.engine.rebalancing.fitting import Room
-from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE, Handle, Outcome, PluginError, Runs
-from kschedweb.engine.rebalancing.loading import Policy, PolicyRefused, Profile, check_points, load_policy
+from kschedweb.engine.rebalancing.arguments import aggregate_errors
+from kschedweb.engine.rebalancing.cluster import DeschedulerCluster
+from kschedweb.engine.rebalancing.evictions import Eviction, PodEvictor
+from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE, CycleReport, EvictingPlugin, Handle, PluginError
+from kschedweb.engine.rebalancing.loading import DeschedulerPolicy, PolicyRefused, Profile, check_points, load_policy
 from kschedweb.engine.rebalancing.metrics import Metrics
+from kschedweb.engine.rebalancing.node_fit import Room
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.engine.rebalancing.selectors import parse_selector
 from kschedweb.engine.validation.golang import quote
@@ -26,18 +26,22 @@ from kschedweb.engine.values import dataclass
 class CycleResult:
     """The evictions in their order, what was refused, and what plugins say. ``skipped``: why nothing was done.
 
-    ``left``: how many evictions each budget that was asked still allows, by namespace and name.
+    ``remaining``: how many evictions each budget that was asked still allows, by namespace and name.
     """
 
     evicted: list[Eviction] = field(default_factory=list)
     failures: list[Json] = field(default_factory=list)
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: CycleReport = field(default_factory=CycleReport)
     skipped: str = ""
-    left: dict[str, int] = field(default_factory=dict)
+    remaining: dict[str, int] = field(default_factory=dict)
 
 
 def run_cycle(
-    policy: Policy, cluster: Cluster, now: float, metrics: Metrics | None = None, chance: Random | None = None
+    policy: DeschedulerPolicy,
+    cluster: DeschedulerCluster,
+    now: float,
+    metrics: Metrics | None = None,
+    chance: Random | None = None,
 ) -> CycleResult:
     """Run one cycle at ``now`` (seconds of the epoch); evicted pods are gone from ``cluster`` afterwards.
 
@@ -46,66 +50,66 @@ def run_cycle(
     """
     selector = parse_selector(policy.node_selector)
     evictor = PodEvictor(cluster, Room(cluster), policy.limits)
-    result = CycleResult(evictor.evicted, evictor.failures, left=evictor.left)
-    metrics = replace(metrics or Metrics(), collected=policy.collects, queried=policy.queries)
+    result = CycleResult(evictor.evicted, evictor.failures, remaining=evictor.remaining)
+    metrics = replace(metrics or Metrics(), collected=policy.collects_metrics, queried=policy.queries_prometheus)
     built = [
-        _build(
-            one,
+        _build_profile(
+            profile,
             f"profiles[{place}]",
-            Handle(one.name, cluster, evictor.room, evictor, metrics, result.outcome, now, chance),
+            Handle(profile.name, cluster, evictor.room, evictor, metrics, result.outcome, now, chance),
         )
-        for place, one in enumerate(policy.profiles or ())
+        for place, profile in enumerate(policy.profiles or ())
     ]
-    nodes = cluster.ready(selector)
+    nodes = cluster.ready_nodes(selector)
     if len(nodes) <= 1:
         result.skipped = f"Skipping descheduling cycle: requires >=2 nodes, found {len(nodes)}"
         return result
     for point in (DESCHEDULE, BALANCE):
         for profile in built:
             errors = []
-            for name in profile.profile.enabled(point):
+            for name in profile.profile.enabled_plugins(point):
                 try:
                     profile.plugins[name].run(nodes)
                 except PluginError as error:
                     errors.append(f"plugin {quote(name)} finished with error: {error}")
             if errors:
-                result.outcome.plugin_errors.append(f"{profile.profile.name}: {together(errors)}")
+                result.outcome.plugin_errors.append(f"{profile.profile.name}: {aggregate_errors(errors)}")
     return result
 
 
 @dataclass(slots=True)
-class _Built:
+class _BuiltProfile:
     profile: Profile
-    plugins: dict[str, Runs]
+    plugins: dict[str, EvictingPlugin]
 
 
-def _build(profile: Profile, at: str, handle: Handle) -> _Built:
+def _build_profile(profile: Profile, at: str, handle: Handle) -> _BuiltProfile:
     """The plugins of a profile; raises PolicyRefused."""
     try:
         check_points(profile)
         # DefaultEvictor is the only plugin that filters, and always there.
-        handle.guard = _made(profile, defaultevictor.NAME, handle)
-        names = [name for point in (DESCHEDULE, BALANCE) for name in profile.enabled(point)]
-        return _Built(profile, {name: _made(profile, name, handle) for name in names})
+        handle.guard = _build_plugin(profile, defaultevictor.NAME, handle)
+        names = [name for point in (DESCHEDULE, BALANCE) for name in profile.enabled_plugins(point)]
+        return _BuiltProfile(profile, {name: _build_plugin(profile, name, handle) for name in names})
     except PolicyRefused as refused:
-        said = f"unable to create {quote(profile.name)} profile: {refused}"
-        raise PolicyRefused(said, path=f"{at}.{refused.problems[0].path}") from None
+        message = f"unable to create {quote(profile.name)} profile: {refused}"
+        raise PolicyRefused(message, path=f"{at}.{refused.problems[0].path}") from None
 
 
-def _made(profile: Profile, name: str, handle: Handle) -> Any:
+def _build_plugin(profile: Profile, name: str, handle: Handle) -> Any:
     failed = f"unable to build {name} plugin"
     if name not in profile.args:
         raise PolicyRefused(f"{failed}: unable to find {quote(name)} plugin config", path="plugins")
     try:
         return PLUGINS[name].make(profile.args[name], handle)
     except PluginError as error:
-        said = f"{failed}: unable to initialize {quote(name)} plugin: {error}"
+        message = f"{failed}: unable to initialize {quote(name)} plugin: {error}"
         raise PolicyRefused(
-            said, path=f"pluginConfig[{[one for one, _ in profile.configs].index(name)}].args"
+            message, path=f"pluginConfig[{[config_name for config_name, _ in profile.configs].index(name)}].args"
         ) from None
 
 
-class AnyClass(dict[str, int]):
+class AnyPriorityClass(dict[str, int]):
     """Priority classes of a cluster that is not known: whatever a policy names is there, with the highest priority."""
 
     def __missing__(self, name: str) -> int:
@@ -115,11 +119,11 @@ class AnyClass(dict[str, int]):
         return True
 
 
-def check_policy(document: str | Mapping[str, Any]) -> Policy:
+def check_policy(document: str | Mapping[str, Any]) -> DeschedulerPolicy:
     """The policy with its defaults, if the descheduler would start with it in some cluster; raises PolicyRefused."""
-    policy = load_policy(document, AnyClass())
+    policy = load_policy(document, AnyPriorityClass())
     try:
-        run_cycle(policy, Cluster([]), 0.0)
+        run_cycle(policy, DeschedulerCluster([]), 0.0)
     except SelectorError as error:
         raise PolicyRefused(str(error), path="nodeSelector") from None
     return policy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedweb.engine.config.types import BOOL, INT64, RAW, STRING, Field, ListOf, Struct
+from kschedweb.engine.config.types import BOOL, INT64, RAW, STRING, ListType, Struct, StructField
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.rebalancing.arguments import STRINGS, UINT
 
 GROUP, KIND = "descheduler", "DeschedulerPolicy"
@@ -24,22 +24,27 @@ KUBERNETES_METRICS, PROMETHEUS = "KubernetesMetrics", "Prometheus"
 _PLUGIN_SET = Struct(
     "v1alpha2.PluginSet",
     "The plugins at one extension point.",
-    (Field("enabled", STRINGS, "Those that run, in this order."), Field("disabled", STRINGS, "Has no effect.")),
+    (
+        StructField("enabled", STRINGS, "Those that run, in this order."),
+        StructField("disabled", STRINGS, "Has no effect."),
+    ),
 )
 _PLUGIN_CONFIG = Struct(
     "v1alpha2.PluginConfig",
     "A plugin with its arguments.",
-    (Field("name", STRING, "The plugin."), Field("args", RAW, "Its arguments.")),
+    (StructField("name", STRING, "The plugin."), StructField("args", RAW, "Its arguments.")),
 )
 _PROFILE = Struct(
     "v1alpha2.DeschedulerProfile",
     "Plugins that share a DefaultEvictor.",
     (
-        Field("name", STRING, "The name of the profile."),
-        Field("pluginConfig", ListOf(_PLUGIN_CONFIG), "The arguments of each plugin."),
-        Field(
+        StructField("name", STRING, "The name of the profile."),
+        StructField("pluginConfig", ListType(_PLUGIN_CONFIG), "The arguments of each plugin."),
+        StructField(
             "plugins",
-            Struct("v1alpha2.Plugins", "The plugins that run.", tuple(Field(point, _PLUGIN_SET) for point in POINTS)),
+            Struct(
+                "v1alpha2.Plugins", "The plugins that run.", tuple(StructField(point, _PLUGIN_SET) for point in POINTS)
+            ),
             "The plugins that run, by extension point.",
         ),
     ),
@@ -47,39 +52,43 @@ _PROFILE = Struct(
 _SECRET = Struct(
     "v1alpha2.SecretReference",
     "A Secret.",
-    (Field("namespace", STRING, "Its namespace."), Field("name", STRING, "Its name.")),
+    (StructField("namespace", STRING, "Its namespace."), StructField("name", STRING, "Its name.")),
 )
-_TOKEN = Struct("v1alpha2.AuthToken", "A token.", (Field("secretReference", _SECRET, "Where it is.", pointer=True),))
+_TOKEN = Struct(
+    "v1alpha2.AuthToken", "A token.", (StructField("secretReference", _SECRET, "Where it is.", pointer=True),)
+)
 _PROMETHEUS = Struct(
     "v1alpha2.Prometheus",
     "A Prometheus.",
-    (Field("url", STRING, "Its address."), Field("authToken", _TOKEN, "The token it wants.", pointer=True)),
+    (StructField("url", STRING, "Its address."), StructField("authToken", _TOKEN, "The token it wants.", pointer=True)),
 )
 _PROVIDER = Struct(
     "v1alpha2.MetricsProvider",
     "Where real use comes from.",
     (
-        Field("source", STRING, f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
-        Field("prometheus", _PROMETHEUS, "Which Prometheus.", pointer=True),
+        StructField("source", STRING, f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
+        StructField("prometheus", _PROMETHEUS, "Which Prometheus.", pointer=True),
     ),
 )
 _COLLECTOR = Struct(
-    "v1alpha2.MetricsCollector", "The older way to ask for metrics.", (Field("enabled", BOOL, "Whether to collect."),)
+    "v1alpha2.MetricsCollector",
+    "The older way to ask for metrics.",
+    (StructField("enabled", BOOL, "Whether to collect."),),
 )
 LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
 POLICY = Struct(
     f"v1alpha2.{KIND}",
     "What the descheduler does in each cycle.",
     (
-        Field("kind", STRING, f"Always {KIND}."),
-        Field("apiVersion", STRING, f"Always {API_VERSION}."),
-        Field("profiles", ListOf(_PROFILE), "Sets of plugins, one after the other."),
-        Field("nodeSelector", STRING, "Only nodes with these labels, as in kubectl -l.", pointer=True),
-        *(Field(name, UINT, "The most evictions of one cycle.", pointer=True) for name in LIMITS),
-        Field("evictionFailureEventNotification", BOOL, "Events for refused evictions.", pointer=True),
-        Field("metricsCollector", _COLLECTOR, "The older way to ask for metrics.", pointer=True),
-        Field("metricsProviders", ListOf(_PROVIDER), "Where real use comes from."),
-        Field("gracePeriodSeconds", INT64, "In place of the pods' own grace period.", pointer=True),
+        StructField("kind", STRING, f"Always {KIND}."),
+        StructField("apiVersion", STRING, f"Always {API_VERSION}."),
+        StructField("profiles", ListType(_PROFILE), "Sets of plugins, one after the other."),
+        StructField("nodeSelector", STRING, "Only nodes with these labels, as in kubectl -l.", pointer=True),
+        *(StructField(name, UINT, "The most evictions of one cycle.", pointer=True) for name in LIMITS),
+        StructField("evictionFailureEventNotification", BOOL, "Events for refused evictions.", pointer=True),
+        StructField("metricsCollector", _COLLECTOR, "The older way to ask for metrics.", pointer=True),
+        StructField("metricsProviders", ListType(_PROVIDER), "Where real use comes from."),
+        StructField("gracePeriodSeconds", INT64, "In place of the pods' own grace period.", pointer=True),
     ),
 )
 
@@ -87,15 +96,15 @@ POLICY = Struct(
 def json_schema(args: Mapping[str, Struct]) -> Json:
     """The JSON Schema of a policy; ``args`` are the arguments of each plugin by name."""
     schemas = Schemas()
-    found = {"$schema": DIALECT, "title": KIND, **schemas.struct(POLICY)}
-    profile = found["properties"]["profiles"]["items"]["properties"]
+    schema = {"$schema": DIALECT, "title": KIND, **schemas.struct_schema(POLICY)}
+    profile = schema["properties"]["profiles"]["items"]["properties"]
     config = profile["pluginConfig"]["items"]
     config["properties"]["name"]["enum"] = list(args)
     config["allOf"] = [
         {
             "if": {"properties": {"name": {"const": name}}},
-            "then": {"properties": {"args": schemas.struct(of)}},
+            "then": {"properties": {"args": schemas.struct_schema(args_type)}},
         }
-        for name, of in args.items()
+        for name, args_type in args.items()
     ]
-    return found
+    return schema

@@ -8,13 +8,13 @@ from random import Random
 from typing import Any, Protocol, TypeVar
 
 from kschedweb.engine.config.types import Struct
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import Args
-from kschedweb.engine.rebalancing.cluster import Cluster
-from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReached, PodEvictor, TotalLimitReached
-from kschedweb.engine.rebalancing.fitting import Room
+from kschedweb.engine.rebalancing.cluster import DeschedulerCluster
+from kschedweb.engine.rebalancing.evictions import EvictionRefused, NodeLimitReached, PodEvictor, TotalLimitReached
 from kschedweb.engine.rebalancing.metrics import Metrics
+from kschedweb.engine.rebalancing.node_fit import Room
 from kschedweb.engine.rebalancing.pods import PodView
 from kschedweb.engine.values import dataclass
 
@@ -34,7 +34,7 @@ class Evictor(Protocol):
     def pre_eviction_filter(self, pod: PodView) -> bool: ...
 
 
-class Runs(Protocol):
+class EvictingPlugin(Protocol):
     """A plugin that evicts pods of the ready nodes; raises PluginError."""
 
     def run(self, nodes: Sequence[Node]) -> None: ...
@@ -56,7 +56,7 @@ class PluginSpec:
 
 
 @dataclass(slots=True)
-class Outcome:
+class CycleReport:
     """What a cycle did, and why plugins did nothing. Classes of nodes are in the form of the command line."""
 
     classes: list[Json] = field(default_factory=list)
@@ -71,35 +71,35 @@ class Handle:
     """
 
     profile: str
-    cluster: Cluster
+    cluster: DeschedulerCluster
     room: Room
     evictor: PodEvictor
     metrics: Metrics
-    outcome: Outcome
+    outcome: CycleReport
     now: float
     chance: Random | None = None
     guard: Evictor = field(init=False)
 
-    def may_go(self, pod: PodView) -> bool:
+    def passes_filter(self, pod: PodView) -> bool:
         """The filter of the profile's DefaultEvictor."""
         return self.guard.filter(pod)
 
-    def goes_now(self, pod: PodView) -> bool:
+    def passes_pre_eviction_filter(self, pod: PodView) -> bool:
         """Its filter before an eviction."""
         return self.guard.pre_eviction_filter(pod)
 
-    def both(self, pod: PodView) -> bool:
-        return self.may_go(pod) and self.goes_now(pod)
+    def passes_filters(self, pod: PodView) -> bool:
+        return self.passes_filter(pod) and self.passes_pre_eviction_filter(pod)
 
-    def evict(self, pod: PodView, plugin: str) -> None:
+    def evict_pod(self, pod: PodView, plugin: str) -> None:
         """Evict the pod; raises EvictionRefused."""
-        self.evictor.evict(pod, plugin, self.profile)
+        self.evictor.evict_pod(pod, plugin, self.profile)
 
     def evict_each(self, pods: Iterable[PodView], plugin: str) -> bool:
         """Evict pods of a node in turn, up to its limit; False once no pod of any node can go any more."""
         for pod in pods:
             try:
-                self.evict(pod, plugin)
+                self.evict_pod(pod, plugin)
             except NodeLimitReached:
                 break
             except TotalLimitReached:
@@ -108,18 +108,18 @@ class Handle:
                 continue
         return True
 
-    def note(self, plugin: str, text: str) -> None:
+    def add_note(self, plugin: str, text: str) -> None:
         """Keep why a plugin does nothing."""
         self.outcome.notes.append(f"{self.profile}/{plugin}: {text}".removeprefix("/"))
 
-    def tell(self, plugin: str, node: Json) -> None:
+    def add_classification(self, plugin: str, node: Json) -> None:
         """Keep how a plugin classes a node."""
-        named = {"profile": self.profile} if self.profile else {}
-        self.outcome.classes.append({**named, "plugin": plugin, **node})
+        profile_entry = {"profile": self.profile} if self.profile else {}
+        self.outcome.classes.append({**profile_entry, "plugin": plugin, **node})
 
-    def walked(self, items: Iterable[Item]) -> list[Item]:
+    def walk_map(self, items: Iterable[Item]) -> list[Item]:
         """The items of a map in the order in which they are met."""
-        found = list(items)
+        shuffled = list(items)
         if self.chance is not None:
-            self.chance.shuffle(found)
-        return found
+            self.chance.shuffle(shuffled)
+        return shuffled

@@ -12,11 +12,11 @@ from typing import Any
 
 from kschedweb.engine.config.decode import DecodeError, decode
 from kschedweb.engine.config.document import RefusedError, object_kind
-from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.types import encode
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.rebalancing.arguments import Args, together
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.rebalancing.arguments import Args, aggregate_errors
 from kschedweb.engine.rebalancing.document import (
     API_VERSION,
     KIND,
@@ -26,7 +26,7 @@ from kschedweb.engine.rebalancing.document import (
     POLICY,
     PROMETHEUS,
 )
-from kschedweb.engine.rebalancing.evicting import Limits
+from kschedweb.engine.rebalancing.evictions import EvictionLimits
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE, FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.engine.validation.fields import Problem
@@ -45,9 +45,9 @@ class PolicyRefused(ValueError):
     ``problems`` are what is wrong one by one, each at the path of its field ("" where none is to blame).
     """
 
-    def __init__(self, said: str, problems: Iterable[Problem] = (), path: str = "") -> None:
-        super().__init__(said)
-        self.problems = list(problems) or [Problem(path, said)]
+    def __init__(self, message: str, problems: Iterable[Problem] = (), path: str = "") -> None:
+        super().__init__(message)
+        self.problems = list(problems) or [Problem(path, message)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,89 +64,95 @@ class Profile:
     def args(self) -> dict[str, Args]:
         return dict(reversed(self.configs))
 
-    def enabled(self, point: str) -> list[str]:
+    def enabled_plugins(self, point: str) -> list[str]:
         return self.points[point]["enabled"] or []
 
     def to_dict(self) -> Json:
         configs = [{"Name": name, "Args": encode(PLUGINS[name].args, args)} for name, args in self.configs]
         plugins = {
-            said: {"Enabled": self.points[point]["enabled"], "Disabled": self.points[point]["disabled"]}
-            for point, said in POINTS.items()
+            go_name: {"Enabled": self.points[point]["enabled"], "Disabled": self.points[point]["disabled"]}
+            for point, go_name in POINTS.items()
         }
         return {"Name": self.name, "PluginConfigs": configs, "Plugins": plugins}
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class DeschedulerPolicy:
     """A policy with its defaults; ``fields`` are those of the document beside its profiles."""
 
     fields: dict[str, Any] = field(repr=False)
     profiles: list[Profile] | None
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> EvictionLimits:
         node, namespace, total = (self.fields[name] for name in LIMITS)
-        return Limits(total, node, namespace)
+        return EvictionLimits(total, node, namespace)
 
     @property
     def node_selector(self) -> str:
         return self.fields["nodeSelector"] or ""
 
     @property
-    def collects(self) -> bool:
+    def collects_metrics(self) -> bool:
         """Whether metrics-server is asked."""
         collector = self.fields["metricsCollector"]
         return bool(collector and collector["enabled"]) or any(
-            one["source"] == KUBERNETES_METRICS for one in self.fields["metricsProviders"] or ()
+            provider["source"] == KUBERNETES_METRICS for provider in self.fields["metricsProviders"] or ()
         )
 
     @property
-    def queries(self) -> bool:
+    def queries_prometheus(self) -> bool:
         """Whether a Prometheus can be asked."""
         providers = self.fields["metricsProviders"] or ()
-        return any(one["source"] == PROMETHEUS and one["prometheus"] for one in providers)
+        return any(provider["source"] == PROMETHEUS and provider["prometheus"] for provider in providers)
 
     def to_dict(self) -> Json:
         """In the form in which the descheduler keeps it."""
         fields = self.fields
-        kept = {name[:1].upper() + name[1:]: fields[name] for name in fields if name not in ("kind", "apiVersion")}
-        kept["MetricsCollector"] = fields["metricsCollector"] and {"Enabled": fields["metricsCollector"]["enabled"]}
-        kept["MetricsProviders"] = fields["metricsProviders"] and [_provider(one) for one in fields["metricsProviders"]]
-        kept["Profiles"] = None if self.profiles is None else [profile.to_dict() for profile in self.profiles]
-        return kept
+        plain = {name[:1].upper() + name[1:]: fields[name] for name in fields if name not in ("kind", "apiVersion")}
+        plain["MetricsCollector"] = fields["metricsCollector"] and {"Enabled": fields["metricsCollector"]["enabled"]}
+        plain["MetricsProviders"] = fields["metricsProviders"] and [
+            _plain_provider(provider) for provider in fields["metricsProviders"]
+        ]
+        plain["Profiles"] = None if self.profiles is None else [profile.to_dict() for profile in self.profiles]
+        return plain
 
 
-def load_policy(document: str | Mapping[str, Any], classes: Mapping[str, int] | None = None) -> Policy:
+def load_policy(document: str | Mapping[str, Any], classes: Mapping[str, int] | None = None) -> DeschedulerPolicy:
     """Read YAML or JSON text, or its values; ``classes`` are the values of the cluster's priority classes.
 
     Raises PolicyRefused.
     """
-    fields = _decoded(document)
+    fields = _decode_document(document)
     profiles = fields.pop("profiles")
     if profiles is not None:
-        profiles = [_profile(raw, f"profiles[{place}]") for place, raw in enumerate(profiles)]
-    if found := _faults(profiles or [], fields["metricsProviders"] or [], fields["metricsCollector"]):
-        raise PolicyRefused(together([one.text for one in found]), found)
+        profiles = [_read_profile(raw, f"profiles[{place}]") for place, raw in enumerate(profiles)]
+    if problems := _find_faults(profiles or [], fields["metricsProviders"] or [], fields["metricsCollector"]):
+        raise PolicyRefused(aggregate_errors([problem.text for problem in problems]), problems)
     for place, profile in enumerate(profiles or ()):
-        _default(profile, {} if classes is None else classes, f"profiles[{place}]")
-    return Policy(fields, profiles)
+        _apply_defaults(profile, {} if classes is None else classes, f"profiles[{place}]")
+    return DeschedulerPolicy(fields, profiles)
 
 
 def check_points(profile: Profile) -> None:
     """Raises PolicyRefused for a plugin at an extension point that it does not have."""
-    for point, said in _CHECKED:
-        wanted = FILTER if point == PRE_EVICTION else point
-        unknown = {name for name in profile.enabled(point) if name not in PLUGINS or PLUGINS[name].point != wanted}
+    for point, point_name in _CHECKED:
+        required_point = FILTER if point == PRE_EVICTION else point
+        unknown = {
+            name
+            for name in profile.enabled_plugins(point)
+            if name not in PLUGINS or PLUGINS[name].point != required_point
+        }
         if unknown:
             names = " ".join(f"{name}:{{}}" for name in sorted(unknown))
-            of = f"{said} extension point of non-existing plugins: map[{names}]"
+            reason = f"{point_name} extension point of non-existing plugins: map[{names}]"
             path = f"plugins.{point}.enabled"
-            raise PolicyRefused(f"profile {quote(profile.name)} configures {of}", path=path)
+            raise PolicyRefused(f"profile {quote(profile.name)} configures {reason}", path=path)
 
 
-def _decoded(document: str | Mapping[str, Any]) -> dict[str, Any]:
+def _decode_document(document: str | Mapping[str, Any]) -> dict[str, Any]:
     try:
-        source = read(document)
+        source = read_document(document)
         object_kind(source.value, source.text, {KIND}, SCHEME, default=KIND, version=API_VERSION)
         value: dict[str, Any] = decode(POLICY, source.value).value
     except UnreadableError as error:
@@ -160,7 +166,7 @@ def _decoded(document: str | Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _profile(raw: dict[str, Any], at: str) -> Profile:
+def _read_profile(raw: dict[str, Any], at: str) -> Profile:
     """A profile with decoded arguments; those of unknown plugins are found later."""
     configs = []
     for place, config in enumerate(raw["pluginConfig"] or ()):
@@ -173,76 +179,76 @@ def _profile(raw: dict[str, Any], at: str) -> Profile:
                 inner = f".{error.problem.path}" if error.problem.path else ""
                 raise PolicyRefused(f"{FAILED}: {error}", path=f"{path}{inner}") from None
             if decoded.strict:
-                said = ", ".join(problem.text for problem in decoded.strict)
-                problems = [Problem(f"{path}.{one.path}", one.text) for one in decoded.strict]
-                raise PolicyRefused(f"{FAILED}: strict decoding error: {said}", problems)
+                message = ", ".join(problem.text for problem in decoded.strict)
+                problems = [Problem(f"{path}.{problem.path}", problem.text) for problem in decoded.strict]
+                raise PolicyRefused(f"{FAILED}: strict decoding error: {message}", problems)
             args = decoded.value
         configs.append((name, args))
     return Profile(raw["name"], configs, raw["plugins"])
 
 
-def _faults(profiles: list[Profile], providers: list[Json], collector: Json | None) -> list[Problem]:
-    found = []
+def _find_faults(profiles: list[Profile], providers: list[Json], collector: Json | None) -> list[Problem]:
+    problems = []
     for number, profile in enumerate(profiles):
         for place, (name, args) in enumerate(profile.configs):
             path = f"profiles[{number}].pluginConfig[{place}]"
             if name not in PLUGINS:
-                said = f"in profile {profile.name}: plugin {name} in pluginConfig not registered"
-                found.append(Problem(f"{path}.name", said))
+                message = f"in profile {profile.name}: plugin {name} in pluginConfig not registered"
+                problems.append(Problem(f"{path}.name", message))
             elif faults := PLUGINS[name].faults(args):
-                found.append(Problem(f"{path}.args", f"in profile {profile.name}: {together(faults)}"))
-    known: dict[str, int] = {}
+                problems.append(Problem(f"{path}.args", f"in profile {profile.name}: {aggregate_errors(faults)}"))
+    place_by_source: dict[str, int] = {}
     for place, provider in enumerate(providers):
         source = provider["source"]
-        if source in known:
-            said = "is already configured, each source can be configured only once"
-            found.append(Problem(f"metricsProviders[{place}].source", f"metric provider {quote(source)} {said}"))
-        known.setdefault(source, place)
-    if KUBERNETES_METRICS in known and collector and collector["enabled"]:
-        said = "it is not allowed to combine metrics provider when metrics collector is enabled"
-        found.append(Problem("metricsCollector", said))
-    if PROMETHEUS not in known:
-        return found
-    place = known[PROMETHEUS]
+        if source in place_by_source:
+            message = "is already configured, each source can be configured only once"
+            problems.append(Problem(f"metricsProviders[{place}].source", f"metric provider {quote(source)} {message}"))
+        place_by_source.setdefault(source, place)
+    if KUBERNETES_METRICS in place_by_source and collector and collector["enabled"]:
+        message = "it is not allowed to combine metrics provider when metrics collector is enabled"
+        problems.append(Problem("metricsCollector", message))
+    if PROMETHEUS not in place_by_source:
+        return problems
+    place = place_by_source[PROMETHEUS]
     wrong = _prometheus_faults(providers[place]["prometheus"])
-    return found + [Problem(f"metricsProviders[{place}]", said) for said in wrong]
+    return problems + [Problem(f"metricsProviders[{place}]", message) for message in wrong]
 
 
 def _prometheus_faults(prometheus: Json | None) -> list[str]:
     if prometheus is None:
         return ["prometheus configuration is required when prometheus source is enabled"]
-    found = [] if prometheus["url"] else ["prometheus URL is required when prometheus is enabled"]
+    faults = [] if prometheus["url"] else ["prometheus URL is required when prometheus is enabled"]
     token = prometheus["authToken"]
     if token is not None and token["secretReference"] is None:
-        found.append("prometheus authToken secret is expected to be set when authToken field is")
+        faults.append("prometheus authToken secret is expected to be set when authToken field is")
     elif token is not None and not (token["secretReference"]["name"] and token["secretReference"]["namespace"]):
-        found.append("prometheus authToken secret reference does not set both namespace and name")
-    return found
+        faults.append("prometheus authToken secret reference does not set both namespace and name")
+    return faults
 
 
-def _default(profile: Profile, classes: Mapping[str, int], at: str) -> None:
+def _apply_defaults(profile: Profile, classes: Mapping[str, int], at: str) -> None:
     name = defaultevictor.NAME
     for point in (FILTER, PRE_EVICTION):
-        if name not in profile.enabled(point):
-            profile.points[point]["enabled"] = [name, *profile.enabled(point)]
+        if name not in profile.enabled_plugins(point):
+            profile.points[point]["enabled"] = [name, *profile.enabled_plugins(point)]
     if name not in profile.args:
         profile.configs.insert(0, (name, decode(PLUGINS[name].args, {}).value))
     args = profile.args[name]
     try:
-        args["priorityThreshold"] = {"value": _threshold(args["priorityThreshold"], classes), "name": ""}
+        args["priorityThreshold"] = {"value": _priority_threshold(args["priorityThreshold"], classes), "name": ""}
     except PolicyRefused as refused:
-        place = [one for one, _ in profile.configs].index(name)
+        place = [config_name for config_name, _ in profile.configs].index(name)
         raise PolicyRefused(str(refused), path=f"{at}.pluginConfig[{place}].args.priorityThreshold") from None
     for plugin, of_plugin in profile.configs:
         PLUGINS[plugin].fill(of_plugin)
 
 
-def _threshold(raw: Json | None, classes: Mapping[str, int]) -> int:
+def _priority_threshold(raw: Json | None, classes: Mapping[str, int]) -> int:
     value: int | None = None if raw is None else raw["value"]
     if raw is not None and value is None and raw["name"]:
         if raw["name"] not in classes:
-            said = f"priorityclasses.scheduling.k8s.io {quote(raw['name'])} not found"
-            raise PolicyRefused(f"unable to get priority value from the priority class: {said}")
+            message = f"priorityclasses.scheduling.k8s.io {quote(raw['name'])} not found"
+            raise PolicyRefused(f"unable to get priority value from the priority class: {message}")
         value = classes[raw["name"]]
     value = defaultevictor.CRITICAL if value is None else value
     if value > defaultevictor.CRITICAL:
@@ -250,7 +256,7 @@ def _threshold(raw: Json | None, classes: Mapping[str, int]) -> int:
     return value
 
 
-def _provider(raw: Json) -> Json:
+def _plain_provider(raw: Json) -> Json:
     prometheus = raw["prometheus"]
     if prometheus is not None:
         token = prometheus["authToken"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
-from kschedweb.engine.cel.quantities import Quantity, quantity
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, number
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
+from kschedweb.engine.cel.quantities import Quantity, to_quantity
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_number
 from kschedweb.engine.values import dataclass
 
 Amounts = dict[str, Quantity]
@@ -26,20 +26,21 @@ class Metrics:
     queried: bool = False
 
     @classmethod
-    def read(cls, raw: Json) -> Metrics:
+    def from_json(cls, raw: Json) -> Metrics:
         """Raises ObjectError."""
-        samples = mapping(raw, "prometheus", "metrics.")
+        samples = get_mapping(raw, "prometheus", "metrics.")
         nodes, pods = (
-            {name: _amounts(raw, kind, name) for name in mapping(raw, kind, "metrics.")} for kind in ("nodes", "pods")
+            {name: _read_amounts(raw, kind, name) for name in get_mapping(raw, kind, "metrics.")}
+            for kind in ("nodes", "pods")
         )
-        return cls(nodes, pods, {name: number(samples, name, "metrics.prometheus.") or 0.0 for name in samples})
+        return cls(nodes, pods, {name: get_number(samples, name, "metrics.prometheus.") or 0.0 for name in samples})
 
 
-def _amounts(raw: Json, kind: str, key: str) -> Amounts:
-    found, path = {}, f"metrics.{kind}."
-    for name, value in mapping(mapping(raw, kind), key, path).items():
+def _read_amounts(raw: Json, kind: str, key: str) -> Amounts:
+    amounts, path = {}, f"metrics.{kind}."
+    for name, value in get_mapping(get_mapping(raw, kind), key, path).items():
         try:
-            found[name] = quantity(value if isinstance(value, str) else "")
-        except (EvaluationError, Refused) as error:
+            amounts[name] = to_quantity(value if isinstance(value, str) else "")
+        except (EvaluationError, ExpressionError) as error:
             raise ObjectError(f"{path}{key}.{name}: {error}") from None
-    return found
+    return amounts

@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
-from kschedweb.engine.cel.quantities import Quantity, quantity
-from kschedweb.engine.objects.access import (
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
+from kschedweb.engine.cel.quantities import Quantity, to_quantity
+from kschedweb.engine.objects.json_access import (
     Json,
     ObjectError,
-    each,
-    integer,
-    mapping,
-    moment,
-    objects,
-    string_map,
-    text,
+    get_integer,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+    get_time,
 )
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, Counting, PodResources
 from kschedweb.engine.values import dataclass
 
@@ -58,15 +58,19 @@ class Condition:
     since: float | None  # seconds of the epoch
 
 
-class Asked:
+class PodRequests:
     """What the containers of a pod ask for, in nano-units; nothing is defaulted. Pods of a template share it."""
 
     def __init__(self, spec: Json) -> None:
-        self._parts = _parts(spec)
-        self._forms = _forms(spec)
+        self._parts = _read_parts(spec)
+        self._forms = _quantity_forms(spec)
         # Whether there is a node selector or node affinity, be it empty.
-        self.bound = spec.get("nodeSelector") is not None or mapping(spec, "affinity").get("nodeAffinity") is not None
-        self.images = tuple(text(one, "image", at) for one, at in each(spec, "containers", "spec."))
+        self.bound = (
+            spec.get("nodeSelector") is not None or get_mapping(spec, "affinity").get("nodeAffinity") is not None
+        )
+        self.images = tuple(
+            get_string(container, "image", at) for container, at in get_objects_and_paths(spec, "containers", "spec.")
+        )
 
     @cached_property
     def requests(self) -> Amounts:
@@ -82,156 +86,166 @@ class Asked:
     def names(self) -> frozenset[str]:
         """The resources that any container asks for."""
         containers, inits, _, _ = self._parts
-        return frozenset(name for one in (*containers, *inits) for name in one.requests)
+        return frozenset(name for container in (*containers, *inits) for name in container.requests)
 
     @cached_property
-    def quality(self) -> str:
+    def qos_class(self) -> str:
         """The quality of service that this comes to."""
         containers, inits, _, _ = self._parts
         parts = (*containers, *inits)
-        requests = _sums(one.requests for one in parts)
-        limits = _sums(one.limits for one in parts)
+        requests = _sum_cpu_and_memory(container.requests for container in parts)
+        limits = _sum_cpu_and_memory(container.limits for container in parts)
         if not requests and not limits:
             return BEST_EFFORT
-        limited = all(all(one.limits.get(name) for name in (CPU, MEMORY)) for one in parts)
+        limited = all(all(container.limits.get(name) for name in (CPU, MEMORY)) for container in parts)
         return GUARANTEED if limited and requests == limits else BURSTABLE
 
 
 class PodView:
     """A pod with what plugins ask of it."""
 
-    def __init__(self, pod: Pod, asked: Asked) -> None:
-        self.pod, self.asked = pod, asked
+    def __init__(self, pod: Pod, resources: PodRequests) -> None:
+        self.pod, self.resources = pod, resources
         self.key, self.namespace, self.name, self.node = pod.key, pod.namespace, pod.name, pod.node_name
-        metadata, spec, status = (mapping(pod.raw, part) for part in ("metadata", "spec", "status"))
+        metadata, spec, status = (get_mapping(pod.raw, part) for part in ("metadata", "spec", "status"))
         self.spec, self.status = spec, status
-        self.annotations = string_map(metadata, "annotations", "metadata.")
+        self.annotations = get_string_map(metadata, "annotations", "metadata.")
         self.owners = tuple(
-            Owner(text(one, "kind", at), text(one, "name", at), text(one, "uid", at))
-            for one, at in each(metadata, "ownerReferences", "metadata.")
+            Owner(get_string(owner, "kind", at), get_string(owner, "name", at), get_string(owner, "uid", at))
+            for owner, at in get_objects_and_paths(metadata, "ownerReferences", "metadata.")
         )
-        self.phase, self.reason = text(status, "phase", "status."), text(status, "reason", "status.")
-        self.priority = None if spec.get("priority") is None else integer(spec, "priority", path="spec.")
-        self.created = moment(metadata, "creationTimestamp", "metadata.")
-        self.started = moment(status, "startTime", "status.")
-        self.states = _states(status, "containerStatuses")
-        self.init_states = _states(status, "initContainerStatuses")
-        self.ephemeral_states = _states(status, "ephemeralContainerStatuses")
+        self.phase, self.reason = get_string(status, "phase", "status."), get_string(status, "reason", "status.")
+        self.priority = None if spec.get("priority") is None else get_integer(spec, "priority", path="spec.")
+        self.created = get_time(metadata, "creationTimestamp", "metadata.")
+        self.started = get_time(status, "startTime", "status.")
+        self.states = _container_states(status, "containerStatuses")
+        self.init_states = _container_states(status, "initContainerStatuses")
+        self.ephemeral_states = _container_states(status, "ephemeralContainerStatuses")
         self.conditions = tuple(
             Condition(
-                type=text(one, "type", at),
-                status=text(one, "status", at),
-                reason=text(one, "reason", at),
-                since=moment(one, "lastTransitionTime", at),
+                type=get_string(condition, "type", at),
+                status=get_string(condition, "status", at),
+                reason=get_string(condition, "reason", at),
+                since=get_time(condition, "lastTransitionTime", at),
             )
-            for one, at in each(status, "conditions", "status.")
+            for condition, at in get_objects_and_paths(status, "conditions", "status.")
         )
-        self.volumes = objects(spec, "volumes", "spec.")
-        self._named_quality = text(status, "qosClass", "status.")
+        self.volumes = get_objects(spec, "volumes", "spec.")
+        self._named_quality = get_string(status, "qosClass", "status.")
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return self.phase in (SUCCEEDED, FAILED)
 
     @property
-    def ready(self) -> bool:
-        return any(one.type == "Ready" and one.status == "True" for one in self.conditions)
+    def is_ready(self) -> bool:
+        return any(condition.type == "Ready" and condition.status == "True" for condition in self.conditions)
 
-    def age(self, now: float) -> float:
+    def age_seconds(self, now: float) -> float:
         """Whole seconds since the pod was created."""
         return FOREVER if self.created is None else now - self.created
 
     @property
-    def quality(self) -> str:
+    def qos_class(self) -> str:
         """The quality of service, as the descheduler computes it where the status does not name it."""
-        return self._named_quality or self.asked.quality
+        return self._named_quality or self.resources.qos_class
 
     @property
     def tie_breaks(self) -> tuple[int | None, str, bool]:
-        return self.priority, self.quality, PREFER_NO_EVICTION in self.annotations
+        return self.priority, self.qos_class, PREFER_NO_EVICTION in self.annotations
 
 
-def view(raw: Json, known: dict[int, Asked], pod: Pod | None = None) -> PodView:
-    """Read a pod, unless it is read already; raises ObjectError. ``known``: what is asked for by template."""
-    pod = pod or Pod.read(raw)
-    if pod.template not in known:
-        known[pod.template] = Asked(mapping(raw, "spec"))
-    return PodView(pod, known[pod.template])
+def read_pod_view(raw: Json, requests_by_template: dict[int, PodRequests], pod: Pod | None = None) -> PodView:
+    """Read a pod, unless it is read already; raises ObjectError.
+
+    ``requests_by_template`` has the requests of the templates that are known, and gets that of this pod.
+    """
+    pod = pod or Pod.from_json(raw)
+    if pod.template not in requests_by_template:
+        requests_by_template[pod.template] = PodRequests(get_mapping(raw, "spec"))
+    return PodView(pod, requests_by_template[pod.template])
 
 
-def renewed(raw: Json, node: str, created: float, started: float) -> Json:
+def renew_pod(raw: Json, node: str, created: float, started: float) -> Json:
     """The pod as the API server shows it once it runs on ``node`` ("": waits); times are seconds of the epoch."""
-    metadata = {**mapping(raw, "metadata"), "creationTimestamp": _written(created)}
+    metadata = {**get_mapping(raw, "metadata"), "creationTimestamp": _format_time(created)}
     metadata.pop("deletionTimestamp", None)
-    spec, old = {**mapping(raw, "spec"), "nodeName": node}, mapping(raw, "status")
-    kept = {name: old[name] for name in ("qosClass",) if name in old}
+    spec, old = {**get_mapping(raw, "spec"), "nodeName": node}, get_mapping(raw, "status")
+    status_base = {name: old[name] for name in ("qosClass",) if name in old}
     if not node:
-        return {**raw, "metadata": metadata, "spec": spec, "status": {**kept, "phase": PENDING}}
-    since = _written(started)
+        return {**raw, "metadata": metadata, "spec": spec, "status": {**status_base, "phase": PENDING}}
+    since = _format_time(started)
     ready: list[dict[str, Any]] = [
         {"type": name, "status": "True", "lastTransitionTime": since} for name in ("PodScheduled", "Ready")
     ]
     # Containers run from the start: their restarts and ends are their predecessors'.
-    status = {**kept, "phase": RUNNING, "startTime": since, "conditions": ready}
+    status = {**status_base, "phase": RUNNING, "startTime": since, "conditions": ready}
     return {**raw, "metadata": metadata, "spec": spec, "status": status}
 
 
-def _written(time: float) -> str:
+def _format_time(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _states(status: Json, key: str) -> tuple[ContainerState, ...]:
-    found = []
-    for one, at in each(status, key, "status."):
-        state = mapping(one, "state", at)
+def _container_states(status: Json, key: str) -> tuple[ContainerState, ...]:
+    states = []
+    for container_status, at in get_objects_and_paths(status, key, "status."):
+        state = get_mapping(container_status, "state", at)
         waiting, terminated = state.get("waiting"), state.get("terminated")
         inside = f"{at}state."
-        found.append(
+        states.append(
             ContainerState(
-                integer(one, "restartCount", path=at),
-                None if waiting is None else text(mapping(state, "waiting", inside), "reason", f"{inside}waiting."),
+                get_integer(container_status, "restartCount", path=at),
+                None
+                if waiting is None
+                else get_string(get_mapping(state, "waiting", inside), "reason", f"{inside}waiting."),
                 None
                 if terminated is None
-                else text(mapping(state, "terminated", inside), "reason", f"{inside}terminated."),
-                None if terminated is None else integer(terminated, "exitCode", path=f"{inside}terminated."),
+                else get_string(get_mapping(state, "terminated", inside), "reason", f"{inside}terminated."),
+                None if terminated is None else get_integer(terminated, "exitCode", path=f"{inside}terminated."),
             )
         )
-    return tuple(found)
+    return tuple(states)
 
 
-def _parts(spec: Json) -> tuple[tuple[Container, ...], tuple[Container, ...], Amounts, Amounts | None]:
+def _read_parts(spec: Json) -> tuple[tuple[Container, ...], tuple[Container, ...], Amounts, Amounts | None]:
     """Containers, init containers, overhead and what is asked for the pod as a whole, as they are written."""
 
-    def read(key: str) -> tuple[Container, ...]:
+    def read_containers(key: str) -> tuple[Container, ...]:
         return tuple(
             Container(
-                text(one, "name", at),
-                read_list(mapping(one, "resources", at), "requests", f"{at}resources."),
-                one.get("restartPolicy") == "Always",
-                limits=read_list(mapping(one, "resources", at), "limits", f"{at}resources."),
+                get_string(container, "name", at),
+                read_quantities(get_mapping(container, "resources", at), "requests", f"{at}resources."),
+                container.get("restartPolicy") == "Always",
+                limits=read_quantities(get_mapping(container, "resources", at), "limits", f"{at}resources."),
             )
-            for one, at in each(spec, key, "spec.")
+            for container, at in get_objects_and_paths(spec, key, "spec.")
         )
 
-    whole = mapping(spec, "resources", "spec.")
-    asked = read_list(whole, "requests", "spec.resources.") if whole.get("requests") is not None else None
-    return read("containers"), read("initContainers"), read_list(spec, "overhead", "spec."), asked
+    whole = get_mapping(spec, "resources", "spec.")
+    pod_requests = read_quantities(whole, "requests", "spec.resources.") if whole.get("requests") is not None else None
+    return (
+        read_containers("containers"),
+        read_containers("initContainers"),
+        read_quantities(spec, "overhead", "spec."),
+        pod_requests,
+    )
 
 
-def _forms(spec: Json) -> dict[str, str]:
+def _quantity_forms(spec: Json) -> dict[str, str]:
     """The form in which each resource is asked for first; raises ObjectError for what is too long to be a quantity."""
-    containers = [*objects(spec, "containers"), *objects(spec, "initContainers")]
-    asked = [mapping(mapping(part, "resources"), "requests") for part in (spec, *containers)]
+    containers = [*get_objects(spec, "containers"), *get_objects(spec, "initContainers")]
+    request_lists = [get_mapping(get_mapping(part, "resources"), "requests") for part in (spec, *containers)]
     forms: dict[str, str] = {}
-    for name, value in (item for listed in (*asked, mapping(spec, "overhead")) for item in listed.items()):
+    for name, value in (item for listed in (*request_lists, get_mapping(spec, "overhead")) for item in listed.items()):
         try:
-            forms.setdefault(name, quantity(str(value)).format)
-        except (EvaluationError, Refused) as error:
+            forms.setdefault(name, to_quantity(str(value)).format)
+        except (EvaluationError, ExpressionError) as error:
             raise ObjectError(f"spec: a quantity of {name}: {error}") from None
     return forms
 
 
-def _sums(lists: Iterable[Amounts]) -> Amounts:
+def _sum_cpu_and_memory(lists: Iterable[Amounts]) -> Amounts:
     """The sums of what is above 0 of CPU and memory, which is all that quality of service goes by."""
     total: Amounts = {}
     for amounts in lists:
@@ -262,36 +276,36 @@ class LabelGroups:
                     self._labelled[label].append(group)
             group.append((number, pod))
 
-    def _about(self, selector: Selector) -> Iterable[Group]:
+    def _candidate_groups(self, selector: Selector) -> Iterable[Group]:
         """Groups among which are all that ``selector`` matches."""
-        sought = selector.equalities
-        if not sought:
+        equalities = selector.equalities
+        if not equalities:
             return self._groups.values()
-        return min((self._labelled.get(label, []) for label in sought), key=len)
+        return min((self._labelled.get(label, []) for label in equalities), key=len)
 
-    def selected(self, selector: Selector, namespaces: Collection[str] | None = None) -> list[PodView]:
+    def select_pods(self, selector: Selector, namespaces: Collection[str] | None = None) -> list[PodView]:
         """The pods that ``selector`` matches, in ``namespaces`` where those are given, in their order."""
-        found: Group = []
-        for group in self._about(selector):
+        selected: Group = []
+        for group in self._candidate_groups(selector):
             first = group[0][1]
             if (namespaces is None or first.namespace in namespaces) and selector.matches(first.pod.labels):
-                found += group
-        return [pod for _, pod in sorted(found, key=lambda one: one[0])]
+                selected += group
+        return [pod for _, pod in sorted(selected, key=lambda entry: entry[0])]
 
 
 PodFilter = Callable[[PodView], bool]
 
 
-def scope(args: dict[str, Any], selector: Selector | None, then: PodFilter | None = None) -> PodFilter:
+def build_filter(args: dict[str, Any], selector: Selector | None, then: PodFilter | None = None) -> PodFilter:
     """The pods in the namespaces and with the labels that ``args`` name, of those the ones that ``then`` lets pass."""
     namespaces = args.get("namespaces") or {}
     included, excluded = (frozenset(namespaces.get(side) or ()) for side in ("include", "exclude"))
 
-    def passes(pod: PodView) -> bool:
+    def passes_scope(pod: PodView) -> bool:
         if (included and pod.namespace not in included) or pod.namespace in excluded:
             return False
         if selector is not None and not selector.matches(pod.pod.labels):
             return False
         return then is None or then(pod)
 
-    return passes
+    return passes_scope

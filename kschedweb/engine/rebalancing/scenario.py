@@ -12,27 +12,27 @@ from itertools import groupby
 from random import Random
 from typing import Any
 
-from kschedweb.engine.objects.access import (
+from kschedweb.engine.objects.json_access import (
     Json,
     ObjectError,
-    integer,
-    mapping,
-    moment,
-    objects,
-    reference,
-    string_map,
-    text,
+    describe_object,
+    get_integer,
+    get_mapping,
+    get_objects,
+    get_string,
+    get_string_map,
+    get_time,
 )
 from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import read_list
-from kschedweb.engine.rebalancing.cluster import Cluster, DisruptionBudget
+from kschedweb.engine.objects.quantity import read_quantities
+from kschedweb.engine.rebalancing.cluster import DeschedulerCluster, DisruptionBudget
 from kschedweb.engine.rebalancing.cycle import CycleResult, run_cycle
-from kschedweb.engine.rebalancing.evicting import Eviction
+from kschedweb.engine.rebalancing.evictions import Eviction
 from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
 from kschedweb.engine.rebalancing.metrics import Metrics
-from kschedweb.engine.rebalancing.pods import Asked, PodView, view
+from kschedweb.engine.rebalancing.pods import PodRequests, PodView, read_pod_view
 from kschedweb.engine.values import dataclass
 
 RUNS, SHUFFLES = 8, 8
@@ -44,7 +44,7 @@ class DeschedulingError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedCluster:
     """The objects of a scenario, of which clusters are made."""
 
     nodes: list[Node]
@@ -53,67 +53,69 @@ class Described:
     namespaces: dict[str, dict[str, str]]
     claims: dict[str, str | None]
     classes: dict[str, int]
-    asked: dict[int, Asked]
+    requests_by_template: dict[int, PodRequests]
 
     @classmethod
-    def read(cls, raw: Json) -> Described:
+    def from_json(cls, raw: Json) -> DescribedCluster:
         """Raises ObjectError."""
-        found = cls([], [], [], {}, {}, {}, {})
-        for place, one in enumerate(objects(raw, "objects")):
+        described = cls([], [], [], {}, {}, {}, {})
+        for place, entry in enumerate(get_objects(raw, "objects")):
             try:
-                found._take(one)
+                described._add_object(entry)
             except ObjectError as error:
-                raise ObjectError(f"objects[{place}] ({reference(one)}): {error}") from None
-        return found
+                raise ObjectError(f"objects[{place}] ({describe_object(entry)}): {error}") from None
+        return described
 
     @classmethod
-    def of(cls, raws: Iterable[Json], pods: Iterable[Pod] = ()) -> tuple[Described, list[tuple[str, str]]]:
-        """As ``read``, without what cannot be read, which is listed as (object, reason).
+    def from_objects(
+        cls, raws: Iterable[Json], pods: Iterable[Pod] = ()
+    ) -> tuple[DescribedCluster, list[tuple[str, str]]]:
+        """As ``from_json``, without what cannot be read, which is listed as (object, reason).
 
         ``pods`` are some of them that were read already.
         """
-        found, problems = cls([], [], [], {}, {}, {}, {}), list[tuple[str, str]]()
-        known = {id(pod.raw): pod for pod in pods}
-        for one in raws:
+        described, problems = cls([], [], [], {}, {}, {}, {}), list[tuple[str, str]]()
+        pods_by_id = {id(pod.raw): pod for pod in pods}
+        for raw in raws:
             try:
-                found._take(one, known.get(id(one)))
+                described._add_object(raw, pods_by_id.get(id(raw)))
             except ObjectError as error:
-                problems.append((reference(one), str(error)))
-        return found, problems
+                problems.append((describe_object(raw), str(error)))
+        return described, problems
 
-    def _take(self, raw: Json, pod: Pod | None = None) -> None:
-        kind, metadata = text(raw, "kind"), mapping(raw, "metadata")
-        name = text(metadata, "name", "metadata.")
+    def _add_object(self, raw: Json, pod: Pod | None = None) -> None:
+        kind, metadata = get_string(raw, "kind"), get_mapping(raw, "metadata")
+        name = get_string(metadata, "name", "metadata.")
         match kind:
             case "Node":
-                self.nodes.append(Node.read(raw))
-                read_list(mapping(raw, "status"), "capacity", "status.")
+                self.nodes.append(Node.from_json(raw))
+                read_quantities(get_mapping(raw, "status"), "capacity", "status.")
             case "Pod":
-                self.pods.append(view(raw, self.asked, pod))
+                self.pods.append(read_pod_view(raw, self.requests_by_template, pod))
             case "PodDisruptionBudget":
-                self.budgets.append(DisruptionBudget.read(raw))
+                self.budgets.append(DisruptionBudget.from_json(raw))
             case "Namespace":
-                self.namespaces[name] = string_map(metadata, "labels", "metadata.")
+                self.namespaces[name] = get_string_map(metadata, "labels", "metadata.")
             case "PersistentVolumeClaim":
-                storage = text(mapping(raw, "spec"), "storageClassName", "spec.")
-                self.claims[f"{text(metadata, 'namespace', 'metadata.') or 'default'}/{name}"] = storage or None
+                storage = get_string(get_mapping(raw, "spec"), "storageClassName", "spec.")
+                self.claims[f"{get_string(metadata, 'namespace', 'metadata.') or 'default'}/{name}"] = storage or None
             case "PriorityClass":
-                self.classes[name] = integer(raw, "value")
+                self.classes[name] = get_integer(raw, "value")
             case "":
                 raise ObjectError("kind: is missing")
 
-    def cluster(self, shuffle: Random | None = None) -> Cluster:
+    def create_cluster(self, shuffle: Random | None = None) -> DeschedulerCluster:
         """A cluster of its own, with nodes and pods in their order, or in another one."""
         nodes, pods = list(self.nodes), list(self.pods)
         if shuffle is not None:
             shuffle.shuffle(nodes)
             shuffle.shuffle(pods)
-        cluster = Cluster(nodes, self.budgets, self.namespaces, self.claims)
-        cluster.add(pods)
+        cluster = DeschedulerCluster(nodes, self.budgets, self.namespaces, self.claims)
+        cluster.add_pods(pods)
         return cluster
 
 
-def answer(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shuffles: int = SHUFFLES) -> Json:
+def run_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shuffles: int = SHUFFLES) -> Json:
     """What the descheduler would evict. ``clock`` tells the time (seconds of the epoch) where the scenario does not.
 
     Raises DeschedulingError.
@@ -122,21 +124,21 @@ def answer(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shuffles:
     if not isinstance(name, str):
         raise DeschedulingError("name: must be a string")
     try:
-        described = Described.read(raw)
-        metrics = Metrics.read(mapping(raw, "metrics"))
-        now = moment(raw, "now")
-        document = mapping(raw, "policy")
+        described = DescribedCluster.from_json(raw)
+        metrics = Metrics.from_json(get_mapping(raw, "metrics"))
+        now = get_time(raw, "now")
+        document = get_mapping(raw, "policy")
     except ObjectError as error:
         raise DeschedulingError(f"{name}: {error}" if name else str(error)) from None
 
-    def once(chance: Random | None, shuffle: Random | None) -> CycleResult:
+    def run_once(chance: Random | None, shuffle: Random | None) -> CycleResult:
         policy = load_policy(document, described.classes)
-        return run_cycle(policy, described.cluster(shuffle), clock() if now is None else now, metrics, chance)
+        return run_cycle(policy, described.create_cluster(shuffle), clock() if now is None else now, metrics, chance)
 
-    return {"name": name, **_answered(once, runs, shuffles)}
+    return {"name": name, **_compare_orders(run_once, runs, shuffles)}
 
 
-def _answered(once: Callable[[Random | None, Random | None], CycleResult], runs: int, shuffles: int) -> Json:
+def _compare_orders(once: Callable[[Random | None, Random | None], CycleResult], runs: int, shuffles: int) -> Json:
     settled: Json = {"evicted": [], "ordered": True, "orderIndependent": True}
     try:
         first = once(None, None)
@@ -145,36 +147,36 @@ def _answered(once: Callable[[Random | None, Random | None], CycleResult], runs:
     if first.skipped:
         return {"skipped": first.skipped, **settled}
     chance = Random(SEED)  # noqa: S311 - only other orders are wanted
-    again = [once(chance, None) for _ in range(runs - 1)]
-    listed = [_canonical(one.evicted) for one in (first, *again)]
-    outcomes = list({json.dumps(one): one for one in listed}.values())
-    ordered = all(one.evicted == first.evicted for one in again)
-    sets = (_pods(once(chance, chance).evicted) for _ in range(shuffles))
-    independent = len(outcomes) == 1 and all(pods == _pods(first.evicted) for pods in sets)
-    found: Json = {
-        "evicted": [one.to_dict() for one in first.evicted] if ordered else outcomes[0],
+    reruns = [once(chance, None) for _ in range(runs - 1)]
+    listed = [_canonical_order(result.evicted) for result in (first, *reruns)]
+    outcomes = list({json.dumps(evictions): evictions for evictions in listed}.values())
+    ordered = all(result.evicted == first.evicted for result in reruns)
+    sets = (_evicted_pods(once(chance, chance).evicted) for _ in range(shuffles))
+    independent = len(outcomes) == 1 and all(pods == _evicted_pods(first.evicted) for pods in sets)
+    answer: Json = {
+        "evicted": [eviction.to_dict() for eviction in first.evicted] if ordered else outcomes[0],
         "ordered": ordered,
         "orderIndependent": independent,
     }
     more = {
-        "failures": first.failures if all(one.failures == first.failures for one in again) else [],
+        "failures": first.failures if all(result.failures == first.failures for result in reruns) else [],
         "pluginErrors": first.outcome.plugin_errors,
         "classification": sorted(first.outcome.classes, key=_class_order),
         "notes": first.outcome.notes,
         "alternatives": outcomes[1:],
     }
-    return found | {key: value for key, value in more.items() if value}
+    return answer | {key: value for key, value in more.items() if value}
 
 
-def _canonical(evicted: Iterable[Eviction]) -> list[Json]:
+def _canonical_order(evicted: Iterable[Eviction]) -> list[Json]:
     """Neighbours of one profile and plugin sorted by pod."""
-    groups = groupby(evicted, lambda one: (one.profile, one.plugin))
-    return [one.to_dict() for _, group in groups for one in sorted(group, key=lambda one: one.pod)]
+    groups = groupby(evicted, lambda eviction: (eviction.profile, eviction.plugin))
+    return [eviction.to_dict() for _, group in groups for eviction in sorted(group, key=lambda eviction: eviction.pod)]
 
 
-def _pods(evicted: Iterable[Eviction]) -> list[str]:
-    return sorted(one.pod for one in evicted)
+def _evicted_pods(evicted: Iterable[Eviction]) -> list[str]:
+    return sorted(eviction.pod for eviction in evicted)
 
 
-def _class_order(one: Json) -> Any:
-    return one.get("profile", ""), one["plugin"], one["node"]
+def _class_order(classification: Json) -> Any:
+    return classification.get("profile", ""), classification["plugin"], classification["node"]

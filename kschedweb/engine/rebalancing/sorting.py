@@ -10,19 +10,19 @@ from kschedweb.engine.validation.gosort import sort_slice
 _CLASSES = (BEST_EFFORT, BURSTABLE, GUARANTEED)
 
 
-def by_priority(pods: list[PodView]) -> None:
+def sort_by_priority(pods: list[PodView]) -> None:
     """Sort in place: low priority first, then quality of service, then those that prefer no eviction last."""
-    sort_slice(pods, _goes_first)
+    sort_slice(pods, _is_evicted_first)
 
 
-def by_age(pods: list[PodView]) -> None:
+def sort_by_age(pods: list[PodView]) -> None:
     """Sort in place: the oldest first."""
     created = {pod.key: -math.inf if pod.created is None else pod.created for pod in pods}
-    sort_slice(pods, lambda one, other: created[one.key] < created[other.key])
+    sort_slice(pods, lambda first, other: created[first.key] < created[other.key])
 
 
-def _goes_first(one: PodView, other: PodView) -> bool:
-    (priority, quality, prefers), (other_priority, other_quality, other_prefers) = one.tie_breaks, other.tie_breaks
+def _is_evicted_first(first: PodView, other: PodView) -> bool:
+    (priority, quality, prefers), (other_priority, other_quality, other_prefers) = first.tie_breaks, other.tie_breaks
     if priority is None or other_priority is None:
         if (priority is None) != (other_priority is None):
             return priority is None

@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping
-from kschedweb.engine.objects.alike import Alike
+from kschedweb.engine.objects.content_cache import ContentCache
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NEGATIVE
-from kschedweb.engine.objects.workloads import check
-from kschedweb.engine.refusals.labels import dns_label_problems, label_problems, subdomain_problems
-from kschedweb.engine.refusals.others import (
+from kschedweb.engine.objects.selecting_objects import check_readable
+from kschedweb.engine.refusals.cluster_objects import (
     budget_problems,
     claim_problems,
     node_content,
@@ -28,9 +27,10 @@ from kschedweb.engine.refusals.others import (
     storage_class_problems,
     volume_problems,
 )
-from kschedweb.engine.refusals.part import Part
+from kschedweb.engine.refusals.field_value import FieldValue
+from kschedweb.engine.refusals.labels import dns_label_problems, label_problems, subdomain_problems
 from kschedweb.engine.refusals.pods import pod_problems, shared_content, shared_problems
-from kschedweb.engine.refusals.resources import unread
+from kschedweb.engine.refusals.resources import find_unreadable
 from kschedweb.engine.refusals.workloads import controller_problems, job_problems
 from kschedweb.engine.validation.fields import Problem, Typed, invalid, required
 from kschedweb.engine.validation.golang import quote
@@ -41,7 +41,7 @@ _PAIR = re.compile(r"\.\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ApiRefusal:
     """One sentence of the API server: ``text`` is the whole of it, ``problem`` the part about one field.
 
     ``path`` is where that stands in the object, such as ``spec.containers[0].resources.requests['nvidia.com/gpu']``.
@@ -53,41 +53,44 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What is looked at in a kind of ``group``: each object's ``own`` problems, and those that it ``shares``.
+class KindRules:
+    """What is looked at in a kind of ``group``: each object's ``own_problems`` problems, and those that it ``shares``.
 
     ``content`` is what the latter depend on, so that they are looked for once for objects that have the same; it raises
     ValueError for what is no JSON.
     """
 
     group: str
-    own: Callable[[Part], Iterator[Problem]]
-    shared: Callable[[Part], Iterator[Problem]] | None = None
+    own_problems: Callable[[FieldValue], Iterator[Problem]]
+    shared_problems: Callable[[FieldValue], Iterator[Problem]] | None = None
     content: Callable[[Json], bytes] | None = None
 
 
-def _labels(pod: Part) -> dict[str, str]:
+def _selector_labels(pod: FieldValue) -> dict[str, str]:
     """The labels whose values a pod's selectors get; in one that an API server keeps they have been written there."""
     metadata = pod["metadata"]
-    return {} if metadata["uid"].given else metadata["labels"].labels
+    return {} if metadata["uid"].is_given else metadata["labels"].labels
 
 
-RULES: dict[str, Rules] = {
-    "Pod": Rules(
+RULES: dict[str, KindRules] = {
+    "Pod": KindRules(
         "",
         lambda pod: pod_problems(pod["spec"]),
-        lambda pod: shared_problems(pod["spec"], _labels(pod)),
-        lambda pod: shared_content(pod.get("spec"), _labels(Part("", pod))),
+        lambda pod: shared_problems(pod["spec"], _selector_labels(pod)),
+        lambda pod: shared_content(pod.get("spec"), _selector_labels(FieldValue("", pod))),
     ),
-    "Node": Rules("", lambda _: iter(()), node_problems, node_content),
-    "Service": Rules("", service_problems),
-    "PersistentVolume": Rules("", volume_problems),
-    "PersistentVolumeClaim": Rules("", claim_problems),
-    "StorageClass": Rules("storage.k8s.io", storage_class_problems),
-    "PriorityClass": Rules("scheduling.k8s.io", priority_class_problems),
-    "PodDisruptionBudget": Rules("policy", budget_problems),
-    "Job": Rules("batch", job_problems),
-    **{kind: Rules("apps", controller_problems) for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
+    "Node": KindRules("", lambda _: iter(()), node_problems, node_content),
+    "Service": KindRules("", service_problems),
+    "PersistentVolume": KindRules("", volume_problems),
+    "PersistentVolumeClaim": KindRules("", claim_problems),
+    "StorageClass": KindRules("storage.k8s.io", storage_class_problems),
+    "PriorityClass": KindRules("scheduling.k8s.io", priority_class_problems),
+    "PodDisruptionBudget": KindRules("policy", budget_problems),
+    "Job": KindRules("batch", job_problems),
+    **{
+        kind: KindRules("apps", controller_problems)
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+    },
 }
 
 JOB_NAME = "job-name"  # the label that the API server gives to the pods of a job
@@ -96,7 +99,7 @@ UNDOTTED = ("Namespace", "Service", "StatefulSet")  # kinds whose names have no 
 UNNAMED = ("PodDisruptionBudget",)  # those whose names may be anything, and whose labels are looked at in the end
 
 
-def refusals(raw: Any, *, read: bool = False) -> list[Refusal]:
+def find_refusals(raw: Any, *, read: bool = False) -> list[ApiRefusal]:
     """What an API server would say of ``raw``; none of a kind that is not known here.
 
     ``read``: if it is a Node or a Pod, it was read without an error.
@@ -104,41 +107,43 @@ def refusals(raw: Any, *, read: bool = False) -> list[Refusal]:
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in RULES:
         return []
-    rules, item = RULES[kind], Part("", raw)
-    broken, shared = _shared(kind, item, rules)
+    rules, item = RULES[kind], FieldValue("", raw)
+    broken, shared = _find_shared(kind, item, rules)
     if broken is not None:
         return [broken]
-    if not (read and kind in ("Node", "Pod")) and _misread(kind, raw):
+    if not (read and kind in ("Node", "Pod")) and _is_misread(kind, raw):
         return []
-    own = [*rules.own(item), *shared]
-    common = metadata_problems(item) if kind not in UNNAMED or not own else ()
-    problems = {problem.text: problem for problem in (*common, *own)}
+    problems_of_object = [*rules.own_problems(item), *shared]
+    common = metadata_problems(item) if kind not in UNNAMED or not problems_of_object else ()
+    problems = {problem.text: problem for problem in (*common, *problems_of_object)}
     if not problems:
         return []
     start = f"{kind}.{rules.group}" if rules.group else kind
-    said = f"{start} {quote(item['metadata']['name'].text)} is invalid: "
-    return [Refusal(place(kind, one.path), said + one.text, one) for one in problems.values()]
+    prefix = f"{start} {quote(item['metadata']['name'].text)} is invalid: "
+    return [
+        ApiRefusal(to_object_path(kind, problem.path), prefix + problem.text, problem) for problem in problems.values()
+    ]
 
 
-Shared = tuple[Refusal | None, tuple[Problem, ...]]
-_KNOWN: Alike[Shared] = Alike(MOST_KNOWN)
+Shared = tuple[ApiRefusal | None, tuple[Problem, ...]]
+_SHARED_CACHE: ContentCache[Shared] = ContentCache(MOST_KNOWN)
 
 
-def _shared(kind: str, item: Part, rules: Rules) -> Shared:
+def _find_shared(kind: str, item: FieldValue, rules: KindRules) -> Shared:
     """(what cannot be decoded, what is wrong otherwise) of what ``item`` has in common with others."""
-    if rules.content is None or rules.shared is None:
-        return next(_unread(item), None), ()
+    if rules.content is None or rules.shared_problems is None:
+        return next(_find_unreadable(item), None), ()
     try:
         content = marshal.dumps((kind, item.value.get("apiVersion")), 2) + rules.content(item.value)
     except ValueError:  # whoever reads it says what is wrong
-        return next(_unread(item), None), ()
-    if (found := _KNOWN.get(content)) is None:
-        broken = next(_unread(item), None)
-        found = _KNOWN.keep(content, (broken, () if broken else tuple(rules.shared(item))))
-    return found
+        return next(_find_unreadable(item), None), ()
+    if (cached := _SHARED_CACHE.get(content)) is None:
+        broken = next(_find_unreadable(item), None)
+        cached = _SHARED_CACHE.store(content, (broken, () if broken else tuple(rules.shared_problems(item))))
+    return cached
 
 
-def place(kind: str, path: str) -> str:
+def to_object_path(kind: str, path: str) -> str:
     """Where that stands in the object which the API server names ``path``."""
     if kind == "Node":
         path = path.replace("metadata.taints", "spec.taints")
@@ -146,21 +151,21 @@ def place(kind: str, path: str) -> str:
     return _KEY.sub(r"['\1']", _PAIR.sub("", path))
 
 
-def _misread(kind: str, raw: Json) -> bool:
+def _is_misread(kind: str, raw: Json) -> bool:
     """Whether something has another type than it must have, which those say who read the object."""
     try:
         if kind == "Node":
-            Node.read(raw)
-        elif kind == "Pod" or "template" in mapping(raw, "spec"):
-            pod = raw if kind == "Pod" else mapping(mapping(raw, "spec"), "template")
-            Pod.read({"metadata": {**mapping(pod, "metadata"), "name": "a"}, "spec": pod.get("spec")})
-        check(kind, raw)
+            Node.from_json(raw)
+        elif kind == "Pod" or "template" in get_mapping(raw, "spec"):
+            pod = raw if kind == "Pod" else get_mapping(get_mapping(raw, "spec"), "template")
+            Pod.from_json({"metadata": {**get_mapping(pod, "metadata"), "name": "a"}, "spec": pod.get("spec")})
+        check_readable(kind, raw)
     except ObjectError as error:
         return NEGATIVE not in str(error)
     return False
 
 
-def metadata_problems(item: Part) -> Iterator[Problem]:
+def metadata_problems(item: FieldValue) -> Iterator[Problem]:
     """What is wrong with an object's name and labels."""
     kind, metadata = item["kind"].text, item["metadata"]
     if kind not in UNNAMED:
@@ -168,35 +173,35 @@ def metadata_problems(item: Part) -> Iterator[Problem]:
     labels = metadata["labels"]
     if kind == "Job" and not labels.labels:  # those of its pods are then taken
         of_pods = item["spec"]["template"]["metadata"]["labels"]
-        if of_pods.given:
-            labels = Part(labels.path, {**of_pods.labels, JOB_NAME: metadata["name"].text})
+        if of_pods.is_given:
+            labels = FieldValue(labels.path, {**of_pods.labels, JOB_NAME: metadata["name"].text})
     yield from label_problems(labels)
 
 
-def owner_problems(owners: Part) -> Iterator[Problem]:
+def owner_problems(owners: FieldValue) -> Iterator[Problem]:
     """References to owners."""
     controllers: list[str] = []
     for owner in owners.items:
         for name in ("apiVersion", "kind", "name", "uid"):
             if not owner[name].text:
-                yield required(owner.to(name), "must not be empty")
+                yield required(owner.path_to(name), "must not be empty")
         if owner["controller"].value is True:
             controllers.append(f"{owner['kind'].text}/{owner['name'].text}")
     if len(controllers) > 1:
-        said = 'Only one reference can have Controller set to true. Found "true" in references for '
-        yield invalid(owners.path, Typed(owners.value), f"{said}{controllers[0]} and {controllers[1]}")
+        message = 'Only one reference can have Controller set to true. Found "true" in references for '
+        yield invalid(owners.path, Typed(owners.value), f"{message}{controllers[0]} and {controllers[1]}")
 
 
-def _unread(item: Part) -> Iterator[Refusal]:
+def _find_unreadable(item: FieldValue) -> Iterator[ApiRefusal]:
     """What is no quantity: an API server looks no further."""
     kind, version = item["kind"].text, item["apiVersion"].text or "v1"
-    for listed in _lists(item):
-        for problem in unread(listed):
-            said = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind}: {problem.text}'
-            yield Refusal(place(kind, problem.path), said, problem)
+    for listed in _resource_lists(item):
+        for problem in find_unreadable(listed):
+            message = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind}: {problem.text}'
+            yield ApiRefusal(to_object_path(kind, problem.path), message, problem)
 
 
-def _lists(item: Part) -> Iterator[Part]:
+def _resource_lists(item: FieldValue) -> Iterator[FieldValue]:
     """Every list of resources in an object."""
     kind, spec, status = item["kind"].text, item["spec"], item["status"]
     if kind == "Node":
@@ -204,12 +209,12 @@ def _lists(item: Part) -> Iterator[Part]:
         return
     if kind != "Pod":
         yield from (spec["capacity"], status["capacity"])
-    yield from _requirements(spec)
+    yield from _requests_and_limits(spec)
     pod = spec if kind == "Pod" else spec["template"]["spec"]
     yield pod["overhead"]
     for container in (*pod["containers"].items, *pod["initContainers"].items):
-        yield from _requirements(container)
+        yield from _requests_and_limits(container)
 
 
-def _requirements(item: Part) -> Iterator[Part]:
+def _requests_and_limits(item: FieldValue) -> Iterator[FieldValue]:
     return (item["resources"][name] for name in ("requests", "limits"))

@@ -11,15 +11,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kschedweb.engine.refusals.affinity import affinity_problems, spread_problems, toleration_problems
+from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.refusals.labels import (
     dns_label_problems,
     key_problems,
     label_problems,
     subdomain_problems,
 )
-from kschedweb.engine.refusals.part import Part
-from kschedweb.engine.refusals.placing import affinity_problems, spread_problems, toleration_problems
-from kschedweb.engine.refusals.podlevel import pod_level_problems
+from kschedweb.engine.refusals.pod_level_resources import pod_level_problems
 from kschedweb.engine.refusals.resources import container_problems
 from kschedweb.engine.validation.fields import Problem, Typed, duplicate, forbidden, invalid, required, unsupported
 
@@ -34,47 +34,50 @@ RESTART = ("Always", "OnFailure", "Never")
 PORTS = "must be between 1 and 65535, inclusive"
 
 
-def pod_problems(spec: Part) -> Iterator[Problem]:
+def pod_problems(spec: FieldValue) -> Iterator[Problem]:
     """What is each pod's own."""
     yield from _own_problems(spec)
     if spec["nodeName"].text and spec["schedulingGates"].items:
-        yield forbidden(spec.to("nodeName"), "cannot be set until all schedulingGates have been cleared")
+        yield forbidden(spec.path_to("nodeName"), "cannot be set until all schedulingGates have been cleared")
 
 
-def shared_problems(spec: Part, labels: Mapping[str, str]) -> Iterator[Problem]:
+def shared_problems(spec: FieldValue, labels: Mapping[str, str]) -> Iterator[Problem]:
     """What pods share that a controller makes; ``labels`` are the pod's."""
     return _shared_problems(spec, labels, template=False)
 
 
 def shared_content(spec: Any, labels: Mapping[str, str]) -> bytes:
     """What ``shared_problems`` depend on: equal for pods that have the same. Raises ValueError for what is no JSON."""
-    listed = ([_fields(one, OF_CONTAINERS) for one in _list(spec, name)] for name in ("containers", "initContainers"))
-    content = marshal.dumps((_fields(spec, SHARED), *listed), 2)
+    listed = (
+        [_pick_fields(container, OF_CONTAINERS) for container in _get_list(spec, name)]
+        for name in ("containers", "initContainers")
+    )
+    content = marshal.dumps((_pick_fields(spec, SHARED), *listed), 2)
     # The values for label keys are the only ones of a pod's own that come into it.
     return content + marshal.dumps(dict(labels), 2) if LABEL_KEYS in content else content
 
 
-def _fields(value: Any, names: Sequence[str]) -> list[Any] | None:
+def _pick_fields(value: Any, names: Sequence[str]) -> list[Any] | None:
     return [value.get(name) for name in names] if isinstance(value, dict) else None
 
 
-def _list(value: Any, name: str) -> list[Any]:
+def _get_list(value: Any, name: str) -> list[Any]:
     listed = value.get(name) if isinstance(value, dict) else None
     return listed if isinstance(listed, list) else []
 
 
-def template_problems(spec: Part) -> Iterator[Problem]:
+def template_problems(spec: FieldValue) -> Iterator[Problem]:
     """The ``spec`` of a template of pods, where nothing is filled in yet."""
     yield from _own_problems(spec)
     yield from _shared_problems(spec, {}, template=True)
 
 
-def _own_problems(spec: Part) -> Iterator[Problem]:
+def _own_problems(spec: FieldValue) -> Iterator[Problem]:
     yield from _volume_problems(spec["volumes"])
     yield from subdomain_problems(spec["nodeName"])
 
 
-def _shared_problems(spec: Part, labels: Mapping[str, str], *, template: bool) -> Iterator[Problem]:
+def _shared_problems(spec: FieldValue, labels: Mapping[str, str], *, template: bool) -> Iterator[Problem]:
     yield from _claim_problems(spec["resourceClaims"])
     yield from _container_problems(spec, template=template)
     yield from pod_level_problems(spec, template=template)
@@ -86,56 +89,56 @@ def _shared_problems(spec: Part, labels: Mapping[str, str], *, template: bool) -
     yield from toleration_problems(spec["tolerations"])
 
 
-def _choice_problems(field: Part, known: tuple[str, ...]) -> Iterator[Problem]:
-    if field.text and field.text not in known:
-        yield unsupported(field.path, Typed(field.text), known)
+def _choice_problems(field: FieldValue, allowed: tuple[str, ...]) -> Iterator[Problem]:
+    if field.text and field.text not in allowed:
+        yield unsupported(field.path, Typed(field.text), allowed)
 
 
-def _gate_problems(gates: Part) -> Iterator[Problem]:
-    seen: set[str] = set()
+def _gate_problems(gates: FieldValue) -> Iterator[Problem]:
+    seen_names: set[str] = set()
     for gate in gates.items:
         name = gate["name"].text
         yield from key_problems(gate.path, name)
-        if name in seen:
+        if name in seen_names:
             yield duplicate(gate.path, name)
-        seen.add(name)
+        seen_names.add(name)
 
 
-def _volume_problems(volumes: Part) -> Iterator[Problem]:
-    seen: set[str] = set()
+def _volume_problems(volumes: FieldValue) -> Iterator[Problem]:
+    seen_names: set[str] = set()
     for volume in volumes.items:
-        found = list(_named_problems(volume["name"]))
+        problems = list(_named_problems(volume["name"]))
         claim = volume["persistentVolumeClaim"]
-        if claim.given and not claim["claimName"].text:
-            found.append(required(claim.to("claimName")))
-        if volume["name"].text in seen:
-            found.append(duplicate(volume.to("name"), volume["name"].text))
-        if not found:
-            seen.add(volume["name"].text)
-        yield from found
+        if claim.is_given and not claim["claimName"].text:
+            problems.append(required(claim.path_to("claimName")))
+        if volume["name"].text in seen_names:
+            problems.append(duplicate(volume.path_to("name"), volume["name"].text))
+        if not problems:
+            seen_names.add(volume["name"].text)
+        yield from problems
 
 
-def _claim_problems(claims: Part) -> Iterator[Problem]:
-    seen: set[str] = set()
+def _claim_problems(claims: FieldValue) -> Iterator[Problem]:
+    seen_names: set[str] = set()
     for claim in claims.items:
         name = claim["name"].text
-        if name in seen:
-            yield duplicate(claim.to("name"), name)
+        if name in seen_names:
+            yield duplicate(claim.path_to("name"), name)
         else:
             yield from _named_problems(claim["name"])
-        seen.add(name)
+        seen_names.add(name)
         for field in ("resourceClaimName", "resourceClaimTemplateName"):
             yield from subdomain_problems(claim[field])
 
 
-def _named_problems(name: Part) -> Iterator[Problem]:
+def _named_problems(name: FieldValue) -> Iterator[Problem]:
     """A name without dots that must be there."""
     if not name.text:
         yield required(name.path)
     yield from dns_label_problems(name)
 
 
-def _container_problems(spec: Part, *, template: bool) -> Iterator[Problem]:
+def _container_problems(spec: FieldValue, *, template: bool) -> Iterator[Problem]:
     containers, inits = spec["containers"], spec["initContainers"]
     network = spec["hostNetwork"].value is True
     on_host = network and not template  # ports of the host are then those of the container
@@ -145,7 +148,7 @@ def _container_problems(spec: Part, *, template: bool) -> Iterator[Problem]:
     for container in (*containers.items, *inits.items):
         yield from _named_problems(container["name"])
         if container["name"].text in names:
-            yield duplicate(container.to("name"), container["name"].text)
+            yield duplicate(container.path_to("name"), container["name"].text)
         names.add(container["name"].text)
         yield from _port_problems(container["ports"], on_host=on_host)
         yield from container_problems(container["resources"], complete=not template)
@@ -154,29 +157,29 @@ def _container_problems(spec: Part, *, template: bool) -> Iterator[Problem]:
     yield from _taken_twice(containers.items, containers, on_host=on_host)
     for init in inits.items:
         yield from _taken_twice([init], inits, on_host=on_host)
-    for port in (port for one in containers.items for port in one["ports"].items if network):
+    for port in (port for container in containers.items for port in container["ports"].items if network):
         host, inside = port["hostPort"].number, port["containerPort"].number
         if host and host != inside:
-            yield invalid(port.to("hostPort"), host, "must match `containerPort` when `hostNetwork` is true")
+            yield invalid(port.path_to("hostPort"), host, "must match `containerPort` when `hostNetwork` is true")
 
 
-def _port_problems(ports: Part, *, on_host: bool) -> Iterator[Problem]:
+def _port_problems(ports: FieldValue, *, on_host: bool) -> Iterator[Problem]:
     names: set[str] = set()
     for port in ports.items:
         name, number = port["name"].text, port["containerPort"].number
         host = port["hostPort"].number or (number if on_host else 0)
         if name:
             wrong = list(_port_name_complaints(name))
-            yield from (invalid(port.to("name"), name, said) for said in wrong)
+            yield from (invalid(port.path_to("name"), name, complaint) for complaint in wrong)
             if not wrong and name in names:
-                yield duplicate(port.to("name"), name)
+                yield duplicate(port.path_to("name"), name)
             names.add(name)
         if not number:
-            yield required(port.to("containerPort"))
+            yield required(port.path_to("containerPort"))
         elif not 1 <= number <= 65535:
-            yield invalid(port.to("containerPort"), number, PORTS)
+            yield invalid(port.path_to("containerPort"), number, PORTS)
         if host and not 1 <= host <= 65535:
-            yield invalid(port.to("hostPort"), host, PORTS)
+            yield invalid(port.path_to("hostPort"), host, PORTS)
         yield from _choice_problems(port["protocol"], PROTOCOLS)
 
 
@@ -193,27 +196,27 @@ def _port_name_complaints(name: str) -> Iterator[str]:
         yield "must not begin or end with a hyphen"
 
 
-def _taken_twice(containers: list[Part], listed: Part, *, on_host: bool) -> Iterator[Problem]:
+def _taken_twice(containers: list[FieldValue], listed: FieldValue, *, on_host: bool) -> Iterator[Problem]:
     """Host ports that two ports take; the API server counts the containers that it looks at together."""
-    seen: set[str] = set()
+    seen_ports: set[str] = set()
     for at, container in enumerate(containers):
         for number, port in enumerate(container["ports"].items):
-            taken = port["hostPort"].number or (on_host and port["containerPort"].number)
-            if not taken:
+            host_port = port["hostPort"].number or (on_host and port["containerPort"].number)
+            if not host_port:
                 continue
-            said = f"{port['protocol'].text or 'TCP'}/{port['hostIP'].text}/{taken}"
-            if said in seen:
-                yield duplicate(f"{listed.path}[{at}].ports[{number}].hostPort", said)
-            seen.add(said)
+            port_key = f"{port['protocol'].text or 'TCP'}/{port['hostIP'].text}/{host_port}"
+            if port_key in seen_ports:
+                yield duplicate(f"{listed.path}[{at}].ports[{number}].hostPort", port_key)
+            seen_ports.add(port_key)
 
 
-def _reference_problems(claims: Part, known: Part) -> Iterator[Problem]:
+def _reference_problems(claims: FieldValue, pod_claims: FieldValue) -> Iterator[Problem]:
     """Claims of a container that the pod does not have."""
-    names = sorted({claim["name"].text for claim in known.items if claim["name"].text})
+    names = sorted({claim["name"].text for claim in pod_claims.items if claim["name"].text})
     for claim in claims.items:
         if not (name := claim["name"].text):
             yield required(claim.path)
         elif name not in names:
-            which = f": {', '.join(names)}" if names else " which is empty"
-            said = f"must be one of the names in pod.spec.resourceClaims{which}"
-            yield Problem(claim.path, f'{claim.path}: Not found: "{name}": {said}')
+            listed_names = f": {', '.join(names)}" if names else " which is empty"
+            message = f"must be one of the names in pod.spec.resourceClaims{listed_names}"
+            yield Problem(claim.path, f'{claim.path}: Not found: "{name}": {message}')

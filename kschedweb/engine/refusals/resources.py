@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
-from kschedweb.engine.cel.quantities import Quantity, quantity
-from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
+from kschedweb.engine.cel.quantities import Quantity, to_quantity
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.quantity import parse_quantity
+from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.refusals.labels import key_problems
-from kschedweb.engine.refusals.part import Part
 from kschedweb.engine.validation.fields import Problem, forbidden, invalid, required
 from kschedweb.engine.validation.labels import is_extended_resource
 
@@ -36,11 +36,11 @@ Amounts = Mapping[str, Quantity]
 Names = Callable[[str, str], Iterator[Problem]]
 
 
-def amount(value: Any) -> Quantity | None:
+def parse_amount(value: Any) -> Quantity | None:
     """A quantity in a list of resources, which is kept in milli-units; ``None`` for what is none."""
     try:
-        read = quantity(_text(value))
-    except (EvaluationError, Refused):
+        read = to_quantity(_to_text(value))
+    except (EvaluationError, ExpressionError):
         return None
     if read.exponent >= MILLI:
         return read
@@ -49,77 +49,79 @@ def amount(value: Any) -> Quantity | None:
     return Quantity(rounded if read.unscaled > 0 else -rounded, MILLI, read.big, read.format)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return (value if isinstance(value, str) else json.dumps(value)).strip()
 
 
-def amounts(listed: Part) -> dict[str, Quantity]:
+def read_amounts(listed: FieldValue) -> dict[str, Quantity]:
     """The resources of a list that have a quantity."""
     if not isinstance(listed.value, dict):
         return {}
-    found = {name: amount(value) for name, value in sorted(listed.value.items())}
-    return {name: value for name, value in found.items() if value is not None}
+    parsed = {name: parse_amount(value) for name, value in sorted(listed.value.items())}
+    return {name: value for name, value in parsed.items() if value is not None}
 
 
-def unread(listed: Part) -> Iterator[Problem]:
+def find_unreadable(listed: FieldValue) -> Iterator[Problem]:
     """What of a list of resources is no quantity: an API server looks no further at an object that has any."""
     for name, value in listed.value.items() if isinstance(listed.value, dict) else ():
         try:
-            quantity("0" if value is None else _text(value))
+            to_quantity("0" if value is None else _to_text(value))
         except EvaluationError as error:
-            yield Problem(listed.under(name), str(error))
-        except Refused:
+            yield Problem(listed.path_of_key(name), str(error))
+        except ExpressionError:
             continue  # it is a quantity, but longer than is read here
 
 
 def quantity_fault(value: Any) -> str:
     """Return why ``value`` is no quantity, in the API server's words; "" where it is one."""
-    text = _text(value)
+    text = _to_text(value)
     try:
-        parse(text)
+        parse_quantity(text)
     except ObjectError as error:
         try:
-            quantity(text)
+            to_quantity(text)
         except EvaluationError as fault:
             return str(fault)
-        except Refused:
+        except ExpressionError:
             pass
         return str(error)  # longer than is read here
     return ""
 
 
-def container_problems(resources: Part, *, complete: bool) -> Iterator[Problem]:
-    """``requests`` and ``limits`` of a container; ``complete`` as in :func:`requested`."""
-    limits = amounts(resources["limits"])
-    yield from requirement_problems(resources, requested(resources, complete=complete), limits, container_name_problems)
+def container_problems(resources: FieldValue, *, complete: bool) -> Iterator[Problem]:
+    """``requests`` and ``limits`` of a container; ``complete`` as in :func:`read_requests`."""
+    limits = read_amounts(resources["limits"])
+    yield from requirement_problems(
+        resources, read_requests(resources, complete=complete), limits, container_name_problems
+    )
 
 
-def requested(resources: Part, *, complete: bool) -> dict[str, Quantity]:
+def read_requests(resources: FieldValue, *, complete: bool) -> dict[str, Quantity]:
     """The requests of a container.
 
     ``complete``: what has a limit and no request asks for the limit, as in pods but not in templates of pods.
     """
-    requests = amounts(resources["requests"])
-    return {**amounts(resources["limits"]), **requests} if complete else requests
+    requests = read_amounts(resources["requests"])
+    return {**read_amounts(resources["limits"]), **requests} if complete else requests
 
 
-def requirement_problems(resources: Part, requests: Amounts, limits: Amounts, names: Names) -> Iterator[Problem]:
+def requirement_problems(resources: FieldValue, requests: Amounts, limits: Amounts, names: Names) -> Iterator[Problem]:
     """``requests`` and ``limits`` once they are complete."""
     yield from list_problems(resources["limits"], limits, names)
     yield from list_problems(resources["requests"], requests, names)
     yield from _limit_problems(resources, requests, limits)
-    named = requests.keys() | limits.keys()
-    if any(name.startswith(HUGE) for name in named) and not named & {"cpu", "memory"}:
+    resource_names = requests.keys() | limits.keys()
+    if any(name.startswith(HUGE) for name in resource_names) and not resource_names & {"cpu", "memory"}:
         yield forbidden(resources.path, "HugePages require cpu or memory")
 
 
-def list_problems(listed: Part, found: Amounts, names: Names) -> Iterator[Problem]:
+def list_problems(listed: FieldValue, quantities: Amounts, names: Names) -> Iterator[Problem]:
     """The names and the amounts in a list of resources."""
-    for name, value in found.items():
-        path = listed.under(name)
+    for name, value in quantities.items():
+        path = listed.path_of_key(name)
         yield from names(path, name)
         yield from quantity_problems(path, name, value)
-        if name.startswith(HUGE) and not _divisible(name, value):
+        if name.startswith(HUGE) and not _is_divisible(name, value):
             yield invalid(path, str(value), f"{value} is not positive integer multiple of {name}")
 
 
@@ -131,19 +133,19 @@ def quantity_problems(path: str, name: str, value: Quantity) -> Iterator[Problem
         yield invalid(path, str(value), NO_INTEGER)
 
 
-def _limit_problems(resources: Part, requests: Amounts, limits: Amounts) -> Iterator[Problem]:
-    path = resources.to("requests")
-    for name, asked in requests.items():
-        flexible = _native(name) and not name.startswith(HUGE)
+def _limit_problems(resources: FieldValue, requests: Amounts, limits: Amounts) -> Iterator[Problem]:
+    path = resources.path_to("requests")
+    for name, request in requests.items():
+        flexible = _is_native(name) and not name.startswith(HUGE)
         if name not in limits:
             if not flexible:
-                yield required(resources.to("limits"), "Limit must be set for non overcommitable resources")
+                yield required(resources.path_to("limits"), "Limit must be set for non overcommitable resources")
             continue
-        order, limit = asked.compare(limits[name]), limits[name]
+        order, limit = request.compare(limits[name]), limits[name]
         if order and not flexible:
-            yield invalid(path, str(asked), f"must be equal to {name} limit of {limit}")
+            yield invalid(path, str(request), f"must be equal to {name} limit of {limit}")
         elif order > 0:
-            yield invalid(path, str(asked), f"must be less than or equal to {name} limit of {limit}")
+            yield invalid(path, str(request), f"must be less than or equal to {name} limit of {limit}")
 
 
 def container_name_problems(path: str, name: str) -> Iterator[Problem]:
@@ -152,7 +154,7 @@ def container_name_problems(path: str, name: str) -> Iterator[Problem]:
     if "/" not in name:
         if name not in OF_CONTAINERS and not name.startswith(HUGE):
             yield invalid(path, name, "must be a standard resource for containers")
-    elif not _native(name) and not is_extended_resource(name):
+    elif not _is_native(name) and not is_extended_resource(name):
         yield invalid(path, name, "doesn't follow extended resource name standard")
 
 
@@ -165,13 +167,13 @@ def standard_name_problems(path: str, name: str) -> Iterator[Problem]:
         yield invalid(path, name, "must be a standard resource type or fully qualified")
 
 
-def _native(name: str) -> bool:
+def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _divisible(name: str, value: Quantity) -> bool:
+def _is_divisible(name: str, value: Quantity) -> bool:
     """Whether an amount of huge pages is made of whole pages."""
-    size = amount(name.removeprefix(HUGE))
+    size = parse_amount(name.removeprefix(HUGE))
     if size is None or size.unscaled <= 0 or size.nano % 10**9:
         return False
     return -(-abs(value.nano) // 10**9) % (size.nano // 10**9) == 0

@@ -10,8 +10,8 @@ from typing import Any
 
 from kschedweb.engine.config import GateError, Loaded, Release, loading
 from kschedweb.engine.config import json_schema as schemas
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.releases.older import load_old, told_versions
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.releases.older import load_old, with_version_hint
 from kschedweb.engine.releases.v1_34 import V1_34
 from kschedweb.engine.releases.v1_35 import V1_35
 from kschedweb.engine.releases.v1_36 import V1_36
@@ -24,7 +24,7 @@ CURRENT = V1_37
 
 
 MOST_FILES, LARGEST_FILES = 20, 1 << 20  # characters of all together
-NAMED = re.compile(r"1\.\d{1,4}")
+MINOR_VERSION = re.compile(r"1\.\d{1,4}")
 BOOLEANS = {"true": True, "false": False}
 
 
@@ -32,15 +32,15 @@ class ReleaseError(ValueError):
     """A release or feature gates that there are not; the text says which there are."""
 
 
-def released(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[str, str] | None = None) -> Release:
+def get_release(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[str, str] | None = None) -> Release:
     """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
 
     ``files`` are the texts of files that arguments of plugins point at, by path. In place of an older or newer release
     than there are stands the nearest one, whose ``remark`` says so.
     """
-    if not isinstance(name, str) or (name and NAMED.fullmatch(name) is None):
+    if not isinstance(name, str) or (name and MINOR_VERSION.fullmatch(name) is None):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
-    release = (RELEASES.get(name) or _instead_of(name)) if name else CURRENT
+    release = (RELEASES.get(name) or _substitute_release(name)) if name else CURRENT
     if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
         raise ReleaseError("featureGates: must be names with true or false")
     _check_files(files or {})
@@ -53,7 +53,7 @@ def released(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[
 
 
 def _check_files(files: Mapping[str, str]) -> None:
-    if not isinstance(files, Mapping) or not all(_is_text(one) for item in files.items() for one in item):
+    if not isinstance(files, Mapping) or not all(_is_text(text) for item in files.items() for text in item):
         raise ReleaseError("files: must be paths, each with the text of its file")
     if len(files) > MOST_FILES or sum(map(len, files.values())) > LARGEST_FILES:
         raise ReleaseError(f"files: at most {MOST_FILES} files with 1 MiB in all are taken")
@@ -65,42 +65,42 @@ def _is_text(value: object) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _instead_of(name: str) -> Release:
-    return replace(RELEASES[nearest(name)], nearest_to=name)
+def _substitute_release(name: str) -> Release:
+    return replace(RELEASES[find_nearest_release(name)], nearest_to=name)
 
 
-def minor(version: str) -> str:
+def parse_minor(version: str) -> str:
     """The release that a cluster of ``version`` ("v1.33.4-gke.1") runs ("1.33"), known or not; "" if it says none."""
-    found = NAMED.match(version.removeprefix("v"))
-    return found[0] if found else ""
+    match = MINOR_VERSION.match(version.removeprefix("v"))
+    return match[0] if match else ""
 
 
-def nearest(version: str) -> str:
+def find_nearest_release(version: str) -> str:
     """The release for a cluster of ``version``, the oldest or the newest where it is not known; "" if it says none."""
-    if not (name := minor(version)):
+    if not (name := parse_minor(version)):
         return ""
-    minors = [int(known.partition(".")[2]) for known in RELEASES]
+    minors = [int(release.partition(".")[2]) for release in RELEASES]
     return f"1.{min(max(int(name.partition('.')[2]), minors[0]), minors[-1])}"
 
 
-def upgrade(version: str) -> tuple[str, str]:
+def find_upgrade_range(version: str) -> tuple[str, str]:
     """The releases between which a cluster of ``version`` is upgraded: its own and the newest, which may be the same.
 
     Where it says none, as a dump does, the first is the one before the newest two.
     """
-    known = list(RELEASES)
-    return nearest(version) or known[-3], known[-1]
+    names = list(RELEASES)
+    return find_nearest_release(version) or names[-3], names[-1]
 
 
 def read_gates(text: str) -> dict[str, bool]:
     """Feature gates as kube-scheduler's flag takes them: ``A=true,B=false``. Raises ReleaseError."""
-    found = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    gates = {}
+    for part in filter(None, (entry.strip() for entry in text.split(","))):
         name, _, state = part.partition("=")
         if state.lower() not in BOOLEANS:
             raise ReleaseError(f"feature gates: {part!r} must be Name=true or Name=false")
-        found[name.strip()] = BOOLEANS[state.lower()]
-    return found
+        gates[name.strip()] = BOOLEANS[state.lower()]
+    return gates
 
 
 def write_gates(gates: Mapping[str, bool]) -> str:
@@ -114,10 +114,10 @@ def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CU
     A document of a version before v1 is loaded as the one of v1 that it becomes (``Loaded.conversion``), which
     ``release`` itself would refuse. Never raises for the content of the document: all problems are in ``errors``.
     """
-    if release.reads is not None:
-        found: Loaded = release.reads(document)
-        return found
-    return load_old(document, release) or told_versions(loading.load(document, release), document)
+    if release.loader is not None:
+        loaded: Loaded = release.loader(document)
+        return loaded
+    return load_old(document, release) or with_version_hint(loading.load(document, release), document)
 
 
 def json_schema(release: Release = CURRENT) -> Json:
@@ -131,9 +131,9 @@ def cli_validate(text: str, release: Release = CURRENT) -> Json:
     The answer has ``valid`` and, if there are any, errors, warnings, defaulted. ``release`` refuses a document of a
     version before v1; ``converted`` offers what it becomes, and the warnings say how.
     """
-    loaded = loading.load(text or None, release) if release.reads is None else load(text or None, release)
+    loaded = loading.load(text or None, release) if release.loader is None else load(text or None, release)
     answer = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
-    if not loaded.valid and release.reads is None and (old := load_old(text, release)) is not None:
+    if not loaded.valid and release.loader is None and (old := load_old(text, release)) is not None:
         answer["warnings"] = [*old.warnings, *(f"it cannot be converted as it is: {error}" for error in old.errors)]
         answer["converted"] = old.conversion.to_dict() if old.conversion else None
     return {"valid": loaded.valid, **{name: value for name, value in answer.items() if value}}

@@ -11,20 +11,20 @@ from kschedweb.engine.releases import ReleaseError
 HELP = "a file that arguments point at, such as policyConfigPath: PATH as they write it=where it is; may be repeated"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def add_file_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file", action="append", default=[], metavar="PATH=FILE", help=HELP)
 
 
-def given(options: Sequence[str]) -> dict[str, str]:
+def read_files(options: Sequence[str]) -> dict[str, str]:
     """The text of each file by the path that arguments name. Raises ReleaseError."""
-    found = {}
+    texts = {}
     for option in options:
         path, _, file = option.rpartition("=")
         if not path or not file:
             raise ReleaseError(f"--file {option}: must be PATH=FILE, such as /etc/kubernetes/policy.yaml=policy.yaml")
         try:
-            found[path] = Path(file).read_text(encoding="utf-8")
+            texts[path] = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) and error.strerror else "is not text in UTF-8"
-            raise ReleaseError(f"--file {option}: cannot be read: {said}") from None
-    return found
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else "is not text in UTF-8"
+            raise ReleaseError(f"--file {option}: cannot be read: {reason}") from None
+    return texts

@@ -50,18 +50,18 @@ WITHOUT_EFFECT = frozenset(
 """The gates that make kube-scheduler faster or let it do things later, and change nothing that it decides."""
 
 
-def gates(release: str, simulated: frozenset[str] = SIMULATED) -> dict[str, Gate]:
+def load_gates(release: str, simulated: frozenset[str] = SIMULATED) -> dict[str, Gate]:
     """The gates that ``release`` ("1.36") knows, by name; ``simulated``: those that answers follow."""
     head, *lines = (line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines())
-    column, asked, needed = map(head.index, (release, "scheduler", "needs"))
+    column, used, needed = map(head.index, (release, "scheduler", "needs"))
     followed = simulated | WITHOUT_EFFECT
     return {
-        line[0]: _gate(line[column], line[needed], bool(line[asked]) and line[0] not in followed)
+        line[0]: _parse_gate(line[column], line[needed], bool(line[used]) and line[0] not in followed)
         for line in lines
         if line[column]
     }
 
 
-def _gate(cell: str, needs: str, outside: bool) -> Gate:
+def _parse_gate(cell: str, needs: str, outside: bool) -> Gate:
     state = cell.rstrip("L")
     return Gate(state[:-1], state[-1] == "+", cell.endswith("L"), tuple(needs.split()), outside)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.config.specs import PluginRef
-from kschedweb.engine.plugins import kube_scheduler
-from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37, gates
+from kschedweb.engine.plugins import kube_scheduler_plugins
+from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37, load_gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
 GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
@@ -25,28 +25,28 @@ SILENT_ABOUT_RESIZES = frozenset(
 V1_37 = replace(
     V1_36,
     version="1.37.2",
-    specs=(*V1_36.specs, *kube_scheduler("DeferredPodScheduling")),
+    specs=(*V1_36.specs, *kube_scheduler_plugins("DeferredPodScheduling")),
     defaults=(GATES, SORT, *OF_THE_NODE, RESIZES, *ROOM_AND_FURTHER, *GROUPS),
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
-    gates=gates("1.37", SIMULATED | SINCE_1_37),
+    gates=load_gates("1.37", SIMULATED | SINCE_1_37),
     silent_about_resizes=SILENT_ABOUT_RESIZES,
     behaviour=replace(
         V1_36.behaviour,
-        image_volumes_raise_threshold=True,
-        device_search_is_revised=True,
-        selectors_keep_values=True,
-        hears_of_deleted_claims=True,
-        tells_of_devices_left=False,
-        tells_of_preemption=True,
-        taints_wake_for_new_nodes=False,
-        nominates_when_added=True,
-        looks_again_at_gated=True,
-        keeps_order_of_unstarted=True,
-        selects_namespaces_by_value=False,
-        one_term_keeps_away=True,
-        resizes_by_sums=True,
-        mounts_need_features=True,
-        node_filters_have_pre_filter=True,
-        groups_are_entities=True,
+        image_locality_volume_scaling=True,
+        dra_revised_allocator=True,
+        cel_typed_optionals=True,
+        claim_delete_requeues=True,
+        dra_postfilter_message=False,
+        preemption_placement_message=True,
+        taint_update_as_node_add=False,
+        nomination_on_pod_add=True,
+        gated_pods_flushed=True,
+        unstarted_victims_stable_order=True,
+        namespace_selector_per_term=False,
+        anti_affinity_hint_matches_any_term=True,
+        resize_pod_level_sums=True,
+        bind_mount_options_feature=True,
+        node_plugins_prefilter=True,
+        pod_group_entities=True,
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.rightsizing.gofloats import Floats, exp2, log, power
+from kschedweb.engine.rightsizing.go_floats import Floats, exp2, log, power
 
 Ints: TypeAlias = NDArray[np.int64]
 RATIO, EPSILON = 1.05, 0.0001
@@ -30,20 +30,20 @@ class Buckets:
     ``starts`` is float64[buckets].
     """
 
-    def __init__(self, first: float, most: float) -> None:
+    def __init__(self, first: float, maximum: float) -> None:
         self.first = first
-        self.count = int(np.ceil(self._place(np.array([most]))[0])) + 1
+        self.count = int(np.ceil(self._compute_position(np.array([maximum]))[0])) + 1
         powers = np.array([power(RATIO, place) for place in range(self.count)])
         self.starts: Floats = first * (powers - 1) / (RATIO - 1)
 
-    def find(self, values: Floats) -> Ints:
+    def find_buckets(self, values: Floats) -> Ints:
         """The bucket of each value, which is 0 or more."""
-        places = self._place(np.maximum(values, self.first)).astype(np.int64)
+        places = self._compute_position(np.maximum(values, self.first)).astype(np.int64)
         return np.where(values < self.first, 0, np.minimum(places, self.count - 1))
 
-    def _place(self, values: Floats) -> Floats:
-        found: Floats = log(values * (RATIO - 1) / self.first + 1) / _LOG_RATIO
-        return found
+    def _compute_position(self, values: Floats) -> Floats:
+        position: Floats = log(values * (RATIO - 1) / self.first + 1) / _LOG_RATIO
+        return position
 
 
 CPU_BUCKETS = Buckets(0.01, 1000.0)  # cores
@@ -60,46 +60,46 @@ class Histograms:
         self._low: Ints = np.full(rows, buckets.count - 1)  # the first bucket that is not empty, else the last one
         self._high: Ints = np.zeros(rows, np.int64)  # the last bucket that is not empty, else the first one
         self._reference: Ints = np.zeros(rows, np.int64)
-        self._begun = np.zeros(rows, bool)
+        self._initialized = np.zeros(rows, bool)
 
-    def add(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
+    def add_samples(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
         """Add samples, one after the other, each to its row."""
-        buckets = self.buckets.find(values)
+        buckets = self.buckets.find_buckets(values)
         while len(rows):
-            late = self._late(rows, times)
+            late = self._find_late(rows, times)
             # What comes before a row's first late sample is weighed by the old reference.
             first = np.full(len(self.total), len(rows))
             np.minimum.at(first, rows[late], np.flatnonzero(late))
             now = np.arange(len(rows)) < first[rows]
-            self._put(rows[now], buckets[now], weight * self._decay(rows[now], times[now]))
+            self._add_weights(rows[now], buckets[now], weight * self._decay_factor(rows[now], times[now]))
             if not late.any():
                 return
             moved = np.flatnonzero(first < len(rows))
-            self._move(moved, times[first[moved]])
+            self._shift_reference_timestamp(moved, times[first[moved]])
             rows, buckets, times = rows[~now], buckets[~now], times[~now]
 
-    def subtract(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
+    def subtract_samples(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
         """Take samples away that were added before; each row is named at most once."""
-        late = self._late(rows, times)
+        late = self._find_late(rows, times)
         if late.any():
-            self._move(rows[late], times[late])
-        amounts, buckets = weight * self._decay(rows, times), self.buckets.find(values)
-        self.total[rows] = _less(self.total[rows], amounts)
-        self.weights[rows, buckets] = _less(self.weights[rows, buckets], amounts)
-        self._trim(rows)
+            self._shift_reference_timestamp(rows[late], times[late])
+        amounts, buckets = weight * self._decay_factor(rows, times), self.buckets.find_buckets(values)
+        self.total[rows] = _subtract_weights(self.total[rows], amounts)
+        self.weights[rows, buckets] = _subtract_weights(self.weights[rows, buckets], amounts)
+        self._update_min_and_max_bucket(rows)
 
     def percentile(self, share: float) -> Floats:
         """float64[rows]: the end of the bucket up to which ``share`` of the weight lies; 0 in an empty histogram."""
         rows, places = np.arange(len(self.total)), np.arange(self.buckets.count)
-        within = (places >= self._low[:, None]) & (places < self._high[:, None])
-        sums = np.cumsum(np.where(within, self.weights, 0.0), axis=1)  # bucket by bucket, as the original adds
-        enough = within & (sums >= (share * self.total)[:, None])
+        in_range = (places >= self._low[:, None]) & (places < self._high[:, None])
+        sums = np.cumsum(np.where(in_range, self.weights, 0.0), axis=1)  # bucket by bucket, as the original adds
+        enough = in_range & (sums >= (share * self.total)[:, None])
         last = np.maximum(self._low, self._high)
-        found = np.where(enough.any(axis=1), enough.argmax(axis=1), last)
-        ends = self.buckets.starts[np.minimum(found + 1, self.buckets.count - 1)]
+        bucket = np.where(enough.any(axis=1), enough.argmax(axis=1), last)
+        ends = self.buckets.starts[np.minimum(bucket + 1, self.buckets.count - 1)]
         return np.where(self.weights[rows, self._low] < EPSILON, 0.0, ends)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def to_columns(self) -> dict[str, NDArray[Any]]:
         """All that is known of the rows, a row each."""
         return {
             "weights": self.weights,
@@ -107,42 +107,42 @@ class Histograms:
             "low": self._low,
             "high": self._high,
             "reference": self._reference,
-            "begun": self._begun,
+            "begun": self._initialized,
         }
 
-    def copy(self, columns: Mapping[str, NDArray[Any]], source: Ints, target: Ints) -> None:
+    def copy_rows(self, columns: Mapping[str, NDArray[Any]], source: Ints, target: Ints) -> None:
         """Take the rows ``source`` of the ``columns`` of another one to the rows ``target`` of this one."""
-        for name, own in self.columns().items():
-            own[target] = columns[name][source]
+        for name, column in self.to_columns().items():
+            column[target] = columns[name][source]
 
-    def _late(self, rows: Ints, times: Ints) -> NDArray[np.bool_]:
-        return ~self._begun[rows] | (times - self._reference[rows] > FARTHEST * self.half_life)
+    def _find_late(self, rows: Ints, times: Ints) -> NDArray[np.bool_]:
+        return ~self._initialized[rows] | (times - self._reference[rows] > FARTHEST * self.half_life)
 
-    def _decay(self, rows: Ints, times: Ints) -> Floats:
+    def _decay_factor(self, rows: Ints, times: Ints) -> Floats:
         return exp2((times - self._reference[rows]).astype(np.float64) / self.half_life)
 
-    def _put(self, rows: Ints, buckets: Ints, amounts: Floats) -> None:
+    def _add_weights(self, rows: Ints, buckets: Ints, amounts: Floats) -> None:
         np.add.at(self.weights, (rows, buckets), amounts)
         np.add.at(self.total, rows, amounts)
         filled = self.weights[rows, buckets] >= EPSILON
         np.minimum.at(self._low, rows[filled], buckets[filled])
         np.maximum.at(self._high, rows[filled], buckets[filled])
 
-    def _move(self, rows: Ints, times: Ints) -> None:
+    def _shift_reference_timestamp(self, rows: Ints, times: Ints) -> None:
         """Set the reference to about ``times``: the nearest multiples of the half-life, a half counting up."""
         over = (times % self.half_life + _YEAR_ONE % self.half_life) % self.half_life
         reference = times - over + np.where(2 * over >= self.half_life, self.half_life, 0)
         shift = (self._reference[rows] - reference).astype(np.float64) / self.half_life
-        exponent = np.where(self._begun[rows], np.maximum(np.floor(shift + 0.5), _NONE), 0)
+        exponent = np.where(self._initialized[rows], np.maximum(np.floor(shift + 0.5), _NONE), 0)
         factor = np.ldexp(1.0, exponent.astype(np.int64))
         places = np.arange(self.buckets.count)
-        within = (places >= self._low[rows, None]) & (places <= self._high[rows, None])
-        self.weights[rows] *= np.where(within, factor[:, None], 1.0)
+        in_range = (places >= self._low[rows, None]) & (places <= self._high[rows, None])
+        self.weights[rows] *= np.where(in_range, factor[:, None], 1.0)
         self.total[rows] *= factor
-        self._reference[rows], self._begun[rows] = reference, True
-        self._trim(rows)
+        self._reference[rows], self._initialized[rows] = reference, True
+        self._update_min_and_max_bucket(rows)
 
-    def _trim(self, rows: Ints) -> None:
+    def _update_min_and_max_bucket(self, rows: Ints) -> None:
         """After weights became less: where the first and last bucket that is not empty are now."""
         places, filled = np.arange(self.buckets.count), self.weights[rows] >= EPSILON
         upward, downward = (places >= self._low[rows, None]) & filled, (places <= self._high[rows, None]) & filled
@@ -151,6 +151,6 @@ class Histograms:
         self._high[rows] = np.where(downward.any(axis=1), last, 0)
 
 
-def _less(values: Floats, amounts: Floats) -> Floats:
-    left = values - amounts
-    return np.where(left < EPSILON, 0.0, left)
+def _subtract_weights(values: Floats, amounts: Floats) -> Floats:
+    difference = values - amounts
+    return np.where(difference < EPSILON, 0.0, difference)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.rightsizing.gofloats import Floats, power
+from kschedweb.engine.rightsizing.go_floats import Floats, power
 from kschedweb.engine.rightsizing.histogram import CPU_BUCKETS, MEMORY_BUCKETS, Histograms, Ints
-from kschedweb.engine.rightsizing.samples import MOST, Instance, Peak, amount
+from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, Peak, clamp_amount
 from kschedweb.engine.values import dataclass
 
 MINUTE = 60 * 10**9
@@ -28,7 +28,7 @@ class Percentiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RecommenderSettings:
     """What the flags of the recommender say. Spans are nanoseconds; minima are a pod's."""
 
     margin: float = 0.15
@@ -52,17 +52,17 @@ class Bounds(NamedTuple):
     lower: Ints
     upper: Ints
 
-    def rounded(self, step: int) -> Bounds:
+    def round_up(self, step: int) -> Bounds:
         """Each the next multiple of ``step``."""
         if step == 1:
             return self
-        return Bounds(*(np.ceil(one.astype(np.float64) / step).astype(np.int64) * step for one in self))
+        return Bounds(*(np.ceil(amounts.astype(np.float64) / step).astype(np.int64) * step for amounts in self))
 
 
 class Usage:
     """What many containers used; a container has as many instances as pods ran it."""
 
-    def __init__(self, settings: Settings, containers: int) -> None:
+    def __init__(self, settings: RecommenderSettings, containers: int) -> None:
         self.settings = settings
         self.cpu = Histograms(CPU_BUCKETS, settings.cpu_half_life, containers)
         self.memory = Histograms(MEMORY_BUCKETS, settings.memory_half_life, containers)
@@ -71,7 +71,7 @@ class Usage:
         self.samples: Ints = np.zeros(containers, np.int64)  # of CPU
         self.discarded: Ints = np.zeros(containers, np.int64)
 
-    def add(self, instances: Iterable[tuple[int, Instance]]) -> None:
+    def add_instances(self, instances: Iterable[tuple[int, Instance]]) -> None:
         """Add each instance to the container at its position, in their order."""
         listed = list(instances)
         peaks: dict[int, list[Peak]] = {}
@@ -83,11 +83,12 @@ class Usage:
 
     def _add_cpu(self, listed: list[tuple[int, Instance]]) -> None:
         rows = np.repeat(
-            np.array([row for row, _ in listed], np.int64), np.array([len(one.cpu) for _, one in listed], np.int64)
+            np.array([row for row, _ in listed], np.int64),
+            np.array([len(instance.cpu) for _, instance in listed], np.int64),
         )
-        samples = np.array([sample for _, one in listed for sample in one.cpu], np.int64).reshape(-1, 2)
+        samples = np.array([sample for _, instance in listed for sample in instance.cpu], np.int64).reshape(-1, 2)
         times = samples[:, 0]
-        self.cpu.add(rows, samples[:, 1] / 1000.0, CPU_WEIGHT, times)
+        self.cpu.add_samples(rows, samples[:, 1] / 1000.0, CPU_WEIGHT, times)
         np.minimum.at(self.first, rows, times)
         np.maximum.at(self.last, rows, times)
         np.add.at(self.samples, rows, 1)
@@ -97,43 +98,49 @@ class Usage:
         place = 0
         while peaks := {row: listed for row, listed in peaks.items() if len(listed) > place}:
             rows = np.array(list(peaks), np.int64)
-            ends, seen, replaced = np.array([listed[place] for listed in peaks.values()], np.int64).T
-            gone = replaced > 0
-            self.memory.subtract(rows[gone], replaced[gone].astype(np.float64), MEMORY_WEIGHT, ends[gone])
-            self.memory.add(rows, seen.astype(np.float64), MEMORY_WEIGHT, ends)
+            ends, peak_memory, replaced = np.array([listed[place] for listed in peaks.values()], np.int64).T
+            replacing = replaced > 0
+            self.memory.subtract_samples(
+                rows[replacing], replaced[replacing].astype(np.float64), MEMORY_WEIGHT, ends[replacing]
+            )
+            self.memory.add_samples(rows, peak_memory.astype(np.float64), MEMORY_WEIGHT, ends)
             place += 1
 
-    def confidence(self, interval: int) -> Floats:
+    def get_confidence(self, interval: int) -> Floats:
         """float64[containers]: in ``interval``s, how long CPU was seen, or how often where that is less (a minute)."""
         span = np.where(self.samples > 0, self.last - self.first, 0).astype(np.float64) / interval
         minutes = interval // MINUTE + interval % MINUTE / MINUTE
         return np.minimum(span, self.samples / minutes)
 
 
-def recommend(usage: Usage, siblings: Ints) -> tuple[Bounds, Bounds]:
+def get_recommended_pod_resources(usage: Usage, siblings: Ints) -> tuple[Bounds, Bounds]:
     """The bounds of CPU and of memory; ``siblings`` is int64[containers], how many containers the pod of each has."""
     settings, share = usage.settings, 1.0 / siblings
-    least_cpu = _amounts(amount(settings.least_cpu * 0.001 * 1000.0) * share)
-    least_memory = _amounts(amount(settings.least_memory * 1024 * 1024) * share)
-    cpu = _bounds(usage.cpu, settings.cpu, 1000.0, usage.confidence(settings.cpu_confidence), settings.margin)
-    memory = _bounds(usage.memory, settings.memory, 1.0, usage.confidence(settings.memory_confidence), settings.margin)
+    least_cpu = _to_amounts(clamp_amount(settings.least_cpu * 0.001 * 1000.0) * share)
+    least_memory = _to_amounts(clamp_amount(settings.least_memory * 1024 * 1024) * share)
+    cpu = _compute_bounds(
+        usage.cpu, settings.cpu, 1000.0, usage.get_confidence(settings.cpu_confidence), settings.margin
+    )
+    memory = _compute_bounds(
+        usage.memory, settings.memory, 1.0, usage.get_confidence(settings.memory_confidence), settings.margin
+    )
     return (
-        Bounds(*(np.maximum(one, least_cpu) for one in cpu)),
-        Bounds(*(np.maximum(one, least_memory) for one in memory)),
+        Bounds(*(np.maximum(amounts, least_cpu) for amounts in cpu)),
+        Bounds(*(np.maximum(amounts, least_memory) for amounts in memory)),
     )
 
 
-def _bounds(used: Histograms, shares: Percentiles, unit: float, confidence: Floats, margin: float) -> Bounds:
+def _compute_bounds(used: Histograms, shares: Percentiles, unit: float, confidence: Floats, margin: float) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where nothing is known, a bound has no end
         bases = []
         for share in (shares.target, shares.lower, shares.upper):
-            base = _amounts(used.percentile(share) * unit)
-            bases.append(base + _amounts(base.astype(np.float64) * margin))
+            base = _to_amounts(used.percentile(share) * unit)
+            bases.append(base + _to_amounts(base.astype(np.float64) * margin))
         target, lower, upper = bases
-        narrowed = np.array([power(one, -2) for one in 1.0 + 0.001 / confidence])
-        return Bounds(target, _amounts(lower * narrowed), _amounts(upper * (1.0 + 1.0 / confidence)))
+        narrowed = np.array([power(factor, -2) for factor in 1.0 + 0.001 / confidence])
+        return Bounds(target, _to_amounts(lower * narrowed), _to_amounts(upper * (1.0 + 1.0 / confidence)))
 
 
-def _amounts(values: Floats) -> Ints:
-    """As ``amount``; what is no number counts as 0, since at least a minimum is recommended."""
-    return np.nan_to_num(np.clip(values, 0.0, float(MOST)), nan=0.0).astype(np.int64)
+def _to_amounts(values: Floats) -> Ints:
+    """As ``clamp_amount``; what is no number counts as 0, since at least a minimum is recommended."""
+    return np.nan_to_num(np.clip(values, 0.0, float(MAX_RESOURCE_AMOUNT)), nan=0.0).astype(np.int64)

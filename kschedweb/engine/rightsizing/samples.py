@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 from kschedweb.engine.values import dataclass
 
 OOM_RATIO, OOM_LEAST = 1.2, 100 * 1024 * 1024
-MOST = 10**14
+MAX_RESOURCE_AMOUNT = 10**14
 """The largest amount, in millicores and in bytes."""
 
 
-class Sample(NamedTuple):
+class UsageSample(NamedTuple):
     """What was seen at ``time`` (ns of the epoch): millicores, bytes, the memory request of a container killed."""
 
     time: int
@@ -30,7 +30,7 @@ class Peak(NamedTuple):
     replaced: int
 
 
-Kept: TypeAlias = tuple[int | None, int | None, int, int]
+InstanceState: TypeAlias = tuple[int | None, int | None, int, int]
 
 
 @dataclass(slots=True)
@@ -47,16 +47,16 @@ class Instance:
     _killed: int = 0  # and what was estimated when the container was killed
 
     @classmethod
-    def again(cls, interval: int, kept: Kept) -> Instance:
+    def resume(cls, interval: int, state: InstanceState) -> Instance:
         """An instance that goes on where another one was left; its samples and peaks are those that follow."""
-        return cls(interval, [], [], 0, *kept)
+        return cls(interval, [], [], 0, *state)
 
     @property
-    def kept(self) -> Kept:
-        """What ``again`` needs to go on."""
+    def state(self) -> InstanceState:
+        """What ``resume`` needs to go on."""
         return self._end, self._last, self._used, self._killed
 
-    def take(self, samples: Iterable[Sample]) -> Instance:
+    def add_samples(self, samples: Iterable[UsageSample]) -> Instance:
         """Take samples in the order in which they came."""
         for sample in samples:
             if sample.cpu is not None:
@@ -77,7 +77,7 @@ class Instance:
         if used < 0 or (self._last is not None and time < self._last):
             self.discarded += 1
         else:
-            self._used = self._raised(time, used, self._used)
+            self._used = self._update_peak(time, used, self._used)
 
     def _take_oom(self, time: int, request: int) -> None:
         """A kill counts as more memory than was asked for or used; it may be an interval older than the last sample."""
@@ -85,10 +85,10 @@ class Instance:
             self.discarded += 1
             return
         needed = max(request, self._used)
-        needed = max(needed + OOM_LEAST, amount(needed * OOM_RATIO))
-        self._killed = self._raised(time, needed, self._killed)
+        needed = max(needed + OOM_LEAST, clamp_amount(needed * OOM_RATIO))
+        self._killed = self._update_peak(time, needed, self._killed)
 
-    def _raised(self, time: int, memory: int, before: int) -> int:
+    def _update_peak(self, time: int, memory: int, before: int) -> int:
         """The peak after ``memory`` was seen, which was ``before``; an interval that begins with 0 keeps it."""
         self._last = time
         if self._end is None or time >= self._end:
@@ -104,6 +104,6 @@ class Instance:
         return memory
 
 
-def amount(value: float) -> int:
-    """A whole amount, from 0 to ``MOST``."""
-    return MOST if value > MOST else int(max(value, 0.0))
+def clamp_amount(value: float) -> int:
+    """A whole amount, from 0 to ``MAX_RESOURCE_AMOUNT``."""
+    return MAX_RESOURCE_AMOUNT if value > MAX_RESOURCE_AMOUNT else int(max(value, 0.0))

@@ -12,17 +12,24 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox import events
-from kschedweb.engine.sandbox.discovery import discovered
-from kschedweb.engine.sandbox.eviction import evict
-from kschedweb.engine.sandbox.failures import Refusal, bad, expired, not_allowed, unknown_path, unsupported
-from kschedweb.engine.sandbox.objects import Objects
+from kschedweb.engine.sandbox.api_objects import ApiObjects
+from kschedweb.engine.sandbox.discovery import discover
+from kschedweb.engine.sandbox.eviction import evict_pod
 from kschedweb.engine.sandbox.patching import JSON_PATCH, MERGE, STRATEGIC
-from kschedweb.engine.sandbox.requests import PARTIAL, Answer, Request, Watch, partial, without_kind
+from kschedweb.engine.sandbox.requests import PARTIAL, ApiResponse, Request, Watch, partial_metadata, strip_kind
 from kschedweb.engine.sandbox.resources import BY_PLACE, POD, Resource
 from kschedweb.engine.sandbox.schema import DecodeError, decode_body
 from kschedweb.engine.sandbox.selection import Selection, whole_number
+from kschedweb.engine.sandbox.status_errors import (
+    ApiRefusal,
+    bad_request,
+    expired,
+    not_allowed,
+    unknown_path,
+    unsupported_media_type,
+)
 
 METRICS, REVIEWS = "metrics.k8s.io", "authorization.k8s.io"
 Metrics = Callable[[str, str], Json]
@@ -32,79 +39,83 @@ SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Succ
 class ApiServer:
     """``metrics`` answers metrics.k8s.io: the list of ``nodes`` or ``pods`` of a namespace ("" for all)."""
 
-    def __init__(self, objects: Objects, metrics: Metrics) -> None:
+    def __init__(self, objects: ApiObjects, metrics: Metrics) -> None:
         self.objects, self._metrics = objects, metrics
 
-    def handle(self, request: Request) -> Answer | Watch:
+    def handle(self, request: Request) -> ApiResponse | Watch:
         """What the server answers; a refusal is an answer too."""
         try:
-            return self._routed(request)
-        except Refusal as refusal:
-            return Answer(refusal.code, refusal.body)
+            return self._route(request)
+        except ApiRefusal as refusal:
+            return ApiResponse(refusal.code, refusal.body)
 
-    def _routed(self, request: Request) -> Answer | Watch:
+    def _route(self, request: Request) -> ApiResponse | Watch:
         parts = [part for part in request.path.split("/") if part]
-        found = discovered(parts) if request.method == "GET" else None
-        if found is not None:
-            return Answer(200, found)
-        place = _place(parts)
+        discovery = discover(parts) if request.method == "GET" else None
+        if discovery is not None:
+            return ApiResponse(200, discovery)
+        place = _parse_path(parts)
         if place is None:
             raise unknown_path()
-        group, version, rest = place
-        if group == REVIEWS and rest == ["selfsubjectaccessreviews"] and request.method == "POST":
-            return Answer(201, {**_body(request), "status": {"allowed": True}})
+        group, version, segments = place
+        if group == REVIEWS and segments == ["selfsubjectaccessreviews"] and request.method == "POST":
+            return ApiResponse(201, {**_json_body(request), "status": {"allowed": True}})
         namespace = ""
-        if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in ("status", "finalize"):
-            namespace, rest = rest[1], rest[2:]
-        if group == METRICS and request.method == "GET" and rest and rest[0] in ("nodes", "pods"):
-            return Answer(200, self._metrics(rest[0], namespace))
-        resource = BY_PLACE.get((group, version, rest[0])) if rest else None
+        if segments[:1] == ["namespaces"] and len(segments) > 2 and segments[2] not in ("status", "finalize"):
+            namespace, segments = segments[1], segments[2:]
+        if group == METRICS and request.method == "GET" and segments and segments[0] in ("nodes", "pods"):
+            return ApiResponse(200, self._metrics(segments[0], namespace))
+        resource = BY_PLACE.get((group, version, segments[0])) if segments else None
         if resource is None or (namespace and not resource.namespaced):
             raise unknown_path()
-        if len(rest) == 1:
-            return self._collection(request, resource, namespace)
+        if len(segments) == 1:
+            return self._handle_collection(request, resource, namespace)
         if resource.namespaced and not namespace:
             raise unknown_path()
-        return self._one(request, resource, namespace, rest[1], "/".join(rest[2:]))
+        return self._handle_object(request, resource, namespace, segments[1], "/".join(segments[2:]))
 
     # Collections ----------------------------------------------------------------------------------------------------
 
-    def _collection(self, request: Request, resource: Resource, namespace: str) -> Answer | Watch:
+    def _handle_collection(self, request: Request, resource: Resource, namespace: str) -> ApiResponse | Watch:
         if request.method == "GET":
-            selection = Selection.of(resource, namespace, request.query)
+            selection = Selection.from_query(resource, namespace, request.query)
             watching = request.query.get("watch") in ("1", "true")
-            return self._watch(request, selection) if watching else self._list(request, selection)
+            return self._watch(request, selection) if watching else self._list_objects(request, selection)
         if request.method != "POST" or (resource.namespaced and not namespace):
             raise not_allowed()
-        made = self.objects.create(resource, namespace, _body(request), dry_run=_dry(request.query))
-        return Answer(201, events.seen_as(resource, made))
+        created = self.objects.create_object(
+            resource, namespace, _json_body(request), dry_run=_is_dry_run(request.query)
+        )
+        return ApiResponse(201, events.convert_for_resource(resource, created))
 
-    def _list(self, request: Request, selection: Selection) -> Answer:
+    def _list_objects(self, request: Request, selection: Selection) -> ApiResponse:
         query, store, resource = request.query, self.objects.store, selection.resource
-        limit, token = _number(query, "limit"), query.get("continue", "")
-        after, version = _continued(token) if token else (None, store.version)
+        limit, token = _parse_integer(query, "limit"), query.get("continue", "")
+        after, version = _decode_continue(token) if token else (None, store.version)
         if token and version != store.version:
-            store.since(version, resource)  # refuses where the log does not reach back so far
-        found = (raw for raw in store.all(resource, selection.namespace) if selection.has(raw))
+            store.changes_since(version, resource)  # refuses where the log does not reach back so far
+        matching = (raw for raw in store.all(resource, selection.namespace) if selection.matches(raw))
         if after is not None:
-            found = (raw for raw in found if _key(raw) > after)
-        items = list(islice(found, limit)) if limit else list(found)
+            matching = (raw for raw in matching if _object_key(raw) > after)
+        items = list(islice(matching, limit)) if limit else list(matching)
         metadata: Json = {"resourceVersion": str(version)}
-        if limit and len(items) == limit and (left := sum(1 for _ in found)):
-            metadata["continue"] = _token(_key(items[-1]), version)
-            if not selection.fields and selection.labels.empty:
-                metadata["remainingItemCount"] = left
+        if limit and len(items) == limit and (remaining := sum(1 for _ in matching)):
+            metadata["continue"] = _encode_continue(_object_key(items[-1]), version)
+            if not selection.fields and selection.labels.is_empty:
+                metadata["remainingItemCount"] = remaining
         if f"as={PARTIAL}List" in request.accept.replace(" ", ""):
             body = {"kind": f"{PARTIAL}List", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-            return Answer(200, {**body, "items": [partial(raw) for raw in items]})
+            return ApiResponse(200, {**body, "items": [partial_metadata(raw) for raw in items]})
         body = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata}
-        return Answer(200, {**body, "items": without_kind(events.seen_as(resource, raw) for raw in items)})
+        return ApiResponse(
+            200, {**body, "items": strip_kind(events.convert_for_resource(resource, raw) for raw in items)}
+        )
 
     def _watch(self, request: Request, selection: Selection) -> Watch:
-        asked = request.query.get("resourceVersion", "")
-        since = whole_number(asked) or None
-        if asked and whole_number(asked) is None:
-            raise bad(f"Invalid value: {asked!r}: invalid resource version")
+        requested_version = request.query.get("resourceVersion", "")
+        since = whole_number(requested_version) or None
+        if requested_version and whole_number(requested_version) is None:
+            raise bad_request(f"Invalid value: {requested_version!r}: invalid resource version")
         store = self.objects.store
         if since is not None and since > store.version:
             raise expired(since, store.version)
@@ -115,7 +126,7 @@ class ApiServer:
 
     # Single objects -------------------------------------------------------------------------------------------------
 
-    def _one(self, request: Request, resource: Resource, namespace: str, name: str, sub: str) -> Answer:
+    def _handle_object(self, request: Request, resource: Resource, namespace: str, name: str, sub: str) -> ApiResponse:
         if resource is POD and sub in ("binding", "eviction"):
             return self._pod_action(request, namespace, name, sub)
         if sub and not (sub == "status" and resource.status):
@@ -123,51 +134,51 @@ class ApiServer:
         objects = self.objects
         match request.method:
             case "GET":
-                found = objects.get(resource, namespace, name)
+                stored = objects.get_object(resource, namespace, name)
                 if f"as={PARTIAL}" in request.accept:
-                    return Answer(200, partial(found))
+                    return ApiResponse(200, partial_metadata(stored))
             case "PUT":
-                found, new = objects.replace(
-                    resource, namespace, name, _body(request), sub, dry_run=_dry(request.query)
+                stored, new = objects.replace_object(
+                    resource, namespace, name, _json_body(request), sub, dry_run=_is_dry_run(request.query)
                 )
-                return Answer(201 if new else 200, events.seen_as(resource, found))
+                return ApiResponse(201 if new else 200, events.convert_for_resource(resource, stored))
             case "PATCH":
                 content = request.content.partition(";")[0]
                 if content not in (MERGE, STRATEGIC, JSON_PATCH):
-                    raise unsupported()
-                dry = _dry(request.query)
-                found = objects.patch(resource, namespace, name, request.body, content, sub, dry_run=dry)
+                    raise unsupported_media_type()
+                dry = _is_dry_run(request.query)
+                stored = objects.patch_object(resource, namespace, name, request.body, content, sub, dry_run=dry)
             case "DELETE":
-                return self._delete(request, resource, namespace, name)
+                return self._delete_object(request, resource, namespace, name)
             case _:
                 raise not_allowed()
-        return Answer(200, events.seen_as(resource, found))
+        return ApiResponse(200, events.convert_for_resource(resource, stored))
 
-    def _delete(self, request: Request, resource: Resource, namespace: str, name: str) -> Answer:
-        options = _decoded("DeleteOptions", request.body or {})
+    def _delete_object(self, request: Request, resource: Resource, namespace: str, name: str) -> ApiResponse:
+        options = _decode_options("DeleteOptions", request.body or {})
         if "gracePeriodSeconds" in request.query:
-            options["gracePeriodSeconds"] = _number(request.query, "gracePeriodSeconds")
-        if _dry(request.query) or options.get("dryRun") == ["All"]:
-            return Answer(200, self.objects.get(resource, namespace, name))
-        found, gone = self.objects.delete(resource, namespace, name, options)
-        if gone and resource is not POD:
-            return Answer(200, _deleted(resource, found))
-        return Answer(200, events.seen_as(resource, found))
+            options["gracePeriodSeconds"] = _parse_integer(request.query, "gracePeriodSeconds")
+        if _is_dry_run(request.query) or options.get("dryRun") == ["All"]:
+            return ApiResponse(200, self.objects.get_object(resource, namespace, name))
+        deleted, is_removed = self.objects.delete_object(resource, namespace, name, options)
+        if is_removed and resource is not POD:
+            return ApiResponse(200, _deletion_status(resource, deleted))
+        return ApiResponse(200, events.convert_for_resource(resource, deleted))
 
-    def _pod_action(self, request: Request, namespace: str, name: str, sub: str) -> Answer:
+    def _pod_action(self, request: Request, namespace: str, name: str, sub: str) -> ApiResponse:
         if request.method != "POST":
             raise not_allowed()
-        body = _decoded("Binding" if sub == "binding" else "Eviction", _body(request))
-        dry = _dry(request.query)
+        body = _decode_options("Binding" if sub == "binding" else "Eviction", _json_body(request))
+        dry = _is_dry_run(request.query)
         if sub == "binding":
-            self.objects.bind(namespace, name, body, dry_run=dry)
+            self.objects.bind_pod(namespace, name, body, dry_run=dry)
         else:
             options = body.get("deleteOptions") or {}
-            evict(self.objects, namespace, name, options, dry_run=dry or options.get("dryRun") == ["All"])
-        return Answer(201, {**SUCCESS, "code": 201})
+            evict_pod(self.objects, namespace, name, options, dry_run=dry or options.get("dryRun") == ["All"])
+        return ApiResponse(201, {**SUCCESS, "code": 201})
 
 
-def _place(parts: list[str]) -> tuple[str, str, list[str]] | None:
+def _parse_path(parts: list[str]) -> tuple[str, str, list[str]] | None:
     """Group, version, and the rest of an address."""
     if parts[:1] == ["api"] and len(parts) > 2:
         return "", parts[1], parts[2:]
@@ -176,49 +187,49 @@ def _place(parts: list[str]) -> tuple[str, str, list[str]] | None:
     return None
 
 
-def _body(request: Request) -> Json:
+def _json_body(request: Request) -> Json:
     if not isinstance(request.body, dict):
-        raise bad("the body of the request must be a JSON object")
+        raise bad_request("the body of the request must be a JSON object")
     return request.body
 
 
-def _decoded(name: str, raw: Any) -> Json:
+def _decode_options(name: str, raw: Any) -> Json:
     """A body that is no object to be stored, such as DeleteOptions."""
     try:
         return decode_body(f"v1.{name}", raw)
     except DecodeError as error:
-        raise bad(f"{name} cannot be decoded: {error}") from None
+        raise bad_request(f"{name} cannot be decoded: {error}") from None
 
 
-def _dry(query: Mapping[str, str]) -> bool:
+def _is_dry_run(query: Mapping[str, str]) -> bool:
     return query.get("dryRun") == "All"
 
 
-def _number(query: Mapping[str, str], name: str) -> int:
+def _parse_integer(query: Mapping[str, str], name: str) -> int:
     value = query.get(name) or "0"
     number = whole_number(value)
     if number is None:
-        raise bad(f'strconv.ParseInt: parsing "{value}": invalid syntax')
+        raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
     return number
 
 
-def _key(raw: Json) -> tuple[str, str]:
+def _object_key(raw: Json) -> tuple[str, str]:
     return raw["metadata"].get("namespace") or "", raw["metadata"]["name"]
 
 
-def _token(key: tuple[str, str], version: int) -> str:
+def _encode_continue(key: tuple[str, str], version: int) -> str:
     return base64.urlsafe_b64encode(json.dumps([*key, version]).encode()).decode()
 
 
-def _continued(token: str) -> tuple[tuple[str, str], int]:
+def _decode_continue(token: str) -> tuple[tuple[str, str], int]:
     try:
         namespace, name, version = json.loads(base64.urlsafe_b64decode(token))
         return (str(namespace), str(name)), int(version)
     except (ValueError, TypeError, OverflowError):
-        raise bad("continue key is not valid") from None
+        raise bad_request("continue key is not valid") from None
 
 
-def _deleted(resource: Resource, raw: Json) -> Json:
+def _deletion_status(resource: Resource, raw: Json) -> Json:
     metadata = raw["metadata"]
     details: dict[str, Any] = {"name": metadata["name"], "kind": resource.plural, "uid": metadata["uid"]}
     return SUCCESS | {"details": details | ({"group": resource.group} if resource.group else {})}

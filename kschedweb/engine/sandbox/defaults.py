@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.objects.quantity import parse_quantity
 from kschedweb.engine.plugins.schedulinggates import CONDITION
 
 ROUNDING = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
-def defaulted(kind: str, raw: Json) -> Json:
+def apply_defaults(kind: str, raw: Json) -> Json:
     """``raw``, which is decoded, with its defaults, as at each write; ``raw`` stays as it is."""
     fill = _KINDS.get(kind)
     return raw if fill is None else fill(raw)
 
 
-def begun(kind: str, raw: Json, now: str) -> Json:
+def prepare_for_create(kind: str, raw: Json, now: str) -> Json:
     """``raw``, defaulted, as it is stored first; ``now`` is the time in the API's words."""
     begin = _FIRST.get(kind)
     return raw if begin is None else begin(raw, now)
@@ -37,14 +37,14 @@ def pod_spec(spec: Json) -> Json:
         "securityContext": {},
     }
     lists = {
-        field: [_container(item) for item in spec[field]]
+        field: [_default_container(item) for item in spec[field]]
         for field in ("containers", "initContainers")
         if spec.get(field)
     }
     return base | spec | lists
 
 
-def _container(container: Json) -> Json:
+def _default_container(container: Json) -> Json:
     image = container.get("image", "")
     tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
     base: Json = {
@@ -62,18 +62,18 @@ def _container(container: Json) -> Json:
     return result
 
 
-def _pod(raw: Json) -> Json:
+def _default_pod(raw: Json) -> Json:
     return {**raw, "spec": {"enableServiceLinks": True, **pod_spec(raw["spec"])}}
 
 
 def _first_pod(raw: Json, now: str) -> Json:
-    status: Json = {"phase": "Pending", "qosClass": quality(raw["spec"])}
+    status: Json = {"phase": "Pending", "qosClass": compute_qos(raw["spec"])}
     if raw["spec"].get("schedulingGates"):
-        status["conditions"] = [_gated(now)]
+        status["conditions"] = [_gated_condition(now)]
     return {**raw, "status": status}
 
 
-def _gated(now: str) -> Json:
+def _gated_condition(now: str) -> Json:
     """What the API server says of a pod that comes with scheduling gates."""
     return {
         "type": "PodScheduled",
@@ -85,64 +85,66 @@ def _gated(now: str) -> Json:
     }
 
 
-def quality(spec: Json) -> str:
+def compute_qos(spec: Json) -> str:
     """The quality of service class of a pod's spec."""
-    wanted, limited, guaranteed = False, False, True
+    requested, limited, guaranteed = False, False, True
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
         resources = container.get("resources") or {}
         requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
         for name in ("cpu", "memory"):
-            request, limit = _amount(requests, name), _amount(limits, name)
-            wanted |= request > 0
+            request, limit = _parse_amount(requests, name), _parse_amount(limits, name)
+            requested |= request > 0
             limited |= limit > 0
             guaranteed &= limit > 0 and request == limit
-    if not (wanted or limited):
+    if not (requested or limited):
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _amount(listed: Json, name: str) -> int:
-    return parse(str(listed[name])) if name in listed else 0
+def _parse_amount(listed: Json, name: str) -> int:
+    return parse_quantity(str(listed[name])) if name in listed else 0
 
 
-def _template(raw: Json) -> Json:
+def _default_template(raw: Json) -> Json:
     return {"metadata": raw.get("metadata") or {}, "spec": pod_spec(raw.get("spec") or {})}
 
 
-def _workload(base: Json) -> Callable[[Json], Json]:
+def _workload_defaulter(base: Json) -> Callable[[Json], Json]:
     def fill(raw: Json) -> Json:
         spec = base | raw["spec"]
-        return {**raw, "spec": spec | {"template": _template(spec.get("template") or {})}}
+        return {**raw, "spec": spec | {"template": _default_template(spec.get("template") or {})}}
 
     return fill
 
 
-def _deployment(raw: Json) -> Json:
+def _default_deployment(raw: Json) -> Json:
     base: Json = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
-    found = _workload(base)(raw)
-    strategy = {"type": "RollingUpdate"} | (found["spec"].get("strategy") or {})
+    deployment = _workload_defaulter(base)(raw)
+    strategy = {"type": "RollingUpdate"} | (deployment["spec"].get("strategy") or {})
     if strategy["type"] == "RollingUpdate":
         strategy["rollingUpdate"] = ROUNDING | (strategy.get("rollingUpdate") or {})
-    found["spec"]["strategy"] = strategy
-    return found
+    deployment["spec"]["strategy"] = strategy
+    return deployment
 
 
 def _daemon_set(raw: Json) -> Json:
-    found = _workload({"revisionHistoryLimit": 10})(raw)
+    daemon_set = _workload_defaulter({"revisionHistoryLimit": 10})(raw)
     rolling = {"maxSurge": 0, "maxUnavailable": 1}
-    found["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": rolling})
-    return found
+    daemon_set["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": rolling})
+    return daemon_set
 
 
 def _stateful_set(raw: Json) -> Json:
     base: Json = {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"}
-    found = _workload(base)(raw)
-    found["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
-    found["spec"].setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
-    return found
+    stateful_set = _workload_defaulter(base)(raw)
+    stateful_set["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
+    stateful_set["spec"].setdefault(
+        "persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    )
+    return stateful_set
 
 
-def _job(raw: Json) -> Json:
+def _default_job(raw: Json) -> Json:
     base: Json = {
         "parallelism": 1,
         "completions": 1,
@@ -152,10 +154,10 @@ def _job(raw: Json) -> Json:
         "manualSelector": False,
         "podReplacementPolicy": "TerminatingOrFailed",
     }
-    return _workload(base)(raw)
+    return _workload_defaulter(base)(raw)
 
 
-def _namespace(raw: Json) -> Json:
+def _default_namespace(raw: Json) -> Json:
     metadata = raw["metadata"]
     labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
     return {**raw, "metadata": {**metadata, "labels": labels}}
@@ -165,7 +167,7 @@ def _first_namespace(raw: Json, _: str) -> Json:
     return {**raw, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
 
 
-def _node(raw: Json) -> Json:
+def _default_node(raw: Json) -> Json:
     status = raw["status"]
     if status.get("capacity") and not status.get("allocatable"):
         status = {**status, "allocatable": status["capacity"]}
@@ -188,15 +190,15 @@ def _storage_class(raw: Json) -> Json:
 
 
 _KINDS: dict[str, Callable[[Json], Any]] = {
-    "Pod": _pod,
-    "Node": _node,
-    "Namespace": _namespace,
-    "Deployment": _deployment,
-    "ReplicaSet": _workload({"replicas": 1}),
-    "ReplicationController": _workload({"replicas": 1}),
+    "Pod": _default_pod,
+    "Node": _default_node,
+    "Namespace": _default_namespace,
+    "Deployment": _default_deployment,
+    "ReplicaSet": _workload_defaulter({"replicas": 1}),
+    "ReplicationController": _workload_defaulter({"replicas": 1}),
     "DaemonSet": _daemon_set,
     "StatefulSet": _stateful_set,
-    "Job": _job,
+    "Job": _default_job,
     "PriorityClass": _priority_class,
     "StorageClass": _storage_class,
 }

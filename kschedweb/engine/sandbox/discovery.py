@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import RESOURCES, Resource
 
 VERSION = {
@@ -31,65 +31,73 @@ METRICS = ("metrics.k8s.io", "v1beta1")
 REVIEW = ("authorization.k8s.io", "v1")
 
 
-def discovered(parts: list[str]) -> Json | None:
+def discover(parts: list[str]) -> Json | None:
     """The answer to a question about the server itself; ``None`` where it is about something else."""
     if len(parts) == 1:
         return _TOP[parts[0]]() if parts[0] in _TOP else None
     match parts:
         case ["api", "v1"]:
-            return _listed("", "v1")
-        case ["apis", group, version] if (group, version) in _versions():
-            return _listed(group, version)
+            return _resource_list("", "v1")
+        case ["apis", group, version] if (group, version) in _group_versions():
+            return _resource_list(group, version)
     return None
 
 
-def _groups() -> Json:
-    groups = [_group(name, version) for name, version in _versions()]
+def _group_list() -> Json:
+    groups = [_api_group(name, version) for name, version in _group_versions()]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 _TOP: dict[str, Callable[[], Json]] = {
     "version": lambda: VERSION,
     "api": lambda: {"kind": "APIVersions", "versions": ["v1"]},
-    "apis": _groups,
+    "apis": _group_list,
     **dict.fromkeys(("readyz", "livez", "healthz"), lambda: {"status": "ok"}),
 }
 
 
-def _versions() -> list[tuple[str, str]]:
-    own = dict.fromkeys((one.group, one.version) for one in RESOURCES if one.group)
-    return [*own, METRICS, REVIEW]
+def _group_versions() -> list[tuple[str, str]]:
+    served = dict.fromkeys((resource.group, resource.version) for resource in RESOURCES if resource.group)
+    return [*served, METRICS, REVIEW]
 
 
-def _group(name: str, version: str) -> Json:
+def _api_group(name: str, version: str) -> Json:
     place = {"groupVersion": f"{name}/{version}", "version": version}
     return {"name": name, "versions": [place], "preferredVersion": place}
 
 
-def _listed(group: str, version: str) -> Json:
+def _resource_list(group: str, version: str) -> Json:
     place = f"{group}/{version}" if group else version
     body: Json = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": place}
     if (group, version) == METRICS:
         names = (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
-        return body | {"resources": [_entry(plural, kind, within, ["get", "list"]) for plural, kind, within in names]}
+        return body | {
+            "resources": [
+                _resource_entry(plural, kind, namespaced, ["get", "list"]) for plural, kind, namespaced in names
+            ]
+        }
     if (group, version) == REVIEW:
-        return body | {"resources": [_entry("selfsubjectaccessreviews", "SelfSubjectAccessReview", False, ["create"])]}
-    own = [one for one in RESOURCES if (one.group, one.version) == (group, version)]
-    return body | {"resources": [entry for one in own for entry in _entries(one)]}
+        return body | {
+            "resources": [_resource_entry("selfsubjectaccessreviews", "SelfSubjectAccessReview", False, ["create"])]
+        }
+    served = [resource for resource in RESOURCES if (resource.group, resource.version) == (group, version)]
+    return body | {"resources": [entry for resource in served for entry in _resource_entries(resource)]}
 
 
-def _entries(one: Resource) -> list[Json]:
-    found = [_entry(one.plural, one.kind, one.namespaced, VERBS)]
-    if short := SHORT.get(one.plural):
-        found[0]["shortNames"] = [short]
-    if one.status:
-        found.append(_entry(f"{one.plural}/status", one.kind, one.namespaced, ["get", "patch", "update"]))
-    if one.kind == "Pod":
-        found.append(_entry("pods/binding", "Binding", True, ["create"]))
-        eviction = _entry("pods/eviction", "Eviction", True, ["create"])
-        found.append(eviction | {"group": "policy", "version": "v1"})
-    return found
+def _resource_entries(resource: Resource) -> list[Json]:
+    entries = [_resource_entry(resource.plural, resource.kind, resource.namespaced, VERBS)]
+    if short := SHORT.get(resource.plural):
+        entries[0]["shortNames"] = [short]
+    if resource.status:
+        entries.append(
+            _resource_entry(f"{resource.plural}/status", resource.kind, resource.namespaced, ["get", "patch", "update"])
+        )
+    if resource.kind == "Pod":
+        entries.append(_resource_entry("pods/binding", "Binding", True, ["create"]))
+        eviction = _resource_entry("pods/eviction", "Eviction", True, ["create"])
+        entries.append(eviction | {"group": "policy", "version": "v1"})
+    return entries
 
 
-def _entry(plural: str, kind: str, namespaced: bool, verbs: list[str]) -> Json:
+def _resource_entry(plural: str, kind: str, namespaced: bool, verbs: list[str]) -> Json:
     return {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind, "verbs": verbs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import EVENT, Resource
 
 # The field of the core group, and that of events.k8s.io.
@@ -15,19 +15,19 @@ FIELDS = (
     ("count", "deprecatedCount"),
     ("reportingComponent", "reportingController"),
 )
-_SEEN, _STORED = dict(FIELDS), {later: core for core, later in FIELDS}
+_CORE_TO_EVENTS, _EVENTS_TO_CORE = dict(FIELDS), {later: core for core, later in FIELDS}
 
 
-def seen_as(resource: Resource, raw: Json) -> Json:
+def convert_for_resource(resource: Resource, raw: Json) -> Json:
     """The stored object as ``resource`` shows it."""
     if resource.kind != EVENT.kind or resource is EVENT:
         return raw
-    return {_SEEN.get(key, key): value for key, value in raw.items()} | {"apiVersion": resource.api_version}
+    return {_CORE_TO_EVENTS.get(key, key): value for key, value in raw.items()} | {"apiVersion": resource.api_version}
 
 
-def stored_as(resource: Resource, raw: Json) -> Json:
+def convert_to_stored(resource: Resource, raw: Json) -> Json:
     """What was sent to ``resource`` as it is stored."""
     if resource.kind != EVENT.kind:
         return raw
-    stored = {_STORED.get(key, key): value for key, value in raw.items()} if resource is not EVENT else raw
+    stored = {_EVENTS_TO_CORE.get(key, key): value for key, value in raw.items()} if resource is not EVENT else raw
     return {**stored, "apiVersion": EVENT.api_version}

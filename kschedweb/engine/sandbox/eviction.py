@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.labels import label_selector
-from kschedweb.engine.sandbox.failures import Refusal, too_many
-from kschedweb.engine.sandbox.objects import Objects, timestamp
-from kschedweb.engine.sandbox.resources import POD, resource
+from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
+from kschedweb.engine.sandbox.resources import POD, get_resource
+from kschedweb.engine.sandbox.status_errors import ApiRefusal, too_many
 
-BUDGET = resource("PodDisruptionBudget", "policy/v1")
+BUDGET = get_resource("PodDisruptionBudget", "policy/v1")
 
 
-def evict(objects: Objects, namespace: str, name: str, options: Json, *, dry_run: bool = False) -> None:
+def evict_pod(objects: ApiObjects, namespace: str, name: str, options: Json, *, dry_run: bool = False) -> None:
     """Delete the pod where its budget allows it now; ``dry_run`` only asks. Raises Refusal."""
-    pod = objects.get(POD, namespace, name)
-    if _counts(pod):
-        budgets = [one for one in objects.store.all(BUDGET, namespace) if _matches(one, pod)]
+    pod = objects.get_object(POD, namespace, name)
+    if _is_budget_asked(pod):
+        budgets = [budget for budget in objects.store.all(BUDGET, namespace) if _budget_matches(budget, pod)]
         if len(budgets) > 1:
-            raise Refusal(
+            raise ApiRefusal(
                 500,
                 "",
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
             )
         if budgets:
-            _take(objects, budgets[0], dry_run=dry_run)
+            _use_budget(objects, budgets[0], dry_run=dry_run)
     if dry_run:
         return
-    _mark(objects, pod)
-    objects.delete(POD, namespace, name, options)
+    _set_disruption_target(objects, pod)
+    objects.delete_object(POD, namespace, name, options)
 
 
-def _mark(objects: Objects, pod: Json) -> None:
+def _set_disruption_target(objects: ApiObjects, pod: Json) -> None:
     """Say in the pod's status that it leaves for an eviction."""
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "lastProbeTime": None,
-        "lastTransitionTime": timestamp(objects.clock()),
+        "lastTransitionTime": format_timestamp(objects.clock()),
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }
-    if any(one.get("type") == condition["type"] for one in pod["status"].get("conditions") or []):
+    if any(existing.get("type") == condition["type"] for existing in pod["status"].get("conditions") or []):
         return
-    kept = pod["status"].get("conditions") or []
-    objects.change(POD, pod, status={**pod["status"], "conditions": [*kept, condition]})
+    conditions = pod["status"].get("conditions") or []
+    objects.change_object(POD, pod, status={**pod["status"], "conditions": [*conditions, condition]})
 
 
-def _counts(pod: Json) -> bool:
+def _is_budget_asked(pod: Json) -> bool:
     """Whether a budget is asked at all: not for pods that do not run, or leave already."""
     return pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
 
 
-def _matches(budget: Json, pod: Json) -> bool:
+def _budget_matches(budget: Json, pod: Json) -> bool:
     return label_selector(budget["spec"].get("selector")).matches(pod["metadata"].get("labels") or {})
 
 
-def _take(objects: Objects, budget: Json, *, dry_run: bool) -> None:
+def _use_budget(objects: ApiObjects, budget: Json, *, dry_run: bool) -> None:
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     allowed = int(status.get("disruptionsAllowed", 0))
     if allowed <= 0:
@@ -69,4 +69,4 @@ def _take(objects: Objects, budget: Json, *, dry_run: bool) -> None:
         refusal.details["causes"] = [cause]
         raise refusal
     if not dry_run:
-        objects.change(BUDGET, budget, status={**status, "disruptionsAllowed": allowed - 1})
+        objects.change_object(BUDGET, budget, status={**status, "disruptionsAllowed": allowed - 1})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import forbidden
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import EVENT, NODE, POD, Resource
+from kschedweb.engine.sandbox.status_errors import forbidden
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.validation.fields import Problem, invalid
 
@@ -24,17 +24,17 @@ SIZES = {
 
 def check_room(store: Store, resource: Resource, name: str) -> None:
     """Raise Refusal where the sandbox has as many objects of ``resource`` as it holds."""
-    most = _most(resource)
-    if store.count(resource) >= most:
-        why = f"the sandbox holds at most {most:,} {resource.plural}; delete some of them first"
+    maximum = _max_objects(resource)
+    if store.count_objects(resource) >= maximum:
+        why = f"the sandbox holds at most {maximum:,} {resource.plural}; delete some of them first"
         raise forbidden(resource, name, why)
 
 
-def _most(resource: Resource) -> int:
+def _max_objects(resource: Resource) -> int:
     return {POD.key: MOST_PODS, NODE.key: MOST_NODES, EVENT.key: MOST_EVENTS}.get(resource.key, MOST_OTHERS)
 
 
-def size_problems(resource: Resource, raw: Json) -> Iterator[Problem]:
+def find_size_problems(resource: Resource, raw: Json) -> Iterator[Problem]:
     """Whether the object asks for more pods than the sandbox holds."""
     field = SIZES.get(resource.kind)
     size = raw["spec"].get(field) if field else None

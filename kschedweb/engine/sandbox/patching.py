@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import Refusal, bad
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.status_errors import ApiRefusal, bad_request
 
 MERGE, STRATEGIC, JSON_PATCH = (
     "application/merge-patch+json",
@@ -38,19 +38,19 @@ JOINED = frozenset({"finalizers"})
 DIRECTIVE, ORDER, DELETE_PRIMITIVES, RETAIN = "$patch", "$setElementOrder/", "$deleteFromPrimitiveList/", "$retainKeys"
 
 
-def patched(raw: Json, patch: Any, content: str) -> Json:
+def apply_patch(raw: Json, patch: Any, content: str) -> Json:
     """``raw`` with ``patch`` applied, which is of type ``content``; ``raw`` stays as it is. Raises Refusal."""
     if content == JSON_PATCH:
         return _json_patched(raw, patch)
     if not isinstance(patch, dict):
-        raise bad("json: cannot unmarshal array into Go value of type map[string]interface {}")
-    merged = merge(raw, patch) if content == MERGE else strategic(raw, patch)
+        raise bad_request("json: cannot unmarshal array into Go value of type map[string]interface {}")
+    merged = json_merge(raw, patch) if content == MERGE else strategic_merge(raw, patch)
     if not isinstance(merged, dict):
-        raise bad("a patch must leave an object")
+        raise bad_request("a patch must leave an object")
     return merged
 
 
-def merge(value: Any, patch: Any) -> Any:
+def json_merge(value: Any, patch: Any) -> Any:
     """RFC 7386."""
     if not isinstance(patch, dict):
         return patch
@@ -59,11 +59,11 @@ def merge(value: Any, patch: Any) -> Any:
         if change is None:
             result.pop(key, None)
         else:
-            result[key] = merge(result.get(key), change)
+            result[key] = json_merge(result.get(key), change)
     return result
 
 
-def strategic(value: Any, patch: Json) -> Json:
+def strategic_merge(value: Any, patch: Json) -> Json:
     """Objects are merged, lists with a merge key too; null deletes."""
     if patch.get(DIRECTIVE) == "replace":
         return {key: item for key, item in patch.items() if key != DIRECTIVE}
@@ -74,20 +74,20 @@ def strategic(value: Any, patch: Json) -> Json:
         if key.startswith(DELETE_PRIMITIVES):
             field = key.removeprefix(DELETE_PRIMITIVES)
             if not isinstance(change, list):
-                raise bad(f"{key} must be a list")
+                raise bad_request(f"{key} must be a list")
             result[field] = [item for item in result.get(field) or [] if item not in change]
         elif change is None:
             result.pop(key, None)
         elif isinstance(change, dict):
-            result[key] = strategic(result.get(key), change)
+            result[key] = strategic_merge(result.get(key), change)
         elif isinstance(change, list):
-            result[key] = _listed(key, result.get(key), change)
+            result[key] = _merge_list(key, result.get(key), change)
         else:
             result[key] = change
     return result
 
 
-def _listed(field: str, value: Any, change: list[Any]) -> list[Any]:
+def _merge_list(field: str, value: Any, change: list[Any]) -> list[Any]:
     present = value if isinstance(value, list) else []
     if field in JOINED:
         return [*present, *(item for item in change if item not in present)]
@@ -96,14 +96,14 @@ def _listed(field: str, value: Any, change: list[Any]) -> list[Any]:
         return [item for item in change if not (isinstance(item, dict) and item.get(DIRECTIVE) == "replace")]
     result = list(present)
     for item in change:
-        place = next((at for at, one in enumerate(result) if one.get(merge_key) == item.get(merge_key)), None)
+        place = next((at for at, element in enumerate(result) if element.get(merge_key) == item.get(merge_key)), None)
         if item.get(DIRECTIVE) == "delete":
             if place is not None:
                 del result[place]
         elif place is None:
             result.append(item)
         else:
-            result[place] = strategic(result[place], item)
+            result[place] = strategic_merge(result[place], item)
     return result
 
 
@@ -116,58 +116,58 @@ def _merge_key(field: str, items: list[Any]) -> str:
 
 def _json_patched(raw: Json, patch: Any) -> Json:
     if not isinstance(patch, list) or not all(isinstance(step, dict) for step in patch):
-        raise bad("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
     result: Any = raw
     for step in patch:
         path = str(step.get("path", ""))
         try:
-            result = _step(result, step, path)
+            result = _apply_step(result, step, path)
         except (KeyError, IndexError, ValueError, TypeError, RecursionError):
-            raise Refusal(
+            raise ApiRefusal(
                 422, "Invalid", f"the server rejected our request due to an error in our request: {path}"
             ) from None
     if not isinstance(result, dict):
-        raise bad("a patch must leave an object")
+        raise bad_request("a patch must leave an object")
     return result
 
 
-def _step(raw: Any, step: Json, path: str) -> Any:
+def _apply_step(raw: Any, step: Json, path: str) -> Any:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     match step.get("op"):
         case "add":
-            return _set(raw, parts, step["value"], insert=True)
+            return _set_at(raw, parts, step["value"], insert=True)
         case "replace":
-            _at(raw, parts)
-            return _set(raw, parts, step["value"], insert=False)
+            _resolve(raw, parts)
+            return _set_at(raw, parts, step["value"], insert=False)
         case "remove":
-            return _without(raw, parts)
+            return _remove_at(raw, parts)
         case "test":
-            if _at(raw, parts) != step.get("value"):
+            if _resolve(raw, parts) != step.get("value"):
                 raise ValueError
             return raw
         case "copy" | "move":
             source = [part.replace("~1", "/").replace("~0", "~") for part in str(step["from"]).split("/")[1:]]
-            value = _at(raw, source)
-            rest = _without(raw, source) if step["op"] == "move" else raw
-            return _set(rest, parts, value, insert=True)
+            value = _resolve(raw, source)
+            source_removed = _remove_at(raw, source) if step["op"] == "move" else raw
+            return _set_at(source_removed, parts, value, insert=True)
     raise ValueError
 
 
-def _at(raw: Any, parts: list[str]) -> Any:
+def _resolve(raw: Any, parts: list[str]) -> Any:
     for part in parts:
         raw = raw[int(part)] if isinstance(raw, list) else raw[part]
     return raw
 
 
-def _set(raw: Any, parts: list[str], value: Any, *, insert: bool) -> Any:
+def _set_at(raw: Any, parts: list[str], value: Any, *, insert: bool) -> Any:
     if not parts:
         return value
-    first, rest = parts[0], parts[1:]
+    first, tail = parts[0], parts[1:]
     if isinstance(raw, list):
         result = list(raw)
         place = len(result) if first == "-" else int(first)
-        if rest:
-            result[place] = _set(result[place], rest, value, insert=insert)
+        if tail:
+            result[place] = _set_at(result[place], tail, value, insert=insert)
         elif insert:
             if place > len(result):
                 raise IndexError
@@ -175,19 +175,19 @@ def _set(raw: Any, parts: list[str], value: Any, *, insert: bool) -> Any:
         else:
             result[place] = value
         return result
-    below = raw[first] if rest else None
-    return {**raw, first: _set(below, rest, value, insert=insert)}
+    below = raw[first] if tail else None
+    return {**raw, first: _set_at(below, tail, value, insert=insert)}
 
 
-def _without(raw: Any, parts: list[str]) -> Any:
+def _remove_at(raw: Any, parts: list[str]) -> Any:
     if not parts:
         raise ValueError
-    first, rest = parts[0], parts[1:]
+    first, tail = parts[0], parts[1:]
     if isinstance(raw, list):
         place = int(first)
         raw[place]
-        return [*raw[:place], *([_without(raw[place], rest)] if rest else []), *raw[place + 1 :]]
-    if rest:
-        return {**raw, first: _without(raw[first], rest)}
+        return [*raw[:place], *([_remove_at(raw[place], tail)] if tail else []), *raw[place + 1 :]]
+    if tail:
+        return {**raw, first: _remove_at(raw[first], tail)}
     raw[first]
     return {key: value for key, value in raw.items() if key != first}

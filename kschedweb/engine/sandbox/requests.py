@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox import events
-from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.selection import Selection
-from kschedweb.engine.sandbox.store import ADDED, DELETED, MODIFIED, Change, Store
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import ADDED, DELETED, MODIFIED, Store, StoreChange
 from kschedweb.engine.values import dataclass
 
 PARTIAL = "PartialObjectMetadata"
@@ -30,7 +30,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     code: int
     body: Json
 
@@ -54,18 +54,18 @@ class Watch:
         self._store, self.selection, self._partial = store, selection, partial
         self.bookmarks = bookmarks
         if since is None:
-            present = [raw for raw in store.all(selection.resource) if selection.has(raw)]
+            present = [raw for raw in store.all(selection.resource) if selection.matches(raw)]
             self.first = [self._event(ADDED, raw) for raw in present]
             self.first += [self.bookmark({INITIAL_EVENTS_END: "true"})] if bookmarks and listing else []
         else:
-            changes = store.since(since, selection.resource)
+            changes = store.changes_since(since, selection.resource)
             self.first = [event for change in changes if (event := self.event(change)) is not None]
 
-    def event(self, change: Change) -> Json | None:
+    def event(self, change: StoreChange) -> Json | None:
         """What it says of a change; ``None`` where that is not about its selection."""
         if change.resource.key != self.selection.resource.key:
             return None
-        was, is_now = self.selection.has(change.old), self.selection.has(change.new)
+        was, is_now = self.selection.matches(change.old), self.selection.matches(change.new)
         if not (was or is_now):
             return None
         if was and is_now:
@@ -81,19 +81,22 @@ class Watch:
         return {"type": "BOOKMARK", "object": body}
 
     @staticmethod
-    def error(refusal: Refusal) -> Json:
+    def error(refusal: ApiRefusal) -> Json:
         return {"type": "ERROR", "object": refusal.body}
 
     def _event(self, kind: str, raw: Json) -> Json:
         resource = self.selection.resource
-        return {"type": kind, "object": partial(raw) if self._partial else events.seen_as(resource, raw)}
+        return {
+            "type": kind,
+            "object": partial_metadata(raw) if self._partial else events.convert_for_resource(resource, raw),
+        }
 
 
-def partial(raw: Json) -> Json:
+def partial_metadata(raw: Json) -> Json:
     """The object's metadata alone."""
     return {"kind": PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": raw["metadata"]}
 
 
-def without_kind(items: Iterator[Json]) -> list[Json]:
+def strip_kind(items: Iterator[Json]) -> list[Json]:
     """Objects of a list, which do not say their kind one by one."""
     return [{key: value for key, value in item.items() if key not in ("kind", "apiVersion")} for item in items]

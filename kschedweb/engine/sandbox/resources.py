@@ -38,9 +38,9 @@ class Resource:
     def path(self, namespace: str = "", name: str = "") -> str:
         """The address of one object, or of all of a namespace, or of all."""
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
-        within = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        namespace_part = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
         last = f"/{quote(name, safe='')}" if name else ""
-        return f"{root}{within}/{self.plural}{last}"
+        return f"{root}{namespace_part}/{self.plural}{last}"
 
 
 RESOURCES: tuple[Resource, ...] = (
@@ -79,20 +79,20 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, counted=True),
 )  # fmt: skip
 
-BY_PLACE = {(one.group, one.version, one.plural): one for one in RESOURCES}
-BY_KIND = {(one.api_version, one.kind): one for one in RESOURCES}
+BY_PLACE = {(resource.group, resource.version, resource.plural): resource for resource in RESOURCES}
+BY_KIND = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
 
 
-def resource(kind: str, api_version: str = "v1") -> Resource:
+def get_resource(kind: str, api_version: str = "v1") -> Resource:
     """The resource of a kind; KeyError where it is not served."""
     return BY_KIND[api_version, kind]
 
 
-def stored(one: Resource) -> Resource:
-    """The resource as which the objects of ``one`` are stored."""
-    return EVENT if one.kind == EVENT.kind else one
+def storage_resource(resource: Resource) -> Resource:
+    """The resource as which the objects of ``resource`` are stored."""
+    return EVENT if resource.kind == EVENT.kind else resource
 
 
-NAMESPACE, NODE, POD = resource("Namespace"), resource("Node"), resource("Pod")
-EVENT = resource("Event")
-CLOCK = resource("Clock", "sandbox.kschedweb.dev/v1")
+NAMESPACE, NODE, POD = get_resource("Namespace"), get_resource("Node"), get_resource("Pod")
+EVENT = get_resource("Event")
+CLOCK = get_resource("Clock", "sandbox.kschedweb.dev/v1")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, requirement
-from kschedweb.engine.sandbox.failures import bad
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, new_requirement
 from kschedweb.engine.sandbox.resources import Resource
+from kschedweb.engine.sandbox.status_errors import bad_request
 from kschedweb.engine.values import dataclass
 
 GENERAL = frozenset({"metadata.name", "metadata.namespace"})
@@ -40,15 +40,15 @@ class Selection:
     fields: tuple[tuple[str, bool, str], ...] = ()  # path, whether it must be equal, value
 
     @classmethod
-    def of(cls, resource: Resource, namespace: str, query: Mapping[str, str]) -> Selection:
+    def from_query(cls, resource: Resource, namespace: str, query: Mapping[str, str]) -> Selection:
         """Raises Refusal where a selector cannot be read."""
         try:
-            labels = _labels(query.get("labelSelector", ""))
+            labels = _parse_label_selector(query.get("labelSelector", ""))
         except SelectorError as error:
-            raise bad(f"unable to parse requirement: {error}") from None
-        return cls(resource, namespace, labels, _fields(resource, query.get("fieldSelector", "")))
+            raise bad_request(f"unable to parse requirement: {error}") from None
+        return cls(resource, namespace, labels, _parse_field_selector(resource, query.get("fieldSelector", "")))
 
-    def has(self, raw: Json | None) -> bool:
+    def matches(self, raw: Json | None) -> bool:
         """Whether the object is there and one of those."""
         if raw is None:
             return False
@@ -57,7 +57,7 @@ class Selection:
             return False
         if not self.labels.matches(metadata.get("labels") or {}):
             return False
-        return all((_value(raw, path) == value) is equal for path, equal, value in self.fields)
+        return all((_field_value(raw, path) == value) is equal for path, equal, value in self.fields)
 
 
 def whole_number(text: str) -> int | None:
@@ -65,38 +65,38 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 2**63 else None
 
 
-def _labels(text: str) -> Selector:
+def _parse_label_selector(text: str) -> Selector:
     terms = [term for term in re.split(r",(?![^()]*\))", text) if term.strip()]
-    return Selector(tuple(_requirement(term.strip()) for term in terms))
+    return Selector(tuple(_parse_requirement(term.strip()) for term in terms))
 
 
-def _requirement(term: str) -> Requirement:
-    found = _TERM.fullmatch(term)
-    if found is None:
+def _parse_requirement(term: str) -> Requirement:
+    match = _TERM.fullmatch(term)
+    if match is None:
         raise SelectorError(f"found '{term}'")
-    key, operator, value = found["key"], found["op"], (found["value"] or "").strip()
+    key, operator, value = match["key"], match["op"], (match["value"] or "").strip()
     if operator is None:
-        return requirement(key, "DoesNotExist" if found["not"] else "Exists", ())
+        return new_requirement(key, "DoesNotExist" if match["not"] else "Exists", ())
     if operator in ("in", "notin"):
         values = tuple(part.strip() for part in value.strip("()").split(","))
-        return requirement(key, "In" if operator == "in" else "NotIn", values)
+        return new_requirement(key, "In" if operator == "in" else "NotIn", values)
     name = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}[operator]
-    return requirement(key, name, (value,))
+    return new_requirement(key, name, (value,))
 
 
-def _fields(resource: Resource, text: str) -> tuple[tuple[str, bool, str], ...]:
-    found = []
+def _parse_field_selector(resource: Resource, text: str) -> tuple[tuple[str, bool, str], ...]:
+    requirements = []
     for term in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"(?P<path>[^=!]+)(?P<op>==|=|!=)(?P<value>.*)", term)
         if match is None:
-            raise bad(f"invalid selector: '{term}'; can't understand '{term}'")
+            raise bad_request(f"invalid selector: '{term}'; can't understand '{term}'")
         if match["path"] not in GENERAL | FIELDS.get(resource.plural, frozenset()):
-            raise bad(f"field label not supported: {match['path']}")
-        found.append((match["path"], match["op"] != "!=", match["value"]))
-    return tuple(found)
+            raise bad_request(f"field label not supported: {match['path']}")
+        requirements.append((match["path"], match["op"] != "!=", match["value"]))
+    return tuple(requirements)
 
 
-def _value(raw: Json, path: str) -> str:
+def _field_value(raw: Json, path: str) -> str:
     value: Any = raw
     if path.startswith("involvedObject.") and "involvedObject" not in raw:
         path = path.replace("involvedObject", "regarding", 1)

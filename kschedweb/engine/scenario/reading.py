@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.objects.json_access import Json
 
-EACH, SEQUENCE = "each", "sequence"
+MODE_EACH, MODE_SEQUENCE = "each", "sequence"
 
 
 class ScenarioError(ValueError):
@@ -36,9 +36,9 @@ def read_name(raw: Json) -> str:
 
 def read_mode(raw: Json) -> str:
     """EACH or SEQUENCE; raises ScenarioError."""
-    mode = raw.get("mode") or EACH
-    if mode not in (EACH, SEQUENCE):
-        raise ScenarioError(f'mode: must be "{EACH}" or "{SEQUENCE}"')
+    mode = raw.get("mode") or MODE_EACH
+    if mode not in (MODE_EACH, MODE_SEQUENCE):
+        raise ScenarioError(f'mode: must be "{MODE_EACH}" or "{MODE_SEQUENCE}"')
     return str(mode)
 
 

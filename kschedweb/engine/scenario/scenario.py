@@ -7,21 +7,21 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, Release
-from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, classed
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, apply_classes
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import NODE_ONLY, WITH_PREEMPTION, SearchRequest
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import NODE_ONLY, WITH_PREEMPTION, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json, ObjectError, number, reference
+from kschedweb.engine.objects.api_conversion import upgrade_object
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_number
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting
-from kschedweb.engine.objects.versions import upgrade_object
-from kschedweb.engine.refusals import refusals
-from kschedweb.engine.releases import ReleaseError, load, released
+from kschedweb.engine.refusals import find_refusals
+from kschedweb.engine.releases import ReleaseError, get_release, load
 from kschedweb.engine.scenario.reading import (
-    SEQUENCE,
+    MODE_SEQUENCE,
     ScenarioError,
     read_list,
     read_mode,
@@ -29,12 +29,14 @@ from kschedweb.engine.scenario.reading import (
     read_preempt,
     read_text,
 )
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.snapshot import ON_UNKNOWN_NODE, Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
 
-TRIED = SearchRequest(post_filter=True, elsewhere=True)  # what PostFilter wants done is not done in the snapshot
+DRY_RUN_REQUEST = SearchRequest(
+    post_filter=True, elsewhere=True
+)  # what PostFilter wants done is not done in the snapshot
 Cluster = TypeVar("Cluster", bound=Snapshot)
 
 
@@ -51,22 +53,25 @@ class Scenario:
     remarks: tuple[str, ...] = ()  # what an API server would have refused; that another release was asked for
 
     @classmethod
-    def parse(cls, text: str) -> Scenario:
+    def from_text(cls, text: str) -> Scenario:
         """Read one scenario; raises ScenarioError."""
-        return cls.of(read_text(text))
+        return cls.from_json(read_text(text))
 
     @classmethod
-    def of(cls, raw: Json) -> Scenario:
+    def from_json(cls, raw: Json) -> Scenario:
         """Of a scenario that is not for the classic scheduler; raises ScenarioError."""
         name = read_name(raw)
         try:
             if raw.get("classic"):
                 raise ScenarioError("classic: is for the classic scheduler")
-            configuration = _configuration(raw)
-            raw, unclassed = _classed(raw)
+            configuration = _load_configuration(raw)
+            raw, unclassed = _apply_classes(raw)
             snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
-            pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + unclassed + _watermarks(raw, snapshot)
-            if configuration.release.resizes:
+            pending, remarks = (
+                read_pending(raw, snapshot),
+                remarks_on(raw) + unclassed + _read_watermarks(raw, snapshot),
+            )
+            if configuration.release.has_resize_preemption:
                 _place_running(pending, snapshot)
             remarks = (*filter(None, [configuration.release.remark]), *remarks)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
@@ -85,10 +90,10 @@ class Scenario:
         return self.configuration.release.engine
 
     @property
-    def _request(self) -> SearchRequest:
+    def _search_request(self) -> SearchRequest:
         return WITH_PREEMPTION if self.preempt else NODE_ONLY
 
-    def scheduler(self, post: Post | None) -> Scheduler:
+    def create_scheduler(self, post: Post | None) -> Scheduler:
         """The scheduler of this cluster, with extenders that ``post`` reaches."""
         extenders = Extenders(self.configuration.extenders, post)
         return Scheduler(self.snapshot, self.configuration, extenders=extenders)
@@ -102,24 +107,24 @@ class Scenario:
         Gates of pods are not looked at: as in the reference, who names a pod wants to know how it would fare.
         Raises ScenarioError where the cycle of a pod fails.
         """
-        scheduler, sequence = self.scheduler(post), (mode or self.mode) == SEQUENCE
+        scheduler, sequence = self.create_scheduler(post), (mode or self.mode) == MODE_SEQUENCE
         explanations: dict[str, Json] = {}
         groups = []
-        for group, pods in self._turns():
-            there = scheduler
+        for group, pods in self._iterate_turns():
+            active_scheduler = scheduler
             if group is not None:
                 result = scheduler.explain_group(group, pods)
                 groups.append(result.to_dict())
-                if sequence and not (result.placed and result.held.ok):
-                    there = scheduler.over(self.snapshot.copy())
+                if sequence and not (result.placed and result.pre_enqueue_status.ok):
+                    active_scheduler = scheduler.with_snapshot(self.snapshot.copy())
             for pod in pods:
-                with self._naming(pod):
-                    explanation = there.explain(pod, preemption=True)
+                with self._name_pod_in_errors(pod):
+                    explanation = active_scheduler.explain(pod, preemption=True)
                 explanations[pod.key] = explanation.to_dict()
                 if sequence and explanation.chosen is not None:
-                    there.snapshot.place_pod(pod, explanation.nodes[explanation.chosen])
+                    active_scheduler.snapshot.place_pod(pod, explanation.nodes[explanation.chosen])
         order = self.snapshot.names if explanations and self.snapshot.names else None
-        return {"name": self.name, "nodeOrder": order, **self._answers("pods", explanations, groups)}
+        return {"name": self.name, "nodeOrder": order, **self._build_answers("pods", explanations, groups)}
 
     def schedule(self, post: Post | None = None) -> Json:
         """The placements of the pending pods, one after the other; ``post`` lets extenders be asked.
@@ -127,17 +132,17 @@ class Scenario:
         Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound. A group is
         tried when the first of its pods would be.
         """
-        scheduler, request = self.scheduler(post), self._request
+        scheduler, request = self.create_scheduler(post), self._search_request
         placements: dict[str, Json] = {}
         groups = []
-        for group, pods in self._turns():
+        for group, pods in self._iterate_turns():
             if group is None:
-                placements |= {pod.key: self._assumed(scheduler, pod).to_dict() for pod in pods}
+                placements |= {pod.key: self._assume_pod(scheduler, pod).to_dict() for pod in pods}
             else:
                 result = scheduler.schedule_group(group, pods, request)
                 placements |= {placement.pod: placement.to_dict() for placement in result.placements}
                 groups.append(result.to_dict())
-        return {"name": self.name, **self._answers("placements", placements, groups)}
+        return {"name": self.name, **self._build_answers("placements", placements, groups)}
 
     def describe_conditions(self, post: Post | None = None) -> Json:
         """The node of each pending pod, or the whole message of its condition and the node nominated for it.
@@ -145,36 +150,36 @@ class Scenario:
         All are tried on the same cluster, those of a group as the group is. Raises ScenarioError where the cycle of a
         pod fails.
         """
-        scheduler = self.scheduler(post)
+        scheduler = self.create_scheduler(post)
         conditions: dict[str, Json] = {}
-        for group, pods in self._turns():
+        for group, pods in self._iterate_turns():
             if group is None:
                 for pod in pods:
-                    with self._naming(pod):
-                        conditions[pod.key] = scheduler.find(pod, TRIED).to_condition()
+                    with self._name_pod_in_errors(pod):
+                        conditions[pod.key] = scheduler.find(pod, DRY_RUN_REQUEST).to_condition()
             else:
-                there = scheduler.over(self.snapshot.copy())
-                there.nominator = scheduler.nominator.copy()
-                result = there.schedule_group(group, pods, TRIED)
+                group_scheduler = scheduler.with_snapshot(self.snapshot.copy())
+                group_scheduler.nominator = scheduler.nominator.copy()
+                result = group_scheduler.schedule_group(group, pods, DRY_RUN_REQUEST)
                 conditions |= {placement.pod: placement.to_condition() for placement in result.placements}
-        return {"name": self.name, **self._answers("pods", conditions)}
+        return {"name": self.name, **self._build_answers("pods", conditions)}
 
-    def _turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
+    def _iterate_turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
         """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first.
 
         Pods of other schedulers are left out, as kube-scheduler does not queue them.
         """
         groups: dict[str, tuple[PodGroup, list[Pod]]] = {}
-        own = [pod for pod in self.pending if self._is_responsible(pod)]
-        for pod in own if self.configuration.release.groups else ():
-            if (group := self.snapshot.objects.groups.of(pod)) is not None:
+        handled_pods = [pod for pod in self.pending if self._is_responsible(pod)]
+        for pod in handled_pods if self.configuration.release.has_group_scheduling else ():
+            if (group := self.snapshot.objects.groups.group_of(pod)) is not None:
                 groups.setdefault(group.key, (group, []))[1].append(pod)
-        for pod in own:
+        for pod in handled_pods:
             group, pods = groups.get(pod.scheduling_group, (None, [pod]))
             if pods[0] is pod:
                 yield group, pods
 
-    def _answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
+    def _build_answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
         """The answers in the order of the pending pods, and those about their groups, where there are any."""
         answers = [
             by_pod[pod.key] if self._is_responsible(pod) else _describe_handled_elsewhere(pod) for pod in self.pending
@@ -183,18 +188,18 @@ class Scenario:
 
     def _is_responsible(self, pod: Pod) -> bool:
         """Whether a profile has the pod's schedulerName, as ``responsibleForPod`` asks."""
-        return self.configuration.profile(pod.scheduler_name) is not None
+        return self.configuration.find_profile(pod.scheduler_name) is not None
 
     @contextmanager
-    def _naming(self, pod: Pod) -> Iterator[None]:
+    def _name_pod_in_errors(self, pod: Pod) -> Iterator[None]:
         """A context whose CycleError becomes a ScenarioError that names ``pod``."""
         try:
             yield
         except CycleError as error:
             raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
 
-    def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
-        placement = scheduler.find(pod, self._request)
+    def _assume_pod(self, scheduler: Scheduler, pod: Pod) -> Placement:
+        placement = scheduler.find(pod, self._search_request)
         if placement.node and pod.key in self.snapshot.pods.slots:
             return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         if placement.node:
@@ -203,18 +208,18 @@ class Scenario:
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
         """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
-        scheduler = self.scheduler(post)
-        unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod, "filter", "prioritize")]
+        scheduler = self.create_scheduler(post)
+        unasked = [url for pod in self.pending for url in scheduler.extenders.unasked_urls(pod, "filter", "prioritize")]
         if unasked:
             raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
-        return timed(clock, self.pending, lambda pod: bool(self._assumed(scheduler, pod).node))
+        return measure_placing(clock, self.pending, lambda pod: bool(self._assume_pod(scheduler, pod).node))
 
 
 def _describe_handled_elsewhere(pod: Pod) -> Json:
     return {"pod": pod.key, "handledBy": pod.scheduler_name, "message": f"Handled by {pod.scheduler_name}"}
 
 
-def timed(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bool]) -> Json:
+def measure_placing(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bool]) -> Json:
     """Throughput and latency of placing ``pods``; ``place`` says whether one found a node, ``clock`` gives seconds."""
     scheduled, milliseconds = 0, []
     start = clock()
@@ -235,7 +240,7 @@ def timed(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bo
     }
 
 
-def _configuration(raw: Json) -> Configuration:
+def _load_configuration(raw: Json) -> Configuration:
     document = raw.get("config")
     loaded = load(EMPTY if document is None else document, read_release(raw))
     if loaded.configuration is None:
@@ -246,12 +251,12 @@ def _configuration(raw: Json) -> Configuration:
 def read_release(raw: Json) -> Release:
     """The release of kube-scheduler that answers; raises ScenarioError."""
     try:
-        return released(raw.get("release") or "", raw.get("featureGates") or {}, raw.get("files") or {})
+        return get_release(raw.get("release") or "", raw.get("featureGates") or {}, raw.get("files") or {})
     except ReleaseError as error:
         raise ScenarioError(str(error)) from None
 
 
-def _watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
+def _read_watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
     """Give the snapshot the utilisation that the scenario carries, which goes before that of its objects' annotations.
 
     Returns remarks about both.
@@ -261,17 +266,17 @@ def _watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
     if listed is None:
         return doubts
     try:
-        read = Watermarks.read(listed, snapshot.names)
+        read = Watermarks.from_json(listed, snapshot.names)
         if listed.keys() & {"nodes", "workloads", "pods"}:
             snapshot.watermarks = read
-        snapshot.now = number(listed, "now") or 0.0
+        snapshot.now = get_number(listed, "now") or 0.0
     except ObjectError as error:
         raise ScenarioError(f"watermarks: {error}") from None
     unknown = [name for name in listed.get("nodes") or {} if name not in snapshot.index]
     return doubts + tuple(f"watermarks.nodes.{name}: there is no such node" for name in unknown)
 
 
-def _classed(raw: Json) -> tuple[Json, tuple[str, ...]]:
+def _apply_classes(raw: Json) -> tuple[Json, tuple[str, ...]]:
     """The scenario with what classes give its pods, and remarks on pods to which that cannot be given."""
     objects, pending = read_list(raw, "objects"), read_list(raw, "pending")
     classes, remarks = ClusterObjects(), []
@@ -280,16 +285,16 @@ def _classed(raw: Json) -> tuple[Json, tuple[str, ...]]:
             with suppress(ObjectError):  # the snapshot says so
                 classes.add(item)
 
-    def given(item: Any) -> Any:
+    def with_class(item: Any) -> Any:
         try:
-            return classed(item, classes) if isinstance(item, dict) and item.get("kind") == "Pod" else item
+            return apply_classes(item, classes) if isinstance(item, dict) and item.get("kind") == "Pod" else item
         except AdmissionError as refused:
             remarks.append(f"{refused}: it is taken as it is")
         except ObjectError:
             pass  # whoever reads the pod says so
         return item
 
-    lists = {"objects": [given(item) for item in objects], "pending": [given(item) for item in pending]}
+    lists = {"objects": [with_class(item) for item in objects], "pending": [with_class(item) for item in pending]}
     return {**raw, **{key: listed for key, listed in lists.items() if raw.get(key) is not None}}, tuple(remarks)
 
 
@@ -297,7 +302,9 @@ def read_snapshot(
     kind: type[Cluster], raw: Json, *, keep_finished: bool = True, counting: Counting = COUNTING
 ) -> Cluster:
     """The scenario's cluster, in which every pod has a node; raises ScenarioError."""
-    snapshot = kind.from_objects(_upgraded(read_list(raw, "objects")), keep_finished=keep_finished, counting=counting)
+    snapshot = kind.from_objects(
+        _upgrade_objects(read_list(raw, "objects")), keep_finished=keep_finished, counting=counting
+    )
     # kube-scheduler's cache keeps pods of nodes it does not know; they change no decision.
     problems = [problem for problem in snapshot.problems if not problem[1].startswith(ON_UNKNOWN_NODE)]
     if problems:
@@ -307,7 +314,7 @@ def read_snapshot(
     return snapshot
 
 
-def _upgraded(objects: list[Any]) -> list[Any]:
+def _upgrade_objects(objects: list[Any]) -> list[Any]:
     try:
         return [upgrade_object(item) if isinstance(item, dict) else item for item in objects]
     except ObjectError as error:
@@ -319,15 +326,15 @@ def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
     pods: dict[str, Pod] = {}
     for position, item in enumerate(read_list(raw, "pending")):
         if not isinstance(item, dict) or item.get("kind") != "Pod":
-            raise ScenarioError(f"pending[{position}]: must be a Pod, is {reference(item)}")
+            raise ScenarioError(f"pending[{position}]: must be a Pod, is {describe_object(item)}")
         try:
-            pod = Pod.read(item).counted(snapshot.counting)
+            pod = Pod.from_json(item).with_counting(snapshot.counting)
         except ObjectError as error:
-            raise ScenarioError(f"pending[{position}]: {reference(item)}: {error}") from None
+            raise ScenarioError(f"pending[{position}]: {describe_object(item)}: {error}") from None
         if pod.key in pods or pod.key in snapshot.pods.slots:
             raise ScenarioError(f"pending[{position}]: Pod {pod.key}: is listed twice")
         pods[pod.key] = pod
-        snapshot.objects.groups.join(pod)
+        snapshot.objects.groups.add_member(pod)
     return list(pods.values())
 
 
@@ -341,4 +348,4 @@ def _place_running(pending: list[Pod], snapshot: Snapshot) -> None:
 def remarks_on(raw: Json) -> tuple[str, ...]:
     """What an API server would have refused, in its words, but the scheduler runs with."""
     items = [*read_list(raw, "objects"), *read_list(raw, "pending")]
-    return tuple(one.text for item in items for one in refusals(item, read=True))
+    return tuple(refusal.text for item in items for refusal in find_refusals(item, read=True))

@@ -1,7 +1,6 @@
 """A cluster and its scheduler over time, on a virtual clock."""
 
 from kschedweb.engine.simulation.events import (
-    Event,
     NodeChanges,
     NodeConditions,
     NodeDrains,
@@ -19,19 +18,20 @@ from kschedweb.engine.simulation.events import (
     PodIsEvicted,
     PodLeaves,
     ScalerComes,
+    SimulationEvent,
     WorkloadLeaves,
     WorkloadScales,
 )
-from kschedweb.engine.simulation.life import Departure
 from kschedweb.engine.simulation.observer import Observer
-from kschedweb.engine.simulation.pods import replica
-from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Pending, Rejected, Result, Sample
-from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError, Start
+from kschedweb.engine.simulation.pod_life import Departure
+from kschedweb.engine.simulation.pods import make_replica
+from kschedweb.engine.simulation.result import Bound, ClusterSample, Evicted, Failed, Pending, Rejected, Result
+from kschedweb.engine.simulation.run import Simulation, SimulationError, SimulationSettings, StartState
 
 __all__ = [
     "Bound",
+    "ClusterSample",
     "Departure",
-    "Event",
     "Evicted",
     "Failed",
     "NodeChanges",
@@ -54,13 +54,13 @@ __all__ = [
     "PodLeaves",
     "Rejected",
     "Result",
-    "Sample",
     "ScalerComes",
-    "Settings",
     "Simulation",
     "SimulationError",
-    "Start",
+    "SimulationEvent",
+    "SimulationSettings",
+    "StartState",
     "WorkloadLeaves",
     "WorkloadScales",
-    "replica",
+    "make_replica",
 ]

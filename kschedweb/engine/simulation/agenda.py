@@ -19,7 +19,7 @@ class Agenda:
         self._entered = 0
         self.due = 0
 
-    def add(self, time: float, action: Action, *, looks: bool = False) -> None:
+    def schedule_action(self, time: float, action: Action, *, looks: bool = False) -> None:
         """At ``time``, call ``action`` with it; ``looks``: it changes nothing."""
         heapq.heappush(self._entries, (time, self._entered, looks, action))
         self._entered += 1
@@ -29,7 +29,7 @@ class Agenda:
     def next_time(self) -> float | None:
         return self._entries[0][0] if self._entries else None
 
-    def do_due(self, now: float) -> None:
+    def run_due(self, now: float) -> None:
         """Do all that is due by ``now``, also what is entered meanwhile."""
         while self._entries and self._entries[0][0] <= now:
             _, _, looks, action = heapq.heappop(self._entries)

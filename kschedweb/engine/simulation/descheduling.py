@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
-from kschedweb.engine.objects.access import Json, mapping
-from kschedweb.engine.rebalancing.cluster import Cluster, DisruptionBudget
+from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.rebalancing.cluster import DeschedulerCluster, DisruptionBudget
+from kschedweb.engine.rebalancing.cluster_usage import ClusterUsage
 from kschedweb.engine.rebalancing.cycle import CycleResult, run_cycle
-from kschedweb.engine.rebalancing.loading import Policy, load_policy
+from kschedweb.engine.rebalancing.loading import DeschedulerPolicy, load_policy
 from kschedweb.engine.rebalancing.metrics import Metrics
-from kschedweb.engine.rebalancing.pods import PodView, renewed, view
-from kschedweb.engine.rebalancing.scenario import Described
-from kschedweb.engine.rebalancing.use import Use
+from kschedweb.engine.rebalancing.pods import PodView, read_pod_view, renew_pod
+from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.autoscaling.hands import BY_API, LiveBudget
-from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.simulation.autoscaling.context import BY_API, LiveBudget
 from kschedweb.engine.simulation.observer import DescheduledPod, DeschedulerRound
+from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.values import dataclass
 
@@ -28,22 +28,26 @@ _State = tuple[bool, bool, str]
 
 @dataclass(frozen=True, eq=False)
 class DeschedulerSetup:
-    """The descheduler as a scenario has it, the same for any number of simulations: a cycle each ``every`` seconds."""
+    """The descheduler of a scenario, the same for any number of simulations: a cycle each ``interval`` seconds."""
 
-    policy: Policy
-    described: Described
+    policy: DeschedulerPolicy
+    described: DescribedCluster
     budgets: Sequence[tuple[DisruptionBudget, LiveBudget]]
-    every: float
+    interval: float
 
     @classmethod
-    def of(cls, document: Json, objects: Iterable[Json], every: float) -> DeschedulerSetup:
+    def from_document(cls, document: Json, objects: Iterable[Json], interval: float) -> DeschedulerSetup:
         """For a cluster of ``objects``; raises PolicyRefused, as where it names a priority class that is not there."""
-        others = [raw for raw in objects if raw.get("kind") not in ("Node", "Pod")]
-        described, _ = Described.of(others)
-        read = {one.key: one for one in described.budgets}
-        live = (LiveBudget.read(raw) for raw in others if raw.get("kind") == "PodDisruptionBudget")
-        budgets = [(read[key], one) for one in live if (key := f"{one.namespace}/{one.name}") in read]
-        return cls(load_policy(document, described.classes), described, budgets, every)
+        other_objects = [raw for raw in objects if raw.get("kind") not in ("Node", "Pod")]
+        described, _ = DescribedCluster.from_objects(other_objects)
+        read = {budget.key: budget for budget in described.budgets}
+        live = (LiveBudget.from_json(raw) for raw in other_objects if raw.get("kind") == "PodDisruptionBudget")
+        budgets = [
+            (read[key], live_budget)
+            for live_budget in live
+            if (key := f"{live_budget.namespace}/{live_budget.name}") in read
+        ]
+        return cls(load_policy(document, described.classes), described, budgets, interval)
 
 
 @dataclass(eq=False)
@@ -64,65 +68,65 @@ class Descheduling:
     _views: dict[Life, tuple[_State, PodView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.agenda.add(self.setup.every, self._round, looks=True)
+        self.agenda.schedule_action(self.setup.interval, self._run_round, looks=True)
 
     def at_rest(self, since: float) -> bool:
         """Whether its last round, in a cluster that has not changed ``since``, evicted nothing; or it has stopped."""
         time, evicted = self._last
         return self.stopped or (time > since and not evicted)
 
-    def _round(self, now: float) -> None:
+    def _run_round(self, now: float) -> None:
         self._rounds += 1
-        found = self._cycle(now)
-        keys = [(one, self.pods.lives[one.pod]) for one in found.evicted]
-        evicted = [DescheduledPod(life, one.plugin, one.profile) for one, life in keys]
-        said = "; ".join(filter(None, (found.skipped, *found.outcome.plugin_errors, *found.outcome.notes)))
-        self.pods.observer.descheduled(DeschedulerRound(self._rounds, tuple(evicted), len(found.failures), said), now)
-        for one in evicted:
-            self.pods.evict(one.life, BECAUSE.format(one.plugin), now, BY_API)
+        result = self._run_cycle(now)
+        keys = [(eviction, self.pods.lives[eviction.pod]) for eviction in result.evicted]
+        evicted = [DescheduledPod(life, eviction.plugin, eviction.profile) for eviction, life in keys]
+        note = "; ".join(filter(None, (result.skipped, *result.outcome.plugin_errors, *result.outcome.notes)))
+        self.pods.observer.descheduled(DeschedulerRound(self._rounds, tuple(evicted), len(result.failures), note), now)
+        for descheduled in evicted:
+            self.pods.evict_pod(descheduled.life, BECAUSE.format(descheduled.plugin), now, BY_API)
         self._last = now, len(evicted)
         self._beyond += self.after is not None and now > self.after
         self.stopped = self._beyond >= MOST_ROUNDS
         if not self.stopped:
-            self.agenda.add(now + self.setup.every, self._round, looks=True)
+            self.agenda.schedule_action(now + self.setup.interval, self._run_round, looks=True)
 
-    def _cycle(self, now: float) -> CycleResult:
+    def _run_cycle(self, now: float) -> CycleResult:
         world, described, policy = self.pods.world, self.setup.described, self.setup.policy
         lives = list(self.pods.lives.values())
-        views = [self._view(life) for life in lives]
+        views = [self._pod_view(life) for life in lives]
         self._views = {life: self._views[life] for life in lives}  # those that are gone need no room
-        budgets = [_as_it_stands(read, live, lives) for read, live in self.setup.budgets]
-        cluster = Cluster(list(world.nodes.values()), budgets, described.namespaces, described.claims)
-        cluster.add(views)
+        budgets = [_with_current_health(read, live, lives) for read, live in self.setup.budgets]
+        cluster = DeschedulerCluster(list(world.nodes.values()), budgets, described.namespaces, described.claims)
+        cluster.add_pods(views)
         metrics: Metrics | None = None
-        if policy.collects or policy.queries:
-            metrics = Use(world.snapshot).metrics(one.pod for one in views)
+        if policy.collects_metrics or policy.queries_prometheus:
+            metrics = ClusterUsage(world.snapshot).to_metrics(pod_view.pod for pod_view in views)
         return run_cycle(policy, cluster, now, metrics)
 
-    def _view(self, life: Life) -> PodView:
+    def _pod_view(self, life: Life) -> PodView:
         """The pod as the API server shows it, on the clock of the simulation."""
         state = life.bound is not None, life.leaves is not None, life.pod.node_name
-        known = self._views.get(life)
-        if known is None or known[0] != state:
-            raw = _shown(life)
-            found = view(raw, self.setup.described.asked, replace(life.pod, raw=raw))
-            known = self._views[life] = state, found
-        return known[1]
+        cached = self._views.get(life)
+        if cached is None or cached[0] != state:
+            raw = _raw_pod_at(life)
+            pod_view = read_pod_view(raw, self.setup.described.requests_by_template, replace(life.pod, raw=raw))
+            cached = self._views[life] = state, pod_view
+        return cached[1]
 
 
-def _shown(life: Life) -> Json:
+def _raw_pod_at(life: Life) -> Json:
     """A pod that was there at the beginning is as it was then; others run from when they got their nodes."""
     raw = life.pod.raw
-    if life.bound != 0.0 or not mapping(raw, "status").get("phase"):
+    if life.bound != 0.0 or not get_mapping(raw, "status").get("phase"):
         node = life.pod.node_name if life.bound is not None else ""
-        raw = renewed(life.template.raw, node, life.arrived, life.bound or 0.0)
+        raw = renew_pod(life.template.raw, node, life.arrived, life.bound or 0.0)
     if life.leaves is None:
         return raw
-    deleted = mapping(life.pod.raw, "metadata").get("deletionTimestamp")
-    return {**raw, "metadata": {**mapping(raw, "metadata"), "deletionTimestamp": deleted}}
+    deleted = get_mapping(life.pod.raw, "metadata").get("deletionTimestamp")
+    return {**raw, "metadata": {**get_mapping(raw, "metadata"), "deletionTimestamp": deleted}}
 
 
-def _as_it_stands(read: DisruptionBudget, live: LiveBudget, lives: Iterable[Life]) -> DisruptionBudget:
-    healthy, wanted = live.counts(lives)
-    budget = replace(read.budget, allowed=max(healthy - wanted, 0), disrupted=frozenset())
-    return replace(read, budget=budget, healthy=healthy >= wanted > 0)
+def _with_current_health(read: DisruptionBudget, live: LiveBudget, lives: Iterable[Life]) -> DisruptionBudget:
+    healthy, desired = live.count_healthy(lives)
+    budget = replace(read.budget, allowed=max(healthy - desired, 0), disrupted=frozenset())
+    return replace(read, budget=budget, healthy=healthy >= desired > 0)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.scaling.scalers import Scaler
 from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SimulationEvent:
     time: float
 
 
 @dataclass(frozen=True, slots=True)
-class PodArrives(Event):
+class PodArrives(SimulationEvent):
     """Somebody creates ``pod``: raw, then admission completes it, or a Pod, which is taken as it is.
 
     It ends ``duration`` seconds after it was bound, by itself never where that is ``None``. Where it is ``replaced``
@@ -29,7 +29,7 @@ class PodArrives(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PodChanges(Event):
+class PodChanges(SimulationEvent):
     """Somebody writes ``pod``: it loses gates while it waits, say, or has other labels.
 
     With ``if_there`` it need not be there any more.
@@ -40,7 +40,7 @@ class PodChanges(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PodLeaves(Event):
+class PodLeaves(SimulationEvent):
     """Somebody deletes the pod ``namespace/name``: bound, it leaves after its grace period.
 
     Where a controller put another in its place, that one is meant. With ``if_there`` neither need be there any more.
@@ -51,14 +51,14 @@ class PodLeaves(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ScalerComes(Event):
+class ScalerComes(SimulationEvent):
     """Somebody has a workload scaled, from now on by this one."""
 
     scaler: Scaler
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadScales(Event):
+class WorkloadScales(SimulationEvent):
     """Somebody scales a workload by hand that a scaler looks after."""
 
     workload: str
@@ -66,35 +66,35 @@ class WorkloadScales(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadLeaves(Event):
+class WorkloadLeaves(SimulationEvent):
     """Somebody deletes a workload that a scaler looks after, with its pods."""
 
     workload: str
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroupArrives(Event):
+class PodGroupArrives(SimulationEvent):
     """Somebody creates a PodGroup."""
 
     group: Json
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroupChanges(Event):
+class PodGroupChanges(SimulationEvent):
     """Somebody writes a PodGroup: it asks for fewer pods, say."""
 
     group: Json
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroupLeaves(Event):
+class PodGroupLeaves(SimulationEvent):
     """Somebody deletes the PodGroup ``namespace/name``; its pods stay."""
 
     group: str
 
 
 @dataclass(frozen=True, slots=True)
-class PermitAllows(Event):
+class PermitAllows(SimulationEvent):
     """``plugin`` lets a pod go on that waits at Permit."""
 
     pod: str
@@ -102,7 +102,7 @@ class PermitAllows(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PermitRejects(Event):
+class PermitRejects(SimulationEvent):
     """``plugin`` does not let a pod go on that waits at Permit."""
 
     pod: str
@@ -111,19 +111,19 @@ class PermitRejects(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeJoins(Event):
+class NodeJoins(SimulationEvent):
     node: Json
 
 
 @dataclass(frozen=True, slots=True)
-class NodeLeaves(Event):
+class NodeLeaves(SimulationEvent):
     """The node is gone at once, and its pods with it."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class NodeChanges(Event):
+class NodeChanges(SimulationEvent):
     """Somebody writes a node. ``None`` leaves things as they are; so do labels that are not named.
 
     ``labels``: ``None`` as a value takes a label away. ``taints`` (raw) replace all but those of conditions.
@@ -137,21 +137,21 @@ class NodeChanges(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PodIsEvicted(Event):
+class PodIsEvicted(SimulationEvent):
     """Somebody evicts the pod ``namespace/name``. Nothing happens where it is on no node then."""
 
     pod: str
 
 
 @dataclass(frozen=True, slots=True)
-class NodeDrains(Event):
+class NodeDrains(SimulationEvent):
     """Somebody cordons the node and evicts its pods."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class NodeReports(Event):
+class NodeReports(SimulationEvent):
     """The node's kubelet reports, perhaps again, whether it is ready."""
 
     node: str
@@ -159,7 +159,7 @@ class NodeReports(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeConditions(Event):
+class NodeConditions(SimulationEvent):
     """Conditions of the node have these statuses: True, False or Unknown.
 
     Where Ready is Unknown its kubelet is silent from then on; where another status is one that the kubelet reports, it
@@ -171,7 +171,7 @@ class NodeConditions(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeFallsSilent(Event):
+class NodeFallsSilent(SimulationEvent):
     """The node's kubelet is not heard of any more; its pods run on until they are evicted."""
 
     node: str

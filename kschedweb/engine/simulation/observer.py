@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
+from kschedweb.engine.cycle.search_request import WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.simulation.life import Departure, Life
+from kschedweb.engine.simulation.pod_life import Departure, Life
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class ScalingObservation:
     """A look at a workload that is scaled: ``replicas`` are asked for after it, ``before`` were; ``ready`` pods are.
 
     ``utilization`` is in percent of requests, ``None`` where it is not known, ``target`` what is aimed at, ``None``
@@ -38,7 +38,7 @@ LAUNCHED, REMOVED = "launched", "removed"
 class Deed:
     """What an autoscaler did with a node: asked for it, or deleted it; ``text`` says as what, or why."""
 
-    what: str
+    action: str
     node: str
     text: str
 
@@ -54,13 +54,13 @@ class DescheduledPod:
 
 @dataclass(frozen=True, slots=True)
 class DeschedulerRound:
-    """A cycle of the descheduler, counted from 1. ``refused`` evictions did not happen; ``said`` is why plugins did
+    """A cycle of the descheduler, counted from 1. ``refused`` evictions did not happen; ``note`` is why plugins did
     nothing, "" for nothing said."""
 
     number: int
     evicted: tuple[DescheduledPod, ...]
     refused: int
-    said: str
+    note: str
 
 
 class Observer:
@@ -123,7 +123,7 @@ class Observer:
     def node_left(self, name: str, now: float) -> None:
         """The node is gone; its pods are told of on their own."""
 
-    def scaled(self, look: Scaled, now: float) -> None:
+    def scaled(self, look: ScalingObservation, now: float) -> None:
         """Somebody looked at a workload that is scaled, and perhaps changed its number of pods."""
 
     def autoscaled(self, deed: Deed, now: float) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from kschedweb.engine.controllers.claims import create_claims, delete_claims, keep_claims, needs_claims
-from kschedweb.engine.controllers.eviction import TaintEviction
-from kschedweb.engine.controllers.kubelet import Refusal
+from kschedweb.engine.controllers.kubelet import KubeletRefusal
+from kschedweb.engine.controllers.taint_eviction import TaintEviction
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -17,17 +17,17 @@ from kschedweb.engine.framework.events import (
     UNSCHEDULED_POD_ADD,
     pod_changes,
 )
-from kschedweb.engine.objects.access import Json, integer, mapping, objects
+from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue, SchedulingQueue
-from kschedweb.engine.simulation.admitting import QuotaGate
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.simulation.observer import Observer
+from kschedweb.engine.simulation.pod_life import Departure, Life
+from kschedweb.engine.simulation.quota_gate import QuotaGate
 from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Result
 from kschedweb.engine.simulation.scaling.scalers import Scalers
 from kschedweb.engine.simulation.use import UseModel
-from kschedweb.engine.state.world import World
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 
 PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for another
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
@@ -35,14 +35,14 @@ NODE_LEFT = "the node left"
 GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
 
 
-def replica(pod: Pod, name: str) -> Pod:
+def make_replica(pod: Pod, name: str) -> Pod:
     """A pod like ``pod`` under another name, as it would be created: without a node, status or end."""
-    spec = {key: value for key, value in mapping(pod.raw, "spec").items() if key != "nodeName"}
-    metadata = {key: value for key, value in mapping(pod.raw, "metadata").items() if key not in PERSONAL}
+    spec = {key: value for key, value in get_mapping(pod.raw, "spec").items() if key != "nodeName"}
+    metadata = {key: value for key, value in get_mapping(pod.raw, "metadata").items() if key not in PERSONAL}
     raw = {**pod.raw, "metadata": {**metadata, "name": name}, "spec": spec}
     raw.pop("status", None)
     if pod.node_name or "status" in pod.raw or any(volume.ephemeral for volume in pod.volumes):
-        return Pod.read(raw)
+        return Pod.from_json(raw)
     twin = copy.copy(pod)
     # A copy keeps what was worked out of the spec, which is the same.
     for attribute, value in {"name": name, "uid": f"{pod.namespace}/{name}", "raw": raw}.items():
@@ -59,7 +59,7 @@ class Pods:
 
     def __init__(
         self,
-        world: World,
+        world: SchedulerCache,
         queue: SchedulingQueue,
         agenda: Agenda,
         result: Result,
@@ -76,27 +76,27 @@ class Pods:
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
         self.use = use
-        self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete)
-        self.unplaced: Callable[[Life, float], None] = _nothing
-        self.moved: Callable[[Life, float], None] = _nothing
+        self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete_pod)
+        self.unplaced: Callable[[Life, float], None] = _ignore_life
+        self.moved: Callable[[Life, float], None] = _ignore_life
         self._schedulers, self._reachable = schedulers, reachable
         self._groups = isinstance(queue, GroupQueue)
         self._stuck: dict[str, list[Life]] = {}
         self._heirs: dict[str, str] = {}
 
-    def arrive(self, life: Life, now: float) -> None:
+    def add_pod(self, life: Life, now: float) -> None:
         """A pod is there: on its node already, or to be scheduled."""
         self.wait(life, now)
         pod = life.pod
         if pod.node_name:
-            self.put(life, now)
+            self.put_on_node(life, now)
         elif pod.scheduler_name in self._schedulers:
-            self.world.cluster.groups.join(pod)
+            self.world.cluster.groups.add_member(pod)
             self.queue.add(pod, now)
             if self._groups:
-                self.queue.move(UNSCHEDULED_POD_ADD, None, pod, now)
+                self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, pod, now)
         else:
-            self.world.cluster.groups.leave(pod)  # a scheduler knows of its own pods, and of those on nodes
+            self.world.cluster.groups.remove_member(pod)  # a scheduler knows of its own pods, and of those on nodes
             self.result.ignored.append(pod.key)
 
     def wait(self, life: Life, now: float) -> None:
@@ -104,35 +104,35 @@ class Pods:
         life.pod, problems = self._create_claims(life.pod, now)
         life.message = next(iter(problems), life.message)
         self.lives[life.pod.key] = life
-        self.scalers.joined(life)
+        self.scalers.add_life(life)
         self.observer.arrived(life, now)
 
-    def put(self, life: Life, now: float) -> None:
+    def put_on_node(self, life: Life, now: float) -> None:
         """A pod is on the node that it names."""
-        self.world.cluster.groups.join(life.pod)
-        self.world.add(life.pod)
-        self._settled(life, now)
+        self.world.cluster.groups.add_member(life.pod)
+        self.world.add_pod(life.pod)
+        self._on_settled(life, now)
 
-    def adopt(self) -> None:
+    def create_missing_claims(self) -> None:
         """Make the claims that pods on nodes lack at the beginning."""
         snapshot = self.world.snapshot
-        for pod in [one for one in self.world.all_pods() if needs_claims(one)]:
+        for pod in [candidate for candidate in self.world.all_pods() if needs_claims(candidate)]:
             position = snapshot.index.get(pod.node_name)
             if position is not None:
-                snapshot.volume_use.account(pod, position, -1)
-            named, _ = self._create_claims(pod, 0.0)
+                snapshot.volume_use.account_pod(pod, position, -1)
+            claimed_pod, _ = self._create_claims(pod, 0.0)
             if position is not None:
-                snapshot.volume_use.account(named, position, 1)
-            if named is not pod:
-                self.world.refresh(named)
+                snapshot.volume_use.account_pod(claimed_pod, position, 1)
+            if claimed_pod is not pod:
+                self.world.refresh_pod(claimed_pod)
 
     def _create_claims(self, pod: Pod, now: float) -> tuple[Pod, list[str]]:
         """The pod once controllers have made its claims, and what they could not make."""
-        named, problems = create_claims(pod, self.world.cluster, self.world.claims)
+        claimed_pod, problems = create_claims(pod, self.world.cluster, self.world.claims)
         self.result.refused += [(now, f"Pod {pod.key}: {problem}") for problem in problems]
-        return named, problems
+        return claimed_pod, problems
 
-    def change(self, new: Pod, now: float) -> None:
+    def change_pod(self, new: Pod, now: float) -> None:
         """The object of a pod changed."""
         life = self.lives[new.key]
         new = keep_claims(life.pod, new)
@@ -145,100 +145,100 @@ class Pods:
             return
         self.queue.update(old, new, now)
         if old.nominated_node and old.nominated_node != new.nominated_node:
-            self._room_given_up(old, now)
+            self._release_nomination(old, now)
 
     def _changed_on_node(self, old: Pod, new: Pod, now: float) -> None:
-        self.world.replace(old, new)
+        self.world.update_pod(old, new)
         if old.tolerations != new.tolerations:
             self.eviction.pod_changed(new, now)
         for event in pod_changes(old, new):
-            self.queue.move(event, old, new, now)
+            self.queue.move_all_to_active_or_backoff(event, old, new, now)
 
-    def nominate(self, key: str, node: str, now: float) -> None:
+    def nominate_pod(self, key: str, node: str, now: float) -> None:
         """Write down in the pod that it waits for ``node``, "" for none."""
         pod = self.lives[key].pod
         if pod.nominated_node != node:
-            self.change(replace(pod, nominated_node=node), now)
+            self.change_pod(replace(pod, nominated_node=node), now)
 
-    def bound(self, life: Life, pod: Pod, attempts: int, now: float) -> None:
+    def on_bound(self, life: Life, pod: Pod, attempts: int, now: float) -> None:
         """The pod, which the snapshot has on its node, is bound."""
         life.pod, life.attempts = pod, attempts
         self.result.bound.append(Bound(now, pod.key, pod.node_name, now - life.arrived, attempts))
-        self._settled(life, now)
-        self.queue.move(ASSIGNED_POD_ADD, None, pod, now)
+        self._on_settled(life, now)
+        self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, pod, now)
 
-    def _settled(self, life: Life, now: float) -> None:
+    def _on_settled(self, life: Life, now: float) -> None:
         life.bound = now
         self.observer.bound(life, now)
         self.moved(life, now)
-        self._uses(life, now)
+        self._start_use(life, now)
         self.eviction.pod_changed(life.pod, now)
         if life.duration is not None:
-            self.agenda.add(now + life.duration, lambda time: self._complete(life, time))
+            self.agenda.schedule_action(now + life.duration, lambda time: self._complete_pod(life, time))
 
-    def _uses(self, life: Life, now: float) -> None:
+    def _start_use(self, life: Life, now: float) -> None:
         """The pod begins to be used, once it is ready."""
-        startup = self.scalers.startup(life)
+        startup = self.scalers.startup_seconds(life)
         if startup:
             life.ready = now + startup
-            self.agenda.add(life.ready, lambda time: self._started(life, time))
+            self.agenda.schedule_action(life.ready, lambda time: self._on_ready(life, time))
         elif self.use is not None:
             self.use.came(life.pod, now)
 
-    def _started(self, life: Life, now: float) -> None:
-        if self.use is not None and self.alive(life) and life.leaves is None:
+    def _on_ready(self, life: Life, now: float) -> None:
+        if self.use is not None and self.is_alive(life) and life.leaves is None:
             self.use.came(life.pod, now)
 
-    def _complete(self, life: Life, now: float) -> None:
-        if self.alive(life):
+    def _complete_pod(self, life: Life, now: float) -> None:
+        if self.is_alive(life):
             self.result.completed += 1
             self.moved(life, now)
-            self.gone(life, now)
+            self.remove_pod(life, now)
 
-    def alive(self, life: Life) -> bool:
+    def is_alive(self, life: Life) -> bool:
         """Whether the pod is there still."""
         return self.lives.get(life.pod.key) is life
 
-    def evict(self, life: Life, reason: str, now: float, condition: str = "") -> None:
+    def evict_pod(self, life: Life, reason: str, now: float, condition: str = "") -> None:
         """The pod must leave its node within its grace period; a controller may put another one in its place."""
-        if life.leaves is None and self.alive(life):
+        if life.leaves is None and self.is_alive(life):
             life.why = Departure.PREEMPTED if condition == PREEMPTION else Departure.EVICTED
             life.because = reason
-            self.delete(life, now, condition)
+            self.delete_pod(life, now, condition)
             leaves = life.leaves if life.leaves is not None else now
             self.result.evicted.append(Evicted(now, life.pod.key, life.pod.node_name, reason, leaves))
             self.observer.evicted(life, reason, now)
-            self._replace(life, now)
+            self._replace_pod(life, now)
 
-    def delete(self, life: Life, now: float, condition: str = "") -> None:
+    def delete_pod(self, life: Life, now: float, condition: str = "") -> None:
         """Somebody deletes the pod: bound, it has its grace period; else it is gone at once."""
         if life.bound is None:
-            self.gone(life, now)
+            self.remove_pod(life, now)
         elif life.leaves is None:
             old = life.pod
             life.leaves = now + _grace_period(old)
-            life.pod = terminating(old, now, condition)
+            life.pod = mark_terminating(old, now, condition)
             self.moved(life, now)
             self.observer.changed(life, now)
             self._changed_on_node(old, life.pod, now)
-            self.agenda.add(life.leaves, lambda time: self._end(life, time))
+            self.agenda.schedule_action(life.leaves, lambda time: self._end_pod(life, time))
 
-    def _end(self, life: Life, now: float) -> None:
-        if not self.alive(life):
+    def _end_pod(self, life: Life, now: float) -> None:
+        if not self.is_alive(life):
             return
         if self._reachable(life.pod.node_name):
-            self.gone(life, now)
+            self.remove_pod(life, now)
         else:
-            self.gate.gone(life.pod, now)  # quotas do not count what cannot be ended
+            self.gate.release_pod(life.pod, now)  # quotas do not count what cannot be ended
             self._stuck.setdefault(life.pod.node_name, []).append(life)
 
-    def reached(self, node: str, now: float) -> None:
+    def on_node_reached(self, node: str, now: float) -> None:
         """The node's kubelet is heard of again, and ends the pods that should be gone."""
         for life in self._stuck.pop(node, ()):
-            if self.alive(life):
-                self.gone(life, now)
+            if self.is_alive(life):
+                self.remove_pod(life, now)
 
-    def lost(self, pods: list[Pod], node: str, now: float) -> None:
+    def on_node_lost(self, pods: list[Pod], node: str, now: float) -> None:
         """The node is gone with these pods."""
         self._stuck.pop(node, None)
         for pod in pods:
@@ -247,101 +247,103 @@ class Pods:
                 continue
             if life.leaves is None:
                 life.why, life.because = Departure.NODE_GONE, NODE_LEFT
-            self._removed(life, now)
+            self._remove_from_node(life, now)
             if life.leaves is None:
                 life.leaves = now
                 self.result.evicted.append(Evicted(now, pod.key, node, NODE_LEFT, now))
                 self.observer.evicted(life, NODE_LEFT, now)
-                self._replace(life, now)
+                self._replace_pod(life, now)
 
-    def fail(self, life: Life, refusal: Refusal, now: float) -> None:
+    def fail_pod(self, life: Life, refusal: KubeletRefusal, now: float) -> None:
         """The pod's kubelet lets it fail, which ends it at once; a controller may put another one in its place."""
         life.why, life.because, life.message = Departure.FAILED, str(refusal), str(refusal)
         pod = life.pod
         self.result.failed.append(Failed(now, pod.key, pod.node_name, refusal.reason, refusal.message))
-        self.gone(life, now)
-        self._replace(life, now)
+        self.remove_pod(life, now)
+        self._replace_pod(life, now)
 
-    def gone(self, life: Life, now: float) -> None:
+    def remove_pod(self, life: Life, now: float) -> None:
         """The pod does not exist any more."""
         if life.bound is not None:
-            self.world.remove(life.pod)
-            self._removed(life, now)
+            self.world.remove_pod(life.pod)
+            self._remove_from_node(life, now)
             return
         del self.lives[life.pod.key]
-        self.scalers.gone(life)
+        self.scalers.remove_life(life)
         self.observer.withdrawn(life, now)
-        self.gate.gone(life.pod, now)
+        self.gate.release_pod(life.pod, now)
         waited = self.dismiss(life.pod.key, now)
         if not waited:
             self.queue.delete(life.pod)  # a group that was complete is tried once more
-        self.world.cluster.groups.leave(life.pod)
+        self.world.cluster.groups.remove_member(life.pod)
         if life.pod.nominated_node and not waited:
-            self._room_given_up(life.pod, now)
+            self._release_nomination(life.pod, now)
         self._release_claims(life.pod, now)
 
-    def _removed(self, life: Life, now: float) -> None:
+    def _remove_from_node(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
-        self.scalers.gone(life)
-        self.world.cluster.groups.leave(life.pod)
+        self.scalers.remove_life(life)
+        self.world.cluster.groups.remove_member(life.pod)
         self.observer.left(life, life.why, life.because, now)
         if self.use is not None:
             self.use.left(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
-        self.gate.gone(life.pod, now)
-        self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
+        self.gate.release_pod(life.pod, now)
+        self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, life.pod, None, now)
         self._release_claims(life.pod, now)
 
     def _release_claims(self, pod: Pod, now: float) -> None:
         """Nobody uses the pod's claims for it any more; those that were made for it go."""
-        changes = self.world.release(pod)
+        changes = self.world.release_claims(pod)
         delete_claims(pod, self.world.cluster, self.world.claims)
         for before, after in changes:
-            self.queue.move(RESOURCE_CLAIM_UPDATE, before, after, now)
+            self.queue.move_all_to_active_or_backoff(RESOURCE_CLAIM_UPDATE, before, after, now)
 
-    def _room_given_up(self, pod: Pod, now: float) -> None:
+    def _release_nomination(self, pod: Pod, now: float) -> None:
         """The room kept for ``pod`` is free for those who had to respect it."""
-        self.queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority)
+        self.queue.move_all_to_active_or_backoff(
+            ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority
+        )
 
-    def heir(self, key: str) -> str:
+    def find_heir(self, key: str) -> str:
         """The key of the pod that a controller put last in the place of the pod ``key``, else ``key`` itself."""
         return self._heirs.get(key, key)
 
-    def _replace(self, life: Life, now: float) -> None:
+    def _replace_pod(self, life: Life, now: float) -> None:
         if life.replaced:
             base = life.template.name.rpartition("-again")[0] if life.heirs else life.template.name
-            heir = replica(life.template, f"{base}-again{life.heirs + 1}")
+            heir = make_replica(life.template, f"{base}-again{life.heirs + 1}")
             self._heirs[f"{heir.namespace}/{base}"] = heir.key
-            left, heirs = life.left, life.heirs + 1
+            remaining, heirs = life.remaining_seconds, life.heirs + 1
 
-            def come(time: float) -> None:
-                self.arrive(Life(heir, heir, time, left, True, heirs=heirs), time)
+            def on_admitted(time: float) -> None:
+                self.add_pod(Life(heir, heir, time, remaining, True, heirs=heirs), time)
 
-            self.gate.enter(heir, come, now)
+            self.gate.admit_pod(heir, on_admitted, now)
 
 
-def _nothing(life: Life, now: float) -> None:
+def _ignore_life(life: Life, now: float) -> None:
     """Nobody listens."""
 
 
-def started(pod: Pod, now: float) -> Pod:
+def with_start_time(pod: Pod, now: float) -> Pod:
     """The pod with its start time: of equal victims, preemption takes those that have run for the shortest time."""
     time = datetime.fromtimestamp(now, UTC).isoformat()
-    return replace(pod, raw={**pod.raw, "status": {**mapping(pod.raw, "status"), "startTime": time}})
+    return replace(pod, raw={**pod.raw, "status": {**get_mapping(pod.raw, "status"), "startTime": time}})
 
 
 def _grace_period(pod: Pod) -> int:
     """Seconds between the deletion of the pod and its end."""
-    return max(0, integer(mapping(pod.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD, bits=64))
+    return max(0, get_integer(get_mapping(pod.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD, bits=64))
 
 
-def terminating(pod: Pod, now: float, reason: str = "") -> Pod:
+def mark_terminating(pod: Pod, now: float, reason: str = "") -> Pod:
     """The pod once it is to leave its node, for the ``reason`` that is written down in its conditions."""
     raw: Json = pod.raw
     deleted = datetime.fromtimestamp(now, UTC).isoformat()
-    status = mapping(raw, "status")
+    status = get_mapping(raw, "status")
     if reason:
         target = {"type": "DisruptionTarget", "status": "True", "reason": reason}
-        status = {**status, "conditions": [*objects(status, "conditions"), target]}
-    metadata = {**mapping(raw, "metadata"), "deletionTimestamp": deleted}
+        status = {**status, "conditions": [*get_objects(status, "conditions"), target]}
+    metadata = {**get_mapping(raw, "metadata"), "deletionTimestamp": deleted}
     return replace(pod, terminating=True, raw={**raw, "metadata": metadata, "status": status})

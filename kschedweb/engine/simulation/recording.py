@@ -23,7 +23,7 @@ class RecordingError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recording:
+class UseRecording:
     """``percent`` is float64[machines, samples], 0 to 100: means over ``step`` seconds, one after the other."""
 
     names: Sequence[str]
@@ -36,11 +36,11 @@ class Recording:
         return float(self.percent.shape[1] * self.step)
 
     @classmethod
-    def unpack(cls, content: bytes) -> Recording:
+    def from_file_bytes(cls, content: bytes) -> UseRecording:
         """A recording of a file's bytes, which may be compressed with gzip. Raises RecordingError."""
         try:
             raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-            return cls.read(StringIO(raw.decode(), newline=None))
+            return cls.from_csv(StringIO(raw.decode(), newline=None))
         except (OSError, EOFError, zlib.error) as error:
             raise RecordingError(f"is no whole gzip file: {error}") from None
         except UnicodeDecodeError as error:
@@ -48,7 +48,7 @@ class Recording:
             raise RecordingError(f"line {line}: is not UTF-8 text") from None
 
     @classmethod
-    def read(cls, lines: Iterable[str]) -> Recording:
+    def from_csv(cls, lines: Iterable[str]) -> UseRecording:
         """A recording of CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
         names: list[str] = []
         values: list[Floats] = []
@@ -58,17 +58,17 @@ class Recording:
             if len(names) == MOST_MACHINES:
                 raise RecordingError(f"line {number}: there are more than {MOST_MACHINES} machines")
             names.append(row[0])
-            values.append(np.array(_percentages(row[1:], number)))
+            values.append(np.array(_parse_percentages(row[1:], number)))
             if len(values) * len(values[0]) > MOST_VALUES:
                 raise RecordingError(f"line {number}: there are more than {MOST_VALUES:,} values: take fewer machines")
             if len(values[-1]) != len(values[0]):
-                found, wanted = len(values[-1]), len(values[0])
-                raise RecordingError(f"line {number}: has {found} values, the first line {wanted}")
+                actual, expected = len(values[-1]), len(values[0])
+                raise RecordingError(f"line {number}: has {actual} values, the first line {expected}")
         if not names:
             raise RecordingError("there are no lines: a line is a name, then a percentage for each five minutes")
         return cls(names, np.array(values))
 
-    def after(self, before: Recording) -> Recording:
+    def join_after(self, before: UseRecording) -> UseRecording:
         """The machines that are in both recordings, ``before`` first and then this one. Raises RecordingError."""
         if before.step != self.step:
             raise RecordingError(f"has a value each {self.step:g} s, the one before it each {before.step:g} s")
@@ -76,12 +76,12 @@ class Recording:
         both = [(places[name], place) for place, name in enumerate(self.names) if name in places]
         if not both:
             raise RecordingError("has no machine of the recording before it")
-        first, then = (list(found) for found in zip(*both, strict=True))
+        first, then = (list(positions) for positions in zip(*both, strict=True))
         percent = np.hstack([before.percent[first], self.percent[then]])
-        return Recording([self.names[place] for place in then], percent, self.step)
+        return UseRecording([self.names[place] for place in then], percent, self.step)
 
     @classmethod
-    def generated(cls, generator: np.random.Generator, machines: int = 240, samples: int = 288) -> Recording:
+    def generate(cls, generator: np.random.Generator, machines: int = 240, samples: int = 288) -> UseRecording:
         """Curves made up after the kind of recorded ones: most machines idle, few busy, some with a day's rhythm."""
         level = np.minimum(2.0 + 80.0 * generator.beta(0.5, 3.0, machines), 95.0)[:, None]
         hours = np.arange(samples)[None, :] * STEP / 3600.0
@@ -91,14 +91,14 @@ class Recording:
         percent = np.clip(np.round(level * (1.0 + swing + noise)), 0.0, 100.0)
         return cls([f"machine-{place + 1:03d}" for place in range(machines)], percent)
 
-    def lines(self) -> list[str]:
+    def to_csv_lines(self) -> list[str]:
         """The recording as CSV text, a line a machine."""
         return [
             ",".join([name, *(f"{value:g}" for value in row)])
             for name, row in zip(self.names, self.percent.tolist(), strict=True)
         ]
 
-    def curves(self, interval: float, *, linear: bool = False) -> Floats:
+    def sample_curves(self, interval: float, *, linear: bool = False) -> Floats:
         """Percent in the middle of each ``interval`` seconds. Shape [machines, intervals].
 
         A mean holds for its whole step, or the line through the steps' middles is followed where ``linear``.
@@ -107,16 +107,16 @@ class Recording:
         middles = (np.arange(round(self.seconds / interval)) + 0.5) * interval / self.step
         if not linear:
             return self.percent[:, np.minimum(middles.astype(np.intp), samples - 1)]
-        known = np.arange(samples) + 0.5
-        return np.array([np.interp(middles, known, row) for row in self.percent])
+        sample_middles = np.arange(samples) + 0.5
+        return np.array([np.interp(middles, sample_middles, row) for row in self.percent])
 
 
-def _percentages(cells: list[str], number: int) -> list[float]:
+def _parse_percentages(cells: list[str], number: int) -> list[float]:
     if not cells:
         raise RecordingError(f"line {number}: has a name, but no values after it")
     if len(cells) > MOST_SAMPLES:
         raise RecordingError(f"line {number}: has {len(cells)} values, at most {MOST_SAMPLES} (a month) are taken")
-    found = []
+    percentages = []
     for place, cell in enumerate(cells, start=1):
         try:
             value = float(cell)
@@ -124,5 +124,5 @@ def _percentages(cells: list[str], number: int) -> list[float]:
             raise RecordingError(f"line {number}, value {place}: {cell[:40]!r} is not a number") from None
         if not 0.0 <= value <= 100.0:
             raise RecordingError(f"line {number}, value {place}: {cell[:40]} is not a percentage from 0 to 100")
-        found.append(value)
-    return found
+        percentages.append(value)
+    return percentages

@@ -34,7 +34,8 @@ class Rejected:
 class GroupTried:
     """A group was tried: whether it was placed, the reason and message of its condition, and in which domain.
 
-    Its pods are told of on their own. Not ``told``: the condition stays True, as it was before. ``victims`` have to go.
+    Its pods are told of on their own. Not ``condition_changed``: the condition stays True, as it was before.
+    ``victims`` have to go.
     """
 
     time: float
@@ -42,7 +43,7 @@ class GroupTried:
     placed: bool
     reason: str
     message: str
-    told: bool = True
+    condition_changed: bool = True
     domain: str = ""
     victims: tuple[str, ...] = ()
 
@@ -80,7 +81,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ClusterSample:
     """How things stand at ``time``; ``unknown`` of the ``bound`` pods are on nodes whose kubelet is silent.
 
     ``use`` is the share of all nodes' allocatable that is requested, by resource.
@@ -111,7 +112,7 @@ class Result:
     failed: list[Failed] = field(default_factory=list)
     groups: list[GroupTried] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[ClusterSample] = field(default_factory=list)
     refused: list[tuple[float, str]] = field(default_factory=list)
     """What admission said of pods that it did not take in, and controllers of claims that they could not make."""
     ignored: list[str] = field(default_factory=list)

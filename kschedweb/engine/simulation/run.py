@@ -7,36 +7,36 @@ from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import Configuration, Release
-from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit, admit_group
+from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit_group, admit_pod
 from kschedweb.engine.controllers.nodelifecycle import FALSE, READY, TRUE, LifecycleTiming
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue import GroupQueue, queue_of
 from kschedweb.engine.simulation import events as happen
-from kschedweb.engine.simulation.admitting import QuotaGate
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands
+from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup
 from kschedweb.engine.simulation.descheduling import DeschedulerSetup, Descheduling
-from kschedweb.engine.simulation.groups import GroupLoop
-from kschedweb.engine.simulation.hopeless import Hopeless
+from kschedweb.engine.simulation.group_scheduling import GroupLoop
+from kschedweb.engine.simulation.hopeless_tries import HopelessTries
 from kschedweb.engine.simulation.kubelets import Kubelets
-from kschedweb.engine.simulation.life import Life
-from kschedweb.engine.simulation.nodes import EVICTED, EVICTION_API, Nodes
+from kschedweb.engine.simulation.nodes import EVICTED, EVICTION_API, SimulatedNodes
 from kschedweb.engine.simulation.observer import Observer
+from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.simulation.pods import Pods
-from kschedweb.engine.simulation.result import Pending, Result, Sample
+from kschedweb.engine.simulation.quota_gate import QuotaGate
+from kschedweb.engine.simulation.result import ClusterSample, Pending, Result
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.state.world import World
 from kschedweb.engine.values import dataclass
 
 SETTLED = 600.0  # seconds
@@ -48,7 +48,7 @@ class SimulationError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SimulationSettings:
     """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand.
 
     Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. With
@@ -69,21 +69,21 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartState:
     """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations.
 
     They are those of releases with one ``view``.
     """
 
-    world: World
+    world: SchedulerCache
     pending: list[Pod]
     problems: list[tuple[str, str]]
 
     @classmethod
-    def read(cls, objects: Iterable[Any], release: Release) -> Start:
+    def from_objects(cls, objects: Iterable[Any], release: Release) -> StartState:
         """What cannot be understood is among ``problems``."""
-        snapshot = release.seen(objects)
-        return cls(World(snapshot), snapshot.pending, snapshot.problems)
+        snapshot = release.build_snapshot(objects)
+        return cls(SchedulerCache(snapshot), snapshot.pending, snapshot.problems)
 
 
 class Simulation:
@@ -99,10 +99,10 @@ class Simulation:
 
     def __init__(
         self,
-        objects: Iterable[Any] | Start,
+        objects: Iterable[Any] | StartState,
         configuration: Configuration,
-        events: Iterable[happen.Event] = (),
-        settings: Settings | None = None,
+        events: Iterable[happen.SimulationEvent] = (),
+        settings: SimulationSettings | None = None,
         *,
         registry: Mapping[str, Factory] | None = None,
         extenders: Extenders | None = None,
@@ -113,78 +113,86 @@ class Simulation:
         descheduler: DeschedulerSetup | None = None,
         quick: bool = False,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or SimulationSettings()
         self.now = 0.0
         self.result = Result()
         self._seen, self._counting = configuration.release.view
-        start = objects if isinstance(objects, Start) else Start.read(objects, configuration.release)
-        self.result.refused += [(0.0, f"{what}: {why}") for what, why in start.problems]
+        start = objects if isinstance(objects, StartState) else StartState.from_objects(objects, configuration.release)
+        self.result.refused += [(0.0, f"{subject}: {why}") for subject, why in start.problems]
         self.world = start.world.copy()
         if watermarks is not None:
-            self.world.measured(watermarks)
+            self.world.set_watermarks(watermarks)
         nominator = Nominator()
-        scheduler = Scheduler.of(self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders)
+        scheduler = Scheduler.from_configuration(
+            self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
+        )
         frameworks = scheduler.frameworks
         self.queue = queue_of(configuration, frameworks, self.world.cluster, nominator)
         self._agenda = Agenda()
         self.gate = QuotaGate(self.world, self.settings.admission, self._agenda, self.result)
         self.pods = Pods(
-            self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, self.gate, use, observer
+            self.world, self.queue, self._agenda, self.result, frameworks, self._is_reachable, self.gate, use, observer
         )
-        self.pods.scalers.create = lambda raw, now: self._arrival(happen.PodArrives(now, raw, replaced=True))(now)
-        hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
-        loop_of = GroupLoop if configuration.release.groups else SchedulingLoop
+        self.pods.scalers.create = lambda raw, now: self._arrival_action(happen.PodArrives(now, raw, replaced=True))(
+            now
+        )
+        hopeless = HopelessTries(scheduler, self.queue) if quick and registry is None else None
+        loop_of = GroupLoop if configuration.release.has_group_scheduling else SchedulingLoop
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
         self._limit = self._last_event = 0.0
         controlled = self.settings.controllers
-        comparing = configuration.release.on("TaintTolerationComparisonOperators")
-        self.nodes = Nodes(self.pods, self.settings.lifecycle if controlled else None)
+        comparing = configuration.release.is_enabled("TaintTolerationComparisonOperators")
+        self.nodes = SimulatedNodes(self.pods, self.settings.lifecycle if controlled else None)
         self.kubelets = Kubelets(self.pods, self.nodes, comparing=comparing, controlled=controlled)
-        self.pods.adopt()
+        self.pods.create_missing_claims()
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
             life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0, replaced=replaced)
-            self.gate.there(pod)
+            self.gate.charge_pod(pod)
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)
             if use is not None:
                 use.came(pod, 0.0)
         for pod in start.pending:
-            self._agenda.add(0.0, self._arrival(happen.PodArrives(0.0, pod.raw)))
+            self._agenda.schedule_action(0.0, self._arrival_action(happen.PodArrives(0.0, pod.raw)))
         self._apart = self.settings.sample
-        self._agenda.add(0.0, self._measure, looks=True)
+        self._agenda.schedule_action(0.0, self._take_sample, looks=True)
         self._metered = use is not None
         if use is not None:
-            self._agenda.add(0.0, self._metering(use), looks=True)
-        self._enter(events)
+            self._agenda.schedule_action(0.0, self._meter_action(use), looks=True)
+        self._enter_events(events)
         self._autoscaled = autoscaler is not None
         if autoscaler is not None:
-            autoscaler.begin(Hands(configuration, self.pods, self.nodes, self._join, self._leave, self._created))
+            autoscaler.start(
+                AutoscalerContext(
+                    configuration, self.pods, self.nodes, self._join_node, self._remove_node, self._create_pod
+                )
+            )
         self.descheduling = None if descheduler is None else Descheduling(descheduler, self.pods, self._agenda)
 
-    def _created(self, raw: Json, now: float) -> None:
+    def _create_pod(self, raw: Json, now: float) -> None:
         """A controller creates a pod."""
-        self._arrival(happen.PodArrives(now, raw))(now)
+        self._arrival_action(happen.PodArrives(now, raw))(now)
 
-    def _reachable(self, node: str) -> bool:
-        return self.nodes.reachable(node)
+    def _is_reachable(self, node: str) -> bool:
+        return self.nodes.is_reachable(node)
 
-    def run(self, until: float) -> Result:
-        """Let time pass to ``until`` (seconds); may be called again with a later time. Raises SimulationError."""
-        self._limit = until
-        while (time := self._next_time()) is not None and time <= until:
-            self._step(time)
-        return self._ended(until)
+    def run(self, end_time: float) -> Result:
+        """Let time pass to ``end_time`` (seconds); may be called again with a later time. Raises SimulationError."""
+        self._limit = end_time
+        while (time := self._next_time()) is not None and time <= end_time:
+            self._run_step(time)
+        return self._finish_run(end_time)
 
-    def evict(self, key: str, reason: str) -> None:
+    def schedule_eviction(self, key: str, reason: str) -> None:
         """Evict the pod ``namespace/name``, which is on a node, when time goes on; raises KeyError if there is none."""
         life = self.pods.lives[key]
-        self._agenda.add(self.now, lambda now: self.pods.evict(life, reason, now))
+        self._agenda.schedule_action(self.now, lambda now: self.pods.evict_pod(life, reason, now))
 
     def _evict_pod(self, key: str, now: float) -> None:
         life = self.pods.lives.get(key)
         if life is not None and life.bound is not None:
-            self.pods.evict(life, EVICTED, now, EVICTION_API)
+            self.pods.evict_pod(life, EVICTED, now, EVICTION_API)
 
     def run_until_quiet(self, limit: float) -> Result:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
@@ -196,28 +204,28 @@ class Simulation:
         self._limit = limit
         if self.descheduling is not None:
             self.descheduling.after = self._last_event
-        state, since = self._state(), self.now
+        state, since = self._change_marker(), self.now
         while (time := self._next_time()) is not None and time <= limit:
             if not self._is_awaiting(since):
                 if self._is_at_rest():
                     break
                 if time > (settled := max(self.now, since + SETTLED)):
-                    return self._ended(settled)
-            self._step(time)
-            if (now := self._state()) != state:
+                    return self._finish_run(settled)
+            self._run_step(time)
+            if (now := self._change_marker()) != state:
                 state, since = now, time
-        return self._ended(self.now)
+        return self._finish_run(self.now)
 
-    def _step(self, time: float) -> None:
+    def _run_step(self, time: float) -> None:
         self.now = time
-        self._agenda.do_due(time)
+        self._agenda.run_due(time)
         self.nodes.pass_time(time)
-        if not self._agenda.due or not self.loop.repeat(time, self._next_other(time)):
+        if not self._agenda.due or not self.loop.repeat_hopeless_tries(time, self._next_other(time)):
             self.queue.flush(time)
-            self.loop.work(time)
+            self.loop.run_cycles(time)
         self.pods.observer.passed(time)
 
-    def _state(self) -> tuple[int, ...]:
+    def _change_marker(self) -> tuple[int, ...]:
         """Differs once anything has changed in the cluster."""
         return len(self.result.bound), len(self.result.evicted), self.result.completed, len(self.pods.lives)
 
@@ -230,9 +238,9 @@ class Simulation:
     def _is_at_rest(self) -> bool:
         """Return whether nothing that goes on could change the cluster."""
         watched = self.settings.settles or self._metered or self.pods.scalers or self._autoscaled
-        return self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or watched)
+        return self.nodes.at_rest and not (self.queue.is_ready or len(self.queue.backoff) or watched)
 
-    def _ended(self, now: float) -> Result:
+    def _finish_run(self, now: float) -> Result:
         self.now = self.result.end = now
         self.result.pending = [
             Pending(life.pod.key, life.arrived, life.attempts, life.message)
@@ -250,156 +258,162 @@ class Simulation:
         times = (self._agenda.next_time, self.nodes.next_time(now), self.queue.next_flush(now), self._limit)
         return min(time for time in times if time is not None)
 
-    def _measure(self, now: float) -> None:
+    def _take_sample(self, now: float) -> None:
         bound, unknown = len(self.world.snapshot.pods.slots), self.nodes.unknown_pods
-        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), unknown, self.world.use())
+        sample = ClusterSample(
+            now, len(self.world.nodes), bound, *self.queue.count_pods(), unknown, self.world.requested_shares()
+        )
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
             del self.result.samples[1::2]
             self._apart *= 2
-        self._agenda.add(self.result.samples[-1].time + self._apart, self._measure, looks=True)
+        self._agenda.schedule_action(self.result.samples[-1].time + self._apart, self._take_sample, looks=True)
 
-    def _metering(self, use: UseModel) -> Callable[[float], None]:
+    def _meter_action(self, use: UseModel) -> Callable[[float], None]:
         def meter(now: float) -> None:
             measured = use.measured(now)
-            self.world.measured(measured)
+            self.world.set_watermarks(measured)
             self.pods.observer.measured(measured, now)
             if (node := next(iter(self.world.nodes.values()), None)) is not None:
                 # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
-                self.queue.move(MEASURED, node, node, now)
-            self._agenda.add(now + use.interval, meter, looks=True)
+                self.queue.move_all_to_active_or_backoff(MEASURED, node, node, now)
+            self._agenda.schedule_action(now + use.interval, meter, looks=True)
 
         return meter
 
     # What happens from outside.
 
-    def _enter(self, listed: Iterable[happen.Event]) -> None:
+    def _enter_events(self, listed: Iterable[happen.SimulationEvent]) -> None:
         handlers: dict[type, Callable[[Any], Callable[[float], None]]] = {
-            happen.PodArrives: self._arrival,
+            happen.PodArrives: self._arrival_action,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
             happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
             happen.PodIsEvicted: lambda event: lambda now: self._evict_pod(event.pod, now),
-            happen.ScalerComes: lambda event: lambda now: self.pods.scalers.begin(event.scaler, now),
+            happen.ScalerComes: lambda event: lambda now: self.pods.scalers.start_scaler(event.scaler, now),
             happen.WorkloadScales: (
-                lambda event: lambda now: self.pods.scalers.scale(event.workload, event.replicas, now)
+                lambda event: lambda now: self.pods.scalers.scale_workload(event.workload, event.replicas, now)
             ),
-            happen.WorkloadLeaves: lambda event: lambda now: self.pods.scalers.end(event.workload, now),
-            happen.PodGroupArrives: lambda event: lambda now: self._put_group(event.group, now, there=False),
-            happen.PodGroupChanges: lambda event: lambda now: self._put_group(event.group, now, there=True),
+            happen.WorkloadLeaves: lambda event: lambda now: self.pods.scalers.end_workload(event.workload, now),
+            happen.PodGroupArrives: lambda event: lambda now: self._put_group(event.group, now, exists=False),
+            happen.PodGroupChanges: lambda event: lambda now: self._put_group(event.group, now, exists=True),
             happen.PodGroupLeaves: lambda event: lambda now: self._delete_group(event.group, now),
-            happen.PermitAllows: lambda event: lambda now: self.loop.allow(event.pod, event.plugin, now),
+            happen.PermitAllows: lambda event: lambda now: self.loop.allow_pod(event.pod, event.plugin, now),
             happen.PermitRejects: lambda event: (
-                lambda now: self.loop.reject(event.pod, event.plugin, event.reason, now)
+                lambda now: self.loop.reject_pod(event.pod, event.plugin, event.reason, now)
             ),
-            happen.NodeJoins: lambda event: lambda now: self._join(event.node, now),
-            happen.NodeLeaves: lambda event: lambda now: self._leave(event.node, now),
+            happen.NodeJoins: lambda event: lambda now: self._join_node(event.node, now),
+            happen.NodeLeaves: lambda event: lambda now: self._remove_node(event.node, now),
             happen.NodeChanges: lambda event: lambda now: self._change_node(event, now),
-            happen.NodeDrains: lambda event: lambda now: self.nodes.drain(self._node(event.node), now),
+            happen.NodeDrains: lambda event: lambda now: self.nodes.drain_node(self._check_node(event.node), now),
             happen.NodeReports: lambda event: (
-                lambda now: self._report(event.node, {READY: TRUE if event.ready else FALSE}, now)
+                lambda now: self._report_node(event.node, {READY: TRUE if event.ready else FALSE}, now)
             ),
-            happen.NodeConditions: lambda event: lambda now: self._report(event.node, event.conditions, now),
-            happen.NodeFallsSilent: lambda event: lambda now: self.nodes.lifecycle.silence(self._node(event.node), now),
+            happen.NodeConditions: lambda event: lambda now: self._report_node(event.node, event.conditions, now),
+            happen.NodeFallsSilent: lambda event: (
+                lambda now: self.nodes.lifecycle.silence_node(self._check_node(event.node), now)
+            ),
         }
-        for event in sorted(listed, key=lambda one: one.time):
+        for event in sorted(listed, key=lambda event: event.time):
             if event.time < 0:
                 raise SimulationError(f"{type(event).__name__} at {event.time:g} s: is before the beginning")
             self._last_event = event.time
-            self._agenda.add(event.time, self._guarded(event, handlers[type(event)](event)))
+            self._agenda.schedule_action(event.time, self._guard_action(event, handlers[type(event)](event)))
 
     @staticmethod
-    def _guarded(event: happen.Event, action: Callable[[float], None]) -> Callable[[float], None]:
-        def guarded(now: float) -> None:
+    def _guard_action(event: happen.SimulationEvent, action: Callable[[float], None]) -> Callable[[float], None]:
+        def guarded_action(now: float) -> None:
             try:
                 action(now)
             except (ObjectError, SimulationError) as problem:
                 raise SimulationError(f"{type(event).__name__} at {event.time:g} s: {problem}") from None
 
-        return guarded
+        return guarded_action
 
-    def _arrival(self, event: happen.PodArrives) -> Callable[[float], None]:
-        def arrive(now: float) -> None:
+    def _arrival_action(self, event: happen.PodArrives) -> Callable[[float], None]:
+        def on_arrival(now: float) -> None:
             pod, stored = event.pod, isinstance(event.pod, Pod)
             if not isinstance(pod, Pod):
                 try:
-                    pod = Pod.read(admit(pod, self.world.cluster, self.settings.admission))
+                    pod = Pod.from_json(admit_pod(pod, self.world.cluster, self.settings.admission))
                 except AdmissionError as problem:
                     self.result.refused.append((now, str(problem)))
                     return
                 except ObjectError as problem:
-                    raise SimulationError(f"{reference(event.pod)}: {problem}") from None
+                    raise SimulationError(f"{describe_object(event.pod)}: {problem}") from None
             if pod.key in self.pods.lives:
                 raise SimulationError(f"Pod {pod.key}: is there already")
-            pod = pod.counted(self._counting)
-            self.gate.enter(pod, lambda time: self._come(pod, event, time), now, checked=stored)
+            pod = pod.with_counting(self._counting)
+            self.gate.admit_pod(pod, lambda time: self._admit_pod(pod, event, time), now, checked=stored)
 
-        return arrive
+        return on_arrival
 
-    def _come(self, pod: Pod, event: happen.PodArrives, now: float) -> None:
+    def _admit_pod(self, pod: Pod, event: happen.PodArrives, now: float) -> None:
         life = Life(pod, pod, now, event.duration, event.replaced)
         if pod.node_name:
-            self.kubelets.come(life, now)
+            self.kubelets.on_pod_arrival(life, now)
         else:
-            self.pods.arrive(life, now)
+            self.pods.add_pod(life, now)
 
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
-        new = Pod.read(admit(event.pod, self.world.cluster, self.settings.admission)).counted(self._counting)
+        new = Pod.from_json(admit_pod(event.pod, self.world.cluster, self.settings.admission)).with_counting(
+            self._counting
+        )
         if event.if_there and new.key not in self.pods.lives:
             return
-        node = self._life(new.key).pod.node_name
-        self.pods.change(new.on(node) if node else new, now)
+        node = self._get_life(new.key).pod.node_name
+        self.pods.change_pod(new.on(node) if node else new, now)
 
     def _delete_pod(self, event: happen.PodLeaves, now: float) -> None:
-        key = self.pods.heir(event.pod)
-        if self.gate.withdraw(key):
+        key = self.pods.find_heir(event.pod)
+        if self.gate.withdraw_pod(key):
             return
         if key in self.pods.lives or not event.if_there:
-            self.pods.delete(self._life(key), now)
+            self.pods.delete_pod(self._get_life(key), now)
 
-    def _put_group(self, raw: Json, now: float, *, there: bool) -> None:
-        group = PodGroup.read(admit_group(raw, self.world.cluster))
-        known = self.world.cluster.groups.get(group.key)
-        if there != (known is not None):
-            raise SimulationError(f"PodGroup {group.key}: is {'not there' if there else 'there already'}")
-        if known is not None:
-            group = replace(group, scheduled=known.scheduled)
-        self.world.cluster.groups.put(group)
+    def _put_group(self, raw: Json, now: float, *, exists: bool) -> None:
+        group = PodGroup.from_json(admit_group(raw, self.world.cluster))
+        old_group = self.world.cluster.groups.get(group.key)
+        if exists != (old_group is not None):
+            raise SimulationError(f"PodGroup {group.key}: is {'not there' if exists else 'there already'}")
+        if old_group is not None:
+            group = replace(group, scheduled=old_group.scheduled)
+        self.world.cluster.groups.put_group(group)
         if isinstance(self.queue, GroupQueue):
-            self.queue.follow_group(known, group, now)
+            self.queue.follow_group(old_group, group, now)
 
     def _delete_group(self, key: str, now: float) -> None:
-        group = self.world.cluster.groups.remove(key)
+        group = self.world.cluster.groups.remove_group(key)
         if group is None:
             raise SimulationError(f"PodGroup {key}: is not there")
         if isinstance(self.queue, GroupQueue):
             self.queue.follow_group(group, None, now)
 
-    def _life(self, key: str) -> Life:
+    def _get_life(self, key: str) -> Life:
         if key not in self.pods.lives:
             raise SimulationError(f"Pod {key}: is not there")
         return self.pods.lives[key]
 
-    def _node(self, name: str) -> str:
+    def _check_node(self, name: str) -> str:
         if name not in self.world.nodes:
             raise SimulationError(f"Node {name}: is not there")
         return name
 
-    def _join(self, raw: Json, now: float) -> None:
-        node = Node.read(self._seen.of_today(raw))
+    def _join_node(self, raw: Json, now: float) -> None:
+        node = Node.from_json(self._seen.of_today(raw))
         if node.name in self.world.nodes:
             raise SimulationError(f"Node {node.name}: is there already")
-        self.nodes.join(node, now)
-        self.kubelets.heard(node.name, now)
+        self.nodes.add_node(node, now)
+        self.kubelets.on_report(node.name, now)
 
-    def _report(self, name: str, conditions: Mapping[str, str], now: float) -> None:
-        self.nodes.report(self._node(name), conditions, now)
-        if self.nodes.reachable(name):
-            self.kubelets.heard(name, now)
+    def _report_node(self, name: str, conditions: Mapping[str, str], now: float) -> None:
+        self.nodes.report_conditions(self._check_node(name), conditions, now)
+        if self.nodes.is_reachable(name):
+            self.kubelets.on_report(name, now)
 
     def _change_node(self, event: happen.NodeChanges, now: float) -> None:
-        self._node(event.node)
-        self.nodes.change(event, now)
+        self._check_node(event.node)
+        self.nodes.change_node(event, now)
 
-    def _leave(self, name: str, now: float) -> None:
-        self.loop.leave(self._node(name), now)
-        self.nodes.leave(name, now)
+    def _remove_node(self, name: str, now: float) -> None:
+        self.loop.remove_node(self._check_node(name), now)
+        self.nodes.remove_node(name, now)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-class Part(Flag):
+class SnapshotPart(Flag):
     """What a snapshot is made of."""
 
     NODES = auto()
@@ -22,15 +22,15 @@ class Part(Flag):
 class Cache:
     """Results by key, valid while the parts ``depends`` do not change."""
 
-    def __init__(self, depends: Part) -> None:
+    def __init__(self, depends: SnapshotPart) -> None:
         self.depends = depends
-        self._kept: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}
 
-    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """Return the result cached under ``key``, or that of ``compute()``, which is then cached."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        result: Result = self._kept[key]
+        if key not in self._results:
+            self._results[key] = compute()
+        result: Result = self._results[key]
         return result
 
 
@@ -38,13 +38,13 @@ class Caches:
     """The caches of one snapshot."""
 
     def __init__(self) -> None:
-        self.memo = Cache(Part.NODES)
-        self.related = Cache(Part.NODES | Part.OBJECTS)
-        self.derived = Cache(Part.NODES | Part.WATERMARKS)
-        self.recent = Cache(Part.NODES | Part.WATERMARKS | Part.PODS)
-        self.hourly = Cache(Part.NODES | Part.PODS)
+        self.memo = Cache(SnapshotPart.NODES)
+        self.related = Cache(SnapshotPart.NODES | SnapshotPart.OBJECTS)
+        self.derived = Cache(SnapshotPart.NODES | SnapshotPart.WATERMARKS)
+        self.recent = Cache(SnapshotPart.NODES | SnapshotPart.WATERMARKS | SnapshotPart.PODS)
+        self.hourly = Cache(SnapshotPart.NODES | SnapshotPart.PODS)
 
-    def after(self, changed: Part) -> Caches:
+    def copy_after_change(self, changed: SnapshotPart) -> Caches:
         """The caches of a copy in which ``changed`` differs: empty where they depend on that, else shared."""
         other = object.__new__(Caches)
         for name, cache in vars(self).items():

@@ -27,19 +27,21 @@ Number = TypeVar("Number", bound=np.generic)
 class LabelColumn:
     """One label over all nodes: ``codes[node]`` is an index into ``values``, or -1 if the node has no such label.
 
-    A table made by ``table`` has one entry per value and a last one, reached by code -1, for nodes without the label.
+    A table made by ``build_table`` has one entry per value and a last one, reached by code -1, for nodes without the
+    label.
     """
 
     def __init__(self, cells: Iterable[str | None]) -> None:
-        known: dict[str, int] = {}
+        code_by_value: dict[str, int] = {}
         self.codes: NDArray[np.intp] = np.array(
-            [-1 if cell is None else known.setdefault(cell, len(known)) for cell in cells], dtype=np.intp
+            [-1 if cell is None else code_by_value.setdefault(cell, len(code_by_value)) for cell in cells],
+            dtype=np.intp,
         )
-        self.values = list(known)
+        self.values = list(code_by_value)
         self.present: Mask = self.codes >= 0
-        self._known = known
+        self._code_by_value = code_by_value
         self._complete = bool(self.present.all())
-        self._unique = self._complete and len(known) == len(self.codes)
+        self._unique = self._complete and len(code_by_value) == len(self.codes)
 
     def at_nodes(self, table: NDArray[Number], missing: Number | int) -> NDArray[Number]:
         """``table[value]`` for each node, ``missing`` for nodes without the label. The result must not be changed."""
@@ -47,27 +49,27 @@ class LabelColumn:
             return table
         return table[self.codes] if self._complete else np.append(table, missing).astype(table.dtype)[self.codes]
 
-    def having(self, values: Iterable[str]) -> Mask:
+    def match_values(self, values: Iterable[str]) -> Mask:
         """Which nodes have one of ``values``."""
-        wanted = [self._known[value] for value in values if value in self._known]
-        return self.codes == wanted[0] if len(wanted) == 1 else np.isin(self.codes, wanted)
+        value_codes = [self._code_by_value[value] for value in values if value in self._code_by_value]
+        return self.codes == value_codes[0] if len(value_codes) == 1 else np.isin(self.codes, value_codes)
 
-    def table(self, test: Callable[[str | None], bool]) -> Mask:
+    def build_table(self, test: Callable[[str | None], bool]) -> Mask:
         return np.array([test(value) for value in [*self.values, None]], dtype=np.bool_)
 
-    def mask(self, test: Callable[[str | None], bool]) -> Mask:
+    def build_mask(self, test: Callable[[str | None], bool]) -> Mask:
         """Which nodes pass ``test`` on their label's value (``None``: no label)."""
-        return self.table(test)[self.codes]
+        return self.build_table(test)[self.codes]
 
 
-def grown(array: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+def pad_rows(array: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """``array`` with rows of zeros appended until it has ``rows`` of them."""
     taller = np.zeros((rows, array.shape[1]), dtype=np.int64)
     taller[: array.shape[0]] = array
     return taller
 
 
-def distinct(values: Ints) -> tuple[Ints, NDArray[np.intp]]:
+def unique_inverse(values: Ints) -> tuple[Ints, NDArray[np.intp]]:
     """The sorted distinct ``values`` (none negative), and the position of each value among them."""
     if values.max(initial=0) >= 1 << 16:
         kinds, places = np.unique(values, return_inverse=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
-from kschedweb.engine.state.columns import Ints, Mask, grown
+from kschedweb.engine.state.columns import Ints, Mask, pad_rows
 
 BASIC = (CPU, MEMORY, EPHEMERAL)
 
@@ -34,9 +34,9 @@ class NodeColumns:
         self.pod_limit: Ints = np.zeros(size, dtype=np.int64)
         self.unschedulable: Mask = np.zeros(size, dtype=np.bool_)
         for position, node in enumerate(self.nodes):
-            self._fill(position, node)
+            self._fill_node(position, node)
 
-    def _fill(self, position: int, node: Node) -> None:
+    def _fill_node(self, position: int, node: Node) -> None:
         self._fill_allocatable(position, node)
         self.pod_limit[position] = node.allocatable.get("pods", 0)
         self.unschedulable[position] = node.unschedulable
@@ -49,10 +49,10 @@ class NodeColumns:
     def with_resources(self, resources: dict[str, int]) -> NodeColumns:
         """The same nodes with rows of zeros for the further ones of ``resources``."""
         other = copy.copy(self)
-        other.resources, other.allocatable = resources, grown(self.allocatable, len(resources))
+        other.resources, other.allocatable = resources, pad_rows(self.allocatable, len(resources))
         return other
 
-    def changed(self, nodes: Collection[Node]) -> NodeColumns:
+    def with_nodes(self, nodes: Collection[Node]) -> NodeColumns:
         """Columns with ``nodes`` instead of those of the same names. Raises ValueError if a node changed its zone."""
         other = self.with_resources(with_rows(self.resources, (name for node in nodes for name in node.allocatable)))
         other.pod_limit, other.unschedulable = self.pod_limit.copy(), self.unschedulable.copy()
@@ -63,7 +63,7 @@ class NodeColumns:
                 raise ValueError(f"Node {node.name}: is in another zone now, which changes the order of the nodes")
             other.nodes[position] = node
             other.allocatable[:, position] = 0
-            other._fill(position, node)
+            other._fill_node(position, node)
         if any(node.images != self.nodes[self.index[node.name]].images for node in nodes):
             other.images = _image_states(other.nodes, self.index)
         return other
@@ -74,11 +74,11 @@ class NodeColumns:
         other.images = {}
         return other
 
-    def open(self) -> Mask:
+    def open_nodes(self) -> Mask:
         """Which nodes are ready and take any pod. Shape [nodes]."""
         return np.array([node.is_open for node in self.nodes], dtype=np.bool_)
 
-    def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
+    def with_bare_nodes(self, nodes: Mapping[int, Node]) -> NodeColumns:
         """Columns with ``nodes`` at the given positions; images and extended resources are dropped."""
         other = self.with_resources(self.resources)
         other.nodes, other.images = list(self.nodes), {}

@@ -9,7 +9,7 @@ import numpy as np
 from kschedweb.engine.objects.labels import Requirement
 from kschedweb.engine.objects.nodeselector import FIELD_NAME, NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import lets_in
+from kschedweb.engine.objects.taints import has_no_untolerated
 from kschedweb.engine.state.columns import Mask
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -17,19 +17,19 @@ from kschedweb.engine.state.snapshot import Snapshot
 def matches_term(snapshot: Snapshot, term: NodeSelectorTerm) -> Mask:
     """Which nodes match ``term``; a term without conditions, or an invalid one, matches none."""
 
-    def compute() -> Mask:
-        if term.empty or not term.valid:
+    def compute_mask() -> Mask:
+        if term.is_empty or not term.valid:
             return np.zeros(len(snapshot), dtype=np.bool_)
         mask = np.ones(len(snapshot), dtype=np.bool_)
         for condition in term.labels:
-            column = snapshot.label(condition.key)
-            wanted = condition.operator == "In"
-            mask &= column.having(condition.values) if wanted else column.mask(_label_test(condition))
+            column = snapshot.label_column(condition.key)
+            is_in = condition.operator == "In"
+            mask &= column.match_values(condition.values) if is_in else column.build_mask(_label_test(condition))
         for field in term.fields:
             mask &= _matches_field(snapshot, field)
         return mask
 
-    return snapshot.memo(("term", term), compute)
+    return snapshot.cached_by_nodes(("term", term), compute_mask)
 
 
 def matches_any(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
@@ -44,34 +44,36 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
     """Which nodes meet the pod's nodeSelector and required node affinity."""
     mask = np.ones(len(snapshot), dtype=np.bool_)
     for key, value in (pod.node_selector or {}).items():
-        mask &= snapshot.label(key).having([value])
+        mask &= snapshot.label_column(key).match_values([value])
     if pod.node_affinity.required is not None:
         mask &= matches_any(snapshot, pod.node_affinity.required)
     return mask
 
 
-def tolerates(snapshot: Snapshot, pod: Pod, comparing: bool = False) -> Mask:
+def match_tolerations(snapshot: Snapshot, pod: Pod, comparing: bool = False) -> Mask:
     """Which nodes have no NoSchedule or NoExecute taint that the pod does not tolerate (``Toleration.tolerates``)."""
     codes, sets = snapshot.taint_sets()
     if not any(sets):
         return np.ones(len(snapshot), dtype=np.bool_)
-    mask: Mask = np.array([lets_in(taints, pod.tolerations, comparing) for taints in sets], dtype=np.bool_)[codes]
+    mask: Mask = np.array([has_no_untolerated(taints, pod.tolerations, comparing) for taints in sets], dtype=np.bool_)[
+        codes
+    ]
     return mask
 
 
 def _label_test(condition: Requirement) -> Callable[[str | None], bool]:
-    def test(value: str | None) -> bool:
+    def test_value(value: str | None) -> bool:
         return condition.matches({} if value is None else {condition.key: value})
 
-    return test
+    return test_value
 
 
 def _matches_field(snapshot: Snapshot, field: Requirement) -> Mask:
     # metadata.name is the only field that kube-scheduler sets; others read as "".
     if field.key == FIELD_NAME:
-        named = np.zeros(len(snapshot), dtype=np.bool_)
+        mask = np.zeros(len(snapshot), dtype=np.bool_)
         if (row := snapshot.index.get(field.values[0])) is not None:
-            named[row] = True
+            mask[row] = True
     else:
-        named = np.full(len(snapshot), field.values[0] == "", dtype=np.bool_)
-    return named if field.operator == "In" else ~named
+        mask = np.full(len(snapshot), field.values[0] == "", dtype=np.bool_)
+    return mask if field.operator == "In" else ~mask

@@ -15,11 +15,11 @@ class Nominator:
         self._nodes: dict[str, str] = {}
 
     @classmethod
-    def of(cls, pods: Iterable[Pod]) -> Nominator:
+    def from_pods(cls, pods: Iterable[Pod]) -> Nominator:
         """A nominator with the nominations in the status of ``pods``, which are pending."""
         nominator = cls()
         for pod in pods:
-            nominator.add(pod, pod.nominated_node)
+            nominator.add_nominated_pod(pod, pod.nominated_node)
         return nominator
 
     def copy(self) -> Nominator:
@@ -34,32 +34,32 @@ class Nominator:
 
     def clear_below(self, priority: int, node: str) -> None:
         """Remove the nominations to ``node`` of pods below ``priority``, for which room was made there."""
-        for pod in self.on(node):
+        for pod in self.nominated_pods_for_node(node):
             if pod.priority < priority:
-                self.remove(pod.key)
+                self.delete_nominated_pod(pod.key)
 
-    def nodes(self) -> list[str]:
+    def nominated_nodes(self) -> list[str]:
         """The nodes that pods are nominated to."""
         return list(self._pods)
 
-    def add(self, pod: Pod, node: str) -> None:
+    def add_nominated_pod(self, pod: Pod, node: str) -> None:
         """Nominate ``pod`` to ``node``, instead of an earlier node; "" removes its nomination."""
-        self.remove(pod.key)
+        self.delete_nominated_pod(pod.key)
         if node:
             self._nodes[pod.key] = node
             self._pods.setdefault(node, {})[pod.key] = pod
 
-    def replace(self, pod: Pod) -> None:
+    def replace_pod(self, pod: Pod) -> None:
         """Replace the object of a pod, if it is nominated, where it is."""
         if (node := self._nodes.get(pod.key)) is not None:
             self._pods[node][pod.key] = pod
 
-    def update(self, old: Pod, new: Pod) -> None:
+    def update_nominated_pod(self, old: Pod, new: Pod) -> None:
         """Replace the object of a pod. A nomination that is in neither object is newer than both and stays."""
         stays = not old.nominated_node and not new.nominated_node
-        self.add(new, self.node(old.key) if stays else new.nominated_node)
+        self.add_nominated_pod(new, self.nominated_node(old.key) if stays else new.nominated_node)
 
-    def remove(self, key: str) -> None:
+    def delete_nominated_pod(self, key: str) -> None:
         """Remove the nomination of the pod ``namespace/name``, if it has one."""
         node = self._nodes.pop(key, None)
         if node is not None:
@@ -68,10 +68,10 @@ class Nominator:
             if not pods:
                 del self._pods[node]
 
-    def node(self, key: str) -> str:
+    def nominated_node(self, key: str) -> str:
         """The node to which the pod ``namespace/name`` is nominated; "" if none."""
         return self._nodes.get(key, "")
 
-    def on(self, node: str) -> tuple[Pod, ...]:
+    def nominated_pods_for_node(self, node: str) -> tuple[Pod, ...]:
         """The pods nominated to ``node``, the earliest first."""
         return tuple(self._pods.get(node, {}).values())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.workloads import selected_labels, selector_of
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.objects.selecting_objects import read_selector, selected_labels
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 MIRROR = "kubernetes.io/config.mirror"
 SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
@@ -15,7 +15,7 @@ SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
 def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
     """The selector of the services and the controller of ``pod``; empty if there are none."""
     equal: dict[str, str] = {}
-    for service in objects.within("Service", pod.namespace):
+    for service in objects.list_in_namespace("Service", pod.namespace):
         selector = selected_labels(service)
         if selector is not None and all(pod.labels.get(key) == value for key, value in selector.items()):
             equal.update(selector)
@@ -27,7 +27,7 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
             equal.update(selected_labels(owner) or {})
         elif owner is not None and (version, kind) in SELECTING:
             try:
-                parsed = selector_of(owner)
+                parsed = read_selector(owner)
                 more = () if parsed.nothing else parsed.requirements
             except SelectorError:
                 more = ()
@@ -36,10 +36,10 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
 
 def of_daemon_set(pod: Pod) -> bool:
     """Whether one of the pod's owners is a DaemonSet."""
-    owners = objects(mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
+    owners = get_objects(get_mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
     return any(owner.get("kind") == "DaemonSet" for owner in owners)
 
 
 def stays_at_drain(pod: Pod) -> bool:
     """Whether a drain does not evict the pod: it belongs to a DaemonSet, or is a mirror pod."""
-    return of_daemon_set(pod) or MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.")
+    return of_daemon_set(pod) or MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import POD_GROUP, PodGroup, grouping
+from kschedweb.engine.objects.podgroup import POD_GROUP, PodGroup, is_readable_group
 
 
 class PodGroups:
@@ -34,33 +34,33 @@ class PodGroups:
         other._members = {group: set(keys) for group, keys in self._members.items()}
         return other
 
-    def add(self, kind: str, raw: Json) -> None:
+    def add_object(self, kind: str, raw: Json) -> None:
         """Take in ``raw`` if it is a group; raises ObjectError where it is one that is not simulated."""
-        if grouping(kind, raw):
-            self.put(PodGroup.read(raw))
+        if is_readable_group(kind, raw):
+            self.put_group(PodGroup.from_json(raw))
 
-    def drop(self, kind: str, raw: Json) -> None:
+    def remove_object(self, kind: str, raw: Json) -> None:
         """Forget ``raw`` if it is a group."""
-        if kind == POD_GROUP and grouping(kind, raw):
-            self.remove(PodGroup.read(raw).key)
+        if kind == POD_GROUP and is_readable_group(kind, raw):
+            self.remove_group(PodGroup.from_json(raw).key)
 
-    def put(self, group: PodGroup) -> None:
+    def put_group(self, group: PodGroup) -> None:
         """Add the group, or replace the one of its key."""
         self._groups[group.key] = group
         self.version += 1
 
-    def remove(self, key: str) -> PodGroup | None:
+    def remove_group(self, key: str) -> PodGroup | None:
         self.version += 1
         return self._groups.pop(key, None)
 
     def get(self, key: str) -> PodGroup | None:
         return self._groups.get(key)
 
-    def of(self, pod: Pod) -> PodGroup | None:
+    def group_of(self, pod: Pod) -> PodGroup | None:
         """The group that ``pod`` names; ``None`` where it names none, or one that is not known."""
         return self._groups.get(pod.scheduling_group) if pod.scheduling_group else None
 
-    def join(self, pod: Pod) -> None:
+    def add_member(self, pod: Pod) -> None:
         """``pod`` is there, on a node or not."""
         if pod.scheduling_group:
             self._members.setdefault(pod.scheduling_group, set()).add(pod.key)
@@ -70,14 +70,14 @@ class PodGroups:
         """A context in which ``pods`` are there, too."""
         new = [pod for pod in pods if pod.key not in self._members.get(pod.scheduling_group, ())]
         for pod in new:
-            self.join(pod)
+            self.add_member(pod)
         try:
             yield
         finally:
             for pod in new:
-                self.leave(pod)
+                self.remove_member(pod)
 
-    def leave(self, pod: Pod) -> None:
+    def remove_member(self, pod: Pod) -> None:
         """``pod`` is gone."""
         keys = self._members.get(pod.scheduling_group)
         if keys is not None:
@@ -90,6 +90,6 @@ class PodGroups:
         """The keys of the groups that there are, and of those that pods name, in their order."""
         return sorted({*self._groups, *self._members})
 
-    def size(self, key: str) -> int:
+    def member_count(self, key: str) -> int:
         """How many pods name the group."""
         return len(self._members.get(key, ()))

@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.columns import Ints, grown
+from kschedweb.engine.state.cluster_objects import ClusterObjects
+from kschedweb.engine.state.columns import Ints, pad_rows
 from kschedweb.engine.state.nodecolumns import NodeColumns, with_rows
-from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.state.volumes.use import VolumeUse
 
 
@@ -52,31 +52,31 @@ class PodState:
         other.pod_count = self.pod_count.copy()
         return other
 
-    def grow(self, resources: dict[str, int]) -> None:
+    def add_resources(self, resources: dict[str, int]) -> None:
         """Add rows for the new ones of ``resources``, which has all present ones."""
         if len(resources) > len(self.resources):
-            self.requested = grown(self.requested, len(resources))
+            self.requested = pad_rows(self.requested, len(resources))
         self.resources = resources
 
-    def add(self, pod: Pod, node: int) -> None:
-        self.pods.add(pod, node)
-        self._account(pod, node, 1)
+    def add_pod(self, pod: Pod, node: int) -> None:
+        self.pods.add_pod(pod, node)
+        self._account_pod(pod, node, 1)
         if pod.scheduling_group:
             self.grouped.setdefault(pod.scheduling_group, {})[pod.key] = None
 
-    def remove(self, key: str) -> Pod:
+    def remove_pod(self, key: str) -> Pod:
         """Remove the pod from its node; raises KeyError if it is not bound."""
-        pod, node = self.pods.remove(key)
+        pod, node = self.pods.remove_pod(key)
         self.placed.pop(key, None)
-        self._account(pod, node, -1)
+        self._account_pod(pod, node, -1)
         if pod.scheduling_group:
             del self.grouped[pod.scheduling_group][pod.key]
         return pod
 
-    def _account(self, pod: Pod, node: int, sign: int) -> None:
+    def _account_pod(self, pod: Pod, node: int, sign: int) -> None:
         for name, amount in pod.occupied.items():
             if (row := self.resources.get(name)) is None:
-                self.grow(with_rows(self.resources, (name,)))
+                self.add_resources(with_rows(self.resources, (name,)))
                 row = self.resources.get(name)
             if row is not None:
                 self.requested[row, node] += sign * amount
@@ -84,19 +84,19 @@ class PodState:
         self.nonzero[0, node] += sign * cpu
         self.nonzero[1, node] += sign * memory
         self.pod_count[node] += sign
-        self._set_ports(pod, node, taken=sign > 0)
+        self._set_ports(pod, node, in_use=sign > 0)
         if pod.volumes:
-            self.volumes.account(pod, node, sign)
+            self.volumes.account_pod(pod, node, sign)
 
-    def _set_ports(self, pod: Pod, node: int, *, taken: bool) -> None:
+    def _set_ports(self, pod: Pod, node: int, *, in_use: bool) -> None:
         # As in kube-scheduler, ports are a set: if two pods share a port, the first that leaves frees it.
         for ip, protocol, port in pod.host_ports:
             ips = self.ports.setdefault((protocol, port), {})
             if ip not in ips:
                 ips[ip] = np.zeros(len(self.pod_count), dtype=np.int64)
-            ips[ip][node] = taken
+            ips[ip][node] = in_use
 
     def hold_ports(self, node: int) -> None:
         """Add the host ports of all pods on the node again, after a trial pod was removed."""
-        for pod in self.pods.on(node):
-            self._set_ports(pod, node, taken=True)
+        for pod in self.pods.pods_on(node):
+            self._set_ports(pod, node, in_use=True)

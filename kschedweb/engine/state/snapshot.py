@@ -10,23 +10,23 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.objects.access import Json, ObjectError, reference, text
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_string
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.objects.taints import Taint
-from kschedweb.engine.state.caches import Caches, Part
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.caches import Caches, SnapshotPart
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats, Ints, LabelColumn, Mask
 from kschedweb.engine.state.devices.claims import ClaimUse
 from kschedweb.engine.state.nodecolumns import NodeColumns
-from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.state.podstate import PodState
 from kschedweb.engine.state.volumes.use import VolumeUse
-from kschedweb.engine.state.watermarks.annotations import annotated
+from kschedweb.engine.state.watermarks.annotations import read_annotations
 from kschedweb.engine.state.watermarks.curves import HourlyUse
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
-from kschedweb.engine.state.watermarks.recent import Columns, Estimate, RecentPods
+from kschedweb.engine.state.watermarks.recent_pods import Estimate, EstimateColumns, RecentPods
 from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 
 Result = TypeVar("Result")
@@ -86,28 +86,28 @@ class Snapshot:
         problems: list[tuple[str, str]] = []
         nodes: dict[str, Node] = {}
         pods: dict[str, Pod] = {}
-        others: list[Json] = []
+        other_objects: list[Json] = []
         for raw in objects:
             try:
                 kind = raw.get("kind") if isinstance(raw, dict) else None
                 if kind == "Node":
-                    node = Node.read(raw)
+                    node = Node.from_json(raw)
                     nodes[node.name] = node
                 elif kind == "Pod":
-                    pod = Pod.read(raw).counted(counting)
-                    if keep_finished or text(raw.get("status") or {}, "phase", "status.") not in FINISHED:
+                    pod = Pod.from_json(raw).with_counting(counting)
+                    if keep_finished or get_string(raw.get("status") or {}, "phase", "status.") not in FINISHED:
                         pods[pod.key] = pod
                 elif isinstance(raw, dict):
-                    others.append(raw)
+                    other_objects.append(raw)
                 else:
                     raise ObjectError("is not a Kubernetes object")
             except ObjectError as error:
-                problems.append((reference(raw), str(error)))
+                problems.append((describe_object(raw), str(error)))
         snapshot = cls(nodes.values())
         snapshot.problems, snapshot.counting = problems, counting
-        snapshot._keep(others)
+        snapshot._add_objects(other_objects)
         for pod in pods.values():
-            snapshot.objects.groups.join(pod)
+            snapshot.objects.groups.add_member(pod)
             if not pod.node_name:
                 snapshot.pending.append(pod)
             elif pod.node_name in snapshot.index:
@@ -116,16 +116,16 @@ class Snapshot:
                 problems.append(
                     (f"Pod {pod.key}", f"{ON_UNKNOWN_NODE} {pod.node_name}, which is not among the objects")
                 )
-        found = annotated(snapshot.nodes, snapshot.objects)
-        snapshot.watermarks, snapshot.doubts = found.watermarks, found.problems
+        parsed = read_annotations(snapshot.nodes, snapshot.objects)
+        snapshot.watermarks, snapshot.doubts = parsed.watermarks, parsed.problems
         return snapshot
 
-    def _keep(self, others: list[Json]) -> None:
-        for raw in others:
+    def _add_objects(self, raw_objects: list[Json]) -> None:
+        for raw in raw_objects:
             try:
                 self.objects.add(raw)
             except ObjectError as error:
-                self.problems.append((reference(raw), str(error)))
+                self.problems.append((describe_object(raw), str(error)))
 
     # Parts that plugins read.
 
@@ -186,9 +186,9 @@ class Snapshot:
     def ports(self) -> dict[tuple[str, int], dict[str, Ints]]:
         return self.pod_state.ports
 
-    def members(self, group: str) -> list[Pod]:
+    def group_members(self, group: str) -> list[Pod]:
         """The pods on nodes that name the scheduling group of that key."""
-        return [self.pod(key) for key in self.pod_state.grouped.get(group, ())]
+        return [self.get_pod(key) for key in self.pod_state.grouped.get(group, ())]
 
     @property
     def volume_use(self) -> VolumeUse:
@@ -199,23 +199,23 @@ class Snapshot:
 
     # Copies.
 
-    def _with(self, changed: Part) -> Self:
+    def _copy_except(self, changed: SnapshotPart) -> Self:
         """A copy whose parts ``changed`` will be replaced; caches of the other parts are shared."""
         other = copy.copy(self)
-        other._caches = self._caches.after(changed)
-        if self._times is not None and not self._times[1].known:
+        other._caches = self._caches.copy_after_change(changed)
+        if self._times is not None and not self._times[1].is_computed:
             other._times = None  # it would look at the pods of this one, which may change until then
         return other
 
     def copy(self) -> Self:
         """A copy with independent pods and claims; everything else is shared."""
-        other = self._with(Part.PODS | Part.AMOUNTS)
+        other = self._copy_except(SnapshotPart.PODS | SnapshotPart.AMOUNTS)
         other.pending, other.objects = list(self.pending), self.objects.copy()
         other.pod_state = self.pod_state.copy(other.objects)
         other.resource_claims = self.resource_claims.copy(other.objects.devices)
         return other
 
-    def without(self, key: str) -> tuple[Self, Pod]:
+    def without_pod(self, key: str) -> tuple[Self, Pod]:
         """A copy without a bound pod, and that pod as unbound; raises KeyError if it is not bound."""
         other = self.copy()
         return other, other.remove_pod(key).on("")
@@ -225,14 +225,14 @@ class Snapshot:
 
         The pods are handed over: this snapshot must not be used any more.
         """
-        other = self._with(Part.NODES)
-        other.node_columns = self.node_columns.changed(changed)
-        other.pod_state.grow(other.resources)
+        other = self._copy_except(SnapshotPart.NODES)
+        other.node_columns = self.node_columns.with_nodes(changed)
+        other.pod_state.add_resources(other.resources)
         return other
 
     def with_own_amounts(self) -> Self:
         """The same cluster with its own requested amounts and counts of pods, which can be changed."""
-        other = self._with(Part.AMOUNTS)
+        other = self._copy_except(SnapshotPart.AMOUNTS)
         other.pod_state = self.pod_state.with_own_amounts()
         return other
 
@@ -242,18 +242,18 @@ class Snapshot:
         other.node_columns = self.node_columns.without_images()
         return other
 
-    def emptied(self, nodes: Mapping[int, Node]) -> Self:
+    def with_emptied_nodes(self, nodes: Mapping[int, Node]) -> Self:
         """A snapshot for scoring: the nodes at these positions are replaced by the given ones, without pods.
 
         kube-scheduler sees nodes so that an extender returned as objects. Their pods still count for topologies.
         """
-        other = self._with(Part.NODES | Part.AMOUNTS)
-        other.node_columns, other.bare = self.node_columns.bare(nodes), True
+        other = self._copy_except(SnapshotPart.NODES | SnapshotPart.AMOUNTS)
+        other.node_columns, other.bare = self.node_columns.with_bare_nodes(nodes), True
         other.pod_state, rows = self.pod_state.with_own_amounts(), list(nodes)
         other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0
         return other
 
-    def follow(self, last: Snapshot) -> None:
+    def carry_over_times(self, last: Snapshot) -> None:
         """Take over from ``last`` the times at which present pods were placed."""
         placed = last.pod_state.placed
         self.pod_state.placed = {key: time for key, time in placed.items() if key in self.pods.slots}
@@ -265,7 +265,7 @@ class Snapshot:
 
     # Changes of pods.
 
-    def pod(self, key: str) -> Pod:
+    def get_pod(self, key: str) -> Pod:
         """The pod ``namespace/name``, bound or pending; raises KeyError if there is none."""
         if (slot := self.pods.slots.get(key)) is not None and (pod := self.pods.pods[slot]) is not None:
             return pod
@@ -275,8 +275,8 @@ class Snapshot:
         raise KeyError(key)
 
     def add_pod(self, pod: Pod, node: int) -> None:
-        """Put ``pod`` on the node at position ``node``."""
-        self.pod_state.add(pod, node)
+        """Put ``get_pod`` on the node at position ``node``."""
+        self.pod_state.add_pod(pod, node)
         if self.pod_state.resources is not self.node_columns.resources:
             self.node_columns = self.node_columns.with_resources(self.pod_state.resources)
 
@@ -287,10 +287,10 @@ class Snapshot:
 
     def remove_pod(self, key: str) -> Pod:
         """Remove a bound pod from its node; raises KeyError if it is not bound."""
-        return self.pod_state.remove(key)
+        return self.pod_state.remove_pod(key)
 
     @contextmanager
-    def lifted(self, key: str) -> Iterator[Pod]:
+    def pod_removed(self, key: str) -> Iterator[Pod]:
         """A context in which the pod ``namespace/name``, which it gives, is not on its node."""
         placed = self.pod_state.placed
         node, time = int(self.pods.node[self.pods.slots[key]]), placed.get(key)
@@ -308,16 +308,16 @@ class Snapshot:
         It is called when the pods are where they are now, but for ``pod``, which is on no node then.
         """
         storage, uses = self.objects.storage, self.resource_claims
-        volumes = storage.save() if pod.volumes else None
-        devices = uses.save() if pod.resource_claims or self.objects.devices.extended_resources else None
+        volumes = storage.save_volumes() if pod.volumes else None
+        devices = uses.save_claims() if pod.resource_claims or self.objects.devices.extended_resources else None
 
-        def restore() -> None:
-            if volumes is not None and storage.restore(volumes):
+        def restore_claims() -> None:
+            if volumes is not None and storage.restore_volumes(volumes):
                 self.volume_use.resolve_again()
             if devices is not None:
-                uses.restore(devices)
+                uses.restore_claims(devices)
 
-        return restore
+        return restore_claims
 
     def hold_ports(self, node: int) -> None:
         """Add the host ports of all pods on the node at position ``node`` again, after a trial pod was removed."""
@@ -326,11 +326,11 @@ class Snapshot:
     def scheduled_at(self, pod: Pod) -> float:
         """When a bound pod got its node, in seconds of the epoch; NaN if unknown."""
         placed = self.pod_state.placed
-        found = placed.get(pod.key) if placed else None
-        return pod.scheduled if found is None else found
+        time = placed.get(pod.key) if placed else None
+        return pod.scheduled if time is None else time
 
     @property
-    def times(self) -> PodTimes:
+    def pod_times(self) -> PodTimes:
         """When the bound pods got their nodes and started, as they are now."""
         state = self.pods.version, self.pods.refreshed
         if self._times is None or self._times[0] != state:
@@ -345,34 +345,38 @@ class Snapshot:
         return self._watermarks
 
     @watermarks.setter
-    def watermarks(self, known: Watermarks | None) -> None:
-        self._watermarks = None if known is None else known.aligned(self.names)
-        self._caches = self._caches.after(Part.WATERMARKS)
+    def watermarks(self, watermarks: Watermarks | None) -> None:
+        self._watermarks = None if watermarks is None else watermarks.align_to(self.names)
+        self._caches = self._caches.copy_after_change(SnapshotPart.WATERMARKS)
 
-    def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+    def cached_by_nodes(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, cached under ``key``; only for what depends on nodes alone."""
-        return self._caches.memo.get(key, compute)
+        return self._caches.memo.get_or_compute(key, compute)
 
-    def related(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+    def cached_by_objects(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, cached under ``key``; only for what depends on nodes, storage and budgets."""
         if self._related_to != self.objects.version:
-            self._caches, self._related_to = self._caches.after(Part.OBJECTS), self.objects.version
-        return self._caches.related.get(key, compute)
+            self._caches, self._related_to = self._caches.copy_after_change(SnapshotPart.OBJECTS), self.objects.version
+        return self._caches.related.get_or_compute(key, compute)
 
-    def derived(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+    def cached_by_watermarks(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, cached under ``key``; only for what depends on nodes and watermarks, not on the time."""
-        return self._caches.derived.get(key, compute)
+        return self._caches.derived.get_or_compute(key, compute)
 
-    def recent(self, key: Hashable, width: int, estimate: Estimate, columns: Columns | None = None) -> Floats:
+    def recent_sums(
+        self, key: Hashable, width: int, estimate: Estimate, columns: EstimateColumns | None = None
+    ) -> Floats:
         """Sums by node of what pods add to the watermarks: float64[width, nodes]. The array changes with the next call.
 
         ``estimate(pod, node, time)`` returns what a bound pod adds that was scheduled at ``time`` (NaN: not known).
         ``key`` identifies everything else that the estimate depends on beside pods and watermarks. ``columns`` say the
         same of all pods at once.
         """
-        return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate, columns)).sums()
+        return self._caches.recent.get_or_compute(
+            key, lambda: RecentPods(self, width, estimate, columns)
+        ).current_sums()
 
-    def hourly(self) -> Floats:
+    def hourly_use(self) -> Floats:
         """What the nodes' pods use at each hour of the day in UTC, by the curves of their workloads, in cores.
 
         Zeros where nodes are shown without their pods. Shape [24, nodes]. The array changes with the next call.
@@ -380,35 +384,37 @@ class Snapshot:
         if self.bare:
             return np.zeros((HOURS, len(self)))
         curves = self._watermarks.curves if self._watermarks is not None else {}
-        known: HourlyUse = self._caches.hourly.get("hourly", lambda: HourlyUse(self, self.objects))
-        return known.of(curves)
+        cached_use: HourlyUse = self._caches.hourly.get_or_compute("hourly", lambda: HourlyUse(self, self.objects))
+        return cached_use.sum_curves(curves)
 
-    def amounts(self, array: Ints, name: str) -> Ints:
+    def resource_row(self, array: Ints, name: str) -> Ints:
         """The row of ``array`` for resource ``name``; zeros if it has none. Shape [nodes]."""
         row = self.resources.get(name)
         return array[row] if row is not None else np.zeros(len(self), dtype=np.int64)
 
-    def room(self, node: int) -> Hashable:
+    def room_signature(self, node: int) -> Hashable:
         """A value that is equal for nodes with equal allocatable and requested resources and as many pods."""
-        columns, taken = self.node_columns, self.pod_state
+        columns, state = self.node_columns, self.pod_state
         return (
             columns.allocatable[:, node].tobytes(),
-            taken.requested[:, node].tobytes(),
-            taken.nonzero[:, node].tobytes(),
+            state.requested[:, node].tobytes(),
+            state.nonzero[:, node].tobytes(),
             int(columns.pod_limit[node]),
-            int(taken.pod_count[node]),
+            int(state.pod_count[node]),
         )
 
-    def label(self, key: str) -> LabelColumn:
+    def label_column(self, key: str) -> LabelColumn:
         """The nodes' values of label ``key``."""
-        return self.memo(("label", key), lambda: LabelColumn(node.labels.get(key) for node in self.nodes))
+        return self.cached_by_nodes(("label", key), lambda: LabelColumn(node.labels.get(key) for node in self.nodes))
 
     def taint_sets(self) -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
         """Codes intp[nodes] and the distinct taint lists they index."""
 
-        def compute() -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
-            known: dict[tuple[Taint, ...], int] = {}
-            codes = np.array([known.setdefault(node.taints, len(known)) for node in self.nodes], dtype=np.intp)
-            return codes, list(known)
+        def compute_sets() -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
+            code_by_taints: dict[tuple[Taint, ...], int] = {}
+            codes = np.array(
+                [code_by_taints.setdefault(node.taints, len(code_by_taints)) for node in self.nodes], dtype=np.intp
+            )
+            return codes, list(code_by_taints)
 
-        return self.memo("taint sets", compute)
+        return self.cached_by_nodes("taint sets", compute_sets)

@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Ints, Mask
-from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.pods import Follower, PodDelta
+from kschedweb.engine.state.label_groups import Selection
+from kschedweb.engine.state.pod_table import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
 Weights = Mapping[str, int]  # by topology key
 
 
-class Tally(Follower):
+class SelectionTally(Follower):
     """The number of pods of a selection at each code of ``codes``; -1 is not counted."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
         super().__init__(snapshot.pods)
         self._selection, self._codes, self._size = selection, codes, size
 
-    def counts(self) -> Ints:
+    def current_counts(self) -> Ints:
         """The current counts. The array changes with the next call. Shape [size]."""
         self._catch_up()
         return self._counts
 
-    def _recount(self) -> None:
+    def _recount_all(self) -> None:
         codes = self._codes[self._pods.nodes_of(self._selection)]
         self._counts = np.bincount(codes + 1, minlength=self._size + 1)[1:]
 
-    def _take(self, moves: list[PodDelta]) -> None:
-        meant = self._pods.groups.meant(self._selection)
+    def _apply_moves(self, moves: list[PodDelta]) -> None:
+        meant = self._pods.groups.match_selection(self._selection)
         for move in moves:
             if meant[move.group] and (code := self._codes[move.node]) >= 0:
                 self._counts[code] += move.sign
@@ -54,16 +54,16 @@ class TopologySums:
         return other
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether every sum is 0."""
         return not any(sums.any() for sums in self._sums.values())
 
-    def add(self, key: str, node: int, amount: int, sign: int = 1) -> None:
+    def add_amount(self, key: str, node: int, amount: int, sign: int = 1) -> None:
         """Add ``amount`` at the value of ``key`` of the node at a position; ``sign`` -1 subtracts it again."""
-        code = self._snapshot.label(key).codes[node]
+        code = self._snapshot.label_column(key).codes[node]
         if code >= 0:
             self.number += sign
-            self._at(key)[code] += sign * amount
+            self._sums_for(key)[code] += sign * amount
 
     def add_counts(self, key: str, counts: Ints, weight: int = 1) -> None:
         """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` is not changed."""
@@ -74,17 +74,17 @@ class TopologySums:
 
     def add_weights(self, key: str, nodes: NDArray[np.int32], weights: Ints) -> None:
         """Add ``weights[i]`` at the value of ``key`` of node ``nodes[i]``."""
-        column = self._snapshot.label(key)
+        column = self._snapshot.label_column(key)
         codes = column.codes[nodes]
-        there = codes >= 0
-        if there.any():
-            self.number += int(np.count_nonzero(there))
-            sums = self._at(key)
-            sums += np.bincount(codes[there], weights[there], len(column.values)).astype(np.int64)
+        has_label = codes >= 0
+        if has_label.any():
+            self.number += int(np.count_nonzero(has_label))
+            sums = self._sums_for(key)
+            sums += np.bincount(codes[has_label], weights[has_label], len(column.values)).astype(np.int64)
 
-    def _at(self, key: str) -> Ints:
+    def _sums_for(self, key: str) -> Ints:
         if key not in self._sums:
-            self._sums[key] = np.zeros(len(self._snapshot.label(key).values), dtype=np.int64)
+            self._sums[key] = np.zeros(len(self._snapshot.label_column(key).values), dtype=np.int64)
         return self._sums[key]
 
     def at_nodes(self, key: str) -> Ints:
@@ -92,7 +92,7 @@ class TopologySums:
         sums = self._sums.get(key)
         if sums is None:
             return np.zeros(len(self._snapshot), dtype=np.int64)
-        return self._snapshot.label(key).at_nodes(sums, 0)
+        return self._snapshot.label_column(key).at_nodes(sums, 0)
 
     def total_at_nodes(self) -> Ints:
         """The sums of all labels a node has. Shape [nodes]."""
@@ -104,7 +104,7 @@ class TopologySums:
         """Which nodes have a label value whose sum is above 0."""
         mask = np.zeros(len(self._snapshot), dtype=np.bool_)
         for key, sums in self._sums.items():
-            mask |= self._snapshot.label(key).at_nodes(sums > 0, False)
+            mask |= self._snapshot.label_column(key).at_nodes(sums > 0, False)
         return mask
 
 
@@ -114,19 +114,21 @@ class TermTally(Follower):
     ``weigh(code)`` returns the weights of a term set by topology key; ``about()`` the sets that may have any.
     """
 
-    def __init__(self, snapshot: Snapshot, about: Callable[[], list[int]], weigh: Callable[[int], Weights]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, candidates: Callable[[], list[int]], weigh: Callable[[int], Weights]
+    ) -> None:
         super().__init__(snapshot.pods)
-        self._snapshot, self._about, self._weigh = snapshot, about, functools.cache(weigh)
+        self._snapshot, self._candidates, self._weigh = snapshot, candidates, functools.cache(weigh)
 
-    def sums(self) -> TopologySums:
+    def current_sums(self) -> TopologySums:
         """The current sums, which change with the next call."""
         self._catch_up()
         return self._sums
 
-    def _recount(self) -> None:
+    def _recount_all(self) -> None:
         self._sums = TopologySums(self._snapshot)
         by_key: dict[str, dict[int, int]] = {}
-        for code in self._about():
+        for code in self._candidates():
             for key, weight in self._weigh(code).items():
                 by_key.setdefault(key, {})[code] = weight
         terms, nodes = self._pods.terms, self._pods.node
@@ -138,8 +140,8 @@ class TermTally(Follower):
             slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
             self._sums.add_weights(key, nodes[slots], table[terms[slots]])
 
-    def _take(self, moves: list[PodDelta]) -> None:
+    def _apply_moves(self, moves: list[PodDelta]) -> None:
         for move in moves:
             if move.terms >= 0:
                 for key, weight in self._weigh(move.terms).items():
-                    self._sums.add(key, move.node, weight, move.sign)
+                    self._sums.add_amount(key, move.node, weight, move.sign)

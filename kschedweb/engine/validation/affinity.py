@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_int
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
@@ -56,8 +56,8 @@ def requirement_problems(key: str, operator: str, values: Sequence[str] | None, 
     """Return what is wrong with a condition on a label by one of LABEL_OPERATORS, as ``labels.NewRequirement`` does."""
     problems: list[Problem] = []
     if complaints := name_complaints(key):
-        problems.append(invalid(child(path, "key"), key, "; ".join(complaints)))
-    at, listed = child(path, "values"), values or ()
+        problems.append(invalid(child_path(path, "key"), key, "; ".join(complaints)))
+    at, listed = child_path(path, "values"), values or ()
     if detail := count_complaint(operator, len(listed)):
         problems.append(invalid(at, Typed(values), detail))
     if operator in ("Gt", "Lt"):

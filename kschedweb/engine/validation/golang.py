@@ -36,17 +36,17 @@ class Literal(float):
     text: str
 
     def __new__(cls, text: str) -> Literal:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+        literal = super().__new__(cls, text)
+        literal.text = text
+        return literal
 
 
 def quote(text: str) -> str:
     """Return ``text`` as Go's ``%q`` prints it."""
-    return '"' + "".join(_quoted(character) for character in text) + '"'
+    return '"' + "".join(_quote_character(character) for character in text) + '"'
 
 
-def _quoted(character: str) -> str:
+def _quote_character(character: str) -> str:
     if character == "\\":
         return "\\\\"
     if character in _ESCAPES:
@@ -59,7 +59,7 @@ def _quoted(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def marshal(value: Any) -> str:
+def marshal_json(value: Any) -> str:
     """Return compact JSON as Go's ``json.Marshal`` writes it (HTML characters escaped, order kept)."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
@@ -118,47 +118,47 @@ def _padding_fault(data: bytes, at: int, filled: int) -> int | None:
     """Judge what follows the first ``=``, which stands at ``at`` after ``filled`` characters of a group of four."""
     if filled < 2:
         return at
-    rest = [index for index in range(at + 1, len(data)) if data[index] not in b"\r\n"]
+    following = [index for index in range(at + 1, len(data)) if data[index] not in b"\r\n"]
     if filled == 2:
-        if not rest:
+        if not following:
             return len(data)
-        if data[rest[0]] != ord("="):
-            return rest[0] - 1
-        rest = rest[1:]
-    return rest[0] if rest else None
+        if data[following[0]] != ord("="):
+            return following[0] - 1
+        following = following[1:]
+    return following[0] if following else None
 
 
 def parse_duration(text: str) -> int:
     """Read a Go duration such as ``1m30s`` and return nanoseconds. Raises ``ValueError`` in Go's words."""
-    rest = text
-    negative = rest.startswith("-")
-    if rest[:1] in ("-", "+"):
-        rest = rest[1:]
-    if rest == "0":
+    remaining = text
+    negative = remaining.startswith("-")
+    if remaining[:1] in ("-", "+"):
+        remaining = remaining[1:]
+    if remaining == "0":
         return 0
-    if not rest:
+    if not remaining:
         raise ValueError(f"time: invalid duration {_time_quote(text)}")
     total = 0
-    while rest:
-        amount, rest = _duration_step(rest, text)
+    while remaining:
+        amount, remaining = _duration_step(remaining, text)
         total += amount
         if total > INT64_MAX + (1 if negative else 0):
             raise ValueError(f"time: invalid duration {_time_quote(text)}")
     return -total if negative else total
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Read a duration as ``time.ParseDuration`` does, in seconds; raises ValueError."""
     return parse_duration(text) / SECOND
 
 
-def _duration_step(rest: str, text: str) -> tuple[int, str]:
+def _duration_step(remaining: str, text: str) -> tuple[int, str]:
     """Read one number with its unit; return nanoseconds and what is left of the text."""
-    match = _DURATION_PART.match(rest)
+    match = _DURATION_PART.match(remaining)
     if match is None or not (match["whole"] or match["part"]):
         raise ValueError(f"time: invalid duration {_time_quote(text)}")
-    rest = rest[match.end() :]
-    unit = _UNIT.match(rest)
+    remaining = remaining[match.end() :]
+    unit = _UNIT.match(remaining)
     if unit is None:
         raise ValueError(f"time: missing unit in duration {_time_quote(text)}")
     if unit[0] not in NANOSECONDS:
@@ -171,7 +171,7 @@ def _duration_step(rest: str, text: str) -> tuple[int, str]:
         amount += int(float(int(match["part"][:18])) * (float(scale) / 10.0 ** len(match["part"][:18])))
     if amount > INT64_MAX + 1:
         raise ValueError(f"time: invalid duration {_time_quote(text)}")
-    return amount, rest[unit.end() :]
+    return amount, remaining[unit.end() :]
 
 
 def _time_quote(text: str) -> str:
@@ -183,14 +183,14 @@ def _time_quote(text: str) -> str:
 def duration_text(nanoseconds: int) -> str:
     """Write a duration as Go's ``Duration.String`` does: ``10m0s``, ``1.5s``, ``250ms``, ``0s``."""
     sign = "-" if nanoseconds < 0 else ""
-    left = abs(nanoseconds)
-    if left == 0:
+    remaining = abs(nanoseconds)
+    if remaining == 0:
         return "0s"
-    if left < SECOND:
-        unit = next(name for name in ("ms", "µs", "ns") if left >= NANOSECONDS[name])
-        return f"{sign}{_decimal(left, NANOSECONDS[unit])}{unit}"
-    minutes, seconds = divmod(left, 60 * SECOND)
-    text = _decimal(seconds, SECOND) + "s"
+    if remaining < SECOND:
+        unit = next(name for name in ("ms", "µs", "ns") if remaining >= NANOSECONDS[name])
+        return f"{sign}{_format_decimal(remaining, NANOSECONDS[unit])}{unit}"
+    minutes, seconds = divmod(remaining, 60 * SECOND)
+    text = _format_decimal(seconds, SECOND) + "s"
     if minutes:
         hours, minutes = divmod(minutes, 60)
         text = f"{minutes}m{text}"
@@ -199,7 +199,7 @@ def duration_text(nanoseconds: int) -> str:
     return sign + text
 
 
-def _decimal(amount: int, scale: int) -> str:
+def _format_decimal(amount: int, scale: int) -> str:
     whole, part = divmod(amount, scale)
     digits = str(part).rjust(len(str(scale)) - 1, "0").rstrip("0") if part else ""
     return f"{whole}.{digits}" if digits else str(whole)

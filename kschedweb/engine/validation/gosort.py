@@ -21,7 +21,7 @@ WORD = 2**64 - 1
 
 def sort_slice(items: MutableSequence[Item], less: Callable[[Item, Item], bool]) -> None:
     """Sort ``items`` in place."""
-    _Sort(items, less).quick(0, len(items), len(items).bit_length())
+    _Sort(items, less).quick_sort(0, len(items), len(items).bit_length())
 
 
 @dataclass(slots=True)
@@ -30,21 +30,21 @@ class _Sort(Generic[Item]):
     precedes: Callable[[Item, Item], bool]
     swaps: int = field(default=0)
 
-    def less(self, one: int, other: int) -> bool:
-        return self.precedes(self.items[one], self.items[other])
+    def less(self, first: int, other: int) -> bool:
+        return self.precedes(self.items[first], self.items[other])
 
-    def swap(self, one: int, other: int) -> None:
-        self.items[one], self.items[other] = self.items[other], self.items[one]
+    def swap(self, first: int, other: int) -> None:
+        self.items[first], self.items[other] = self.items[other], self.items[first]
 
-    def quick(self, low: int, high: int, patience: int) -> None:
+    def quick_sort(self, low: int, high: int, patience: int) -> None:
         """Sort [low, high); after ``patience`` bad pivots heap sort takes over."""
         balanced = untouched = True
         while high - low > SHORT:
             if patience == 0:
-                self.heap(low, high)
+                self.heap_sort(low, high)
                 return
             if not balanced:
-                self.shuffle(low, high)
+                self.break_patterns(low, high)
                 patience -= 1
             pivot, pattern = self.choose_pivot(low, high)
             if pattern == FALLING:
@@ -56,24 +56,24 @@ class _Sort(Generic[Item]):
                 low = self.skip_equal(low, high, pivot)
                 continue
             middle, untouched = self.partition(low, high, pivot)
-            left, right = middle - low, high - middle
-            balanced = min(left, right) >= (high - low) // 8
-            if left < right:
-                self.quick(low, middle, patience)
+            left_size, right = middle - low, high - middle
+            balanced = min(left_size, right) >= (high - low) // 8
+            if left_size < right:
+                self.quick_sort(low, middle, patience)
                 low = middle + 1
             else:
-                self.quick(middle + 1, high, patience)
+                self.quick_sort(middle + 1, high, patience)
                 high = middle
-        self.insertion(low, high)
+        self.insertion_sort(low, high)
 
-    def insertion(self, low: int, high: int) -> None:
+    def insertion_sort(self, low: int, high: int) -> None:
         for start in range(low + 1, high):
             place = start
             while place > low and self.less(place, place - 1):
                 self.swap(place, place - 1)
                 place -= 1
 
-    def heap(self, low: int, high: int) -> None:
+    def heap_sort(self, low: int, high: int) -> None:
         size = high - low
         for root in range((size - 1) // 2, -1, -1):
             self.sift_down(root, size, low)
@@ -93,33 +93,33 @@ class _Sort(Generic[Item]):
     def partition(self, low: int, high: int, pivot: int) -> tuple[int, bool]:
         """Partition around the pivot; returns its position, and whether the items were partitioned already."""
         self.swap(low, pivot)
-        left, right = low + 1, high - 1
+        left_index, right = low + 1, high - 1
         moved = False
         while True:
-            while left <= right and self.less(left, low):
-                left += 1
-            while left <= right and not self.less(right, low):
+            while left_index <= right and self.less(left_index, low):
+                left_index += 1
+            while left_index <= right and not self.less(right, low):
                 right -= 1
-            if left > right:
+            if left_index > right:
                 break
-            self.swap(left, right)
-            left, right, moved = left + 1, right - 1, True
+            self.swap(left_index, right)
+            left_index, right, moved = left_index + 1, right - 1, True
         self.swap(right, low)
         return right, not moved
 
     def skip_equal(self, low: int, high: int, pivot: int) -> int:
         """Move items equal to the pivot to the front; no item is less. Returns where the rest begins."""
         self.swap(low, pivot)
-        left, right = low + 1, high - 1
+        left_index, right = low + 1, high - 1
         while True:
-            while left <= right and not self.less(low, left):
-                left += 1
-            while left <= right and self.less(low, right):
+            while left_index <= right and not self.less(low, left_index):
+                left_index += 1
+            while left_index <= right and self.less(low, right):
                 right -= 1
-            if left > right:
-                return left
-            self.swap(left, right)
-            left, right = left + 1, right - 1
+            if left_index > right:
+                return left_index
+            self.swap(left_index, right)
+            left_index, right = left_index + 1, right - 1
 
     def nearly_sorted(self, low: int, high: int) -> bool:
         """Swap a few items that are out of order; False if there are too many of them."""
@@ -144,7 +144,7 @@ class _Sort(Generic[Item]):
                     ahead += 1
         return False
 
-    def shuffle(self, low: int, high: int) -> None:
+    def break_patterns(self, low: int, high: int) -> None:
         """Swap three items in the middle with others that look random."""
         size = high - low
         random, bits = size, (1 << size.bit_length()) - 1
@@ -162,18 +162,18 @@ class _Sort(Generic[Item]):
         self.swaps = 0
         places = [low + size // 4 * quarter for quarter in (1, 2, 3)]
         if size >= LONG:
-            places = [self.median(place - 1, place, place + 1) for place in places]
-        pivot = self.median(*places)
+            places = [self.choose_median(place - 1, place, place + 1) for place in places]
+        pivot = self.choose_median(*places)
         return pivot, self.swaps if self.swaps in (RISING, FALLING) else UNKNOWN
 
-    def median(self, one: int, two: int, three: int) -> int:
-        one, two = self.ordered(one, two)
-        two, three = self.ordered(two, three)
-        one, two = self.ordered(one, two)
-        return two
+    def choose_median(self, first: int, second: int, third: int) -> int:
+        first, second = self.order_pair(first, second)
+        second, third = self.order_pair(second, third)
+        first, second = self.order_pair(first, second)
+        return second
 
-    def ordered(self, one: int, other: int) -> tuple[int, int]:
-        if self.less(other, one):
+    def order_pair(self, first: int, other: int) -> tuple[int, int]:
+        if self.less(other, first):
             self.swaps += 1
-            return other, one
-        return one, other
+            return other, first
+        return first, other

@@ -33,10 +33,10 @@ _IS_NAME, _IS_VALUE, _IS_LABEL, _IS_SUBDOMAIN = (
 )
 _LABEL_LENGTH = 63
 _SUBDOMAIN_LENGTH = 253
-_KEPT = 65536
+_CACHE_SIZE = 65536
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def name_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with a label name (``[prefix/]name``)."""
     parts = name.split("/")
@@ -44,47 +44,51 @@ def name_complaints(name: str) -> tuple[str, ...]:
         return (
             f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
         )
-    said = [] if len(parts) == 1 else [f"prefix part {text}" for text in _prefix_complaints(parts[0])]
+    complaints = [] if len(parts) == 1 else [f"prefix part {text}" for text in _prefix_complaints(parts[0])]
     local = parts[-1]
     if not local:
-        said.append("name part must be non-empty")
-    elif _bytes(local) > _LABEL_LENGTH:
-        said.append(f"name part must be no more than {_LABEL_LENGTH} bytes")
+        complaints.append("name part must be non-empty")
+    elif _byte_length(local) > _LABEL_LENGTH:
+        complaints.append(f"name part must be no more than {_LABEL_LENGTH} bytes")
     if not _IS_NAME(local):
-        said.append(f"name part {_NAME_RULE}")
-    return tuple(said)
+        complaints.append(f"name part {_NAME_RULE}")
+    return tuple(complaints)
 
 
 def _prefix_complaints(prefix: str) -> list[str]:
     if not prefix:
         return ["must be non-empty"]
-    said = [] if _bytes(prefix) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} bytes"]
+    complaints = (
+        [] if _byte_length(prefix) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} bytes"]
+    )
     if not _IS_SUBDOMAIN(prefix):
-        said.append(_SUBDOMAIN_RULE)
-    return said
+        complaints.append(_SUBDOMAIN_RULE)
+    return complaints
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def subdomain_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with the name of an object, which may have dots."""
-    said = () if _bytes(name) <= _SUBDOMAIN_LENGTH else (f"must be no more than {_SUBDOMAIN_LENGTH} characters",)
-    return said if _IS_SUBDOMAIN(name) else (*said, _SUBDOMAIN_RULE)
+    complaints = (
+        () if _byte_length(name) <= _SUBDOMAIN_LENGTH else (f"must be no more than {_SUBDOMAIN_LENGTH} characters",)
+    )
+    return complaints if _IS_SUBDOMAIN(name) else (*complaints, _SUBDOMAIN_RULE)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def dns_label_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with a name without dots, such as that of a namespace or a container."""
-    said = () if _bytes(name) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} characters",)
+    complaints = () if _byte_length(name) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} characters",)
     if _IS_LABEL(name):
-        return said
-    return (*said, "must not contain dots" if _IS_SUBDOMAIN(name) else _LABEL_RULE)
+        return complaints
+    return (*complaints, "must not contain dots" if _IS_SUBDOMAIN(name) else _LABEL_RULE)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def value_complaints(value: str) -> tuple[str, ...]:
     """Say what is wrong with a label value."""
-    said = () if _bytes(value) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} bytes",)
-    return said if _IS_VALUE(value) else (*said, _VALUE_RULE)
+    complaints = () if _byte_length(value) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} bytes",)
+    return complaints if _IS_VALUE(value) else (*complaints, _VALUE_RULE)
 
 
 def is_extended_resource(name: str) -> bool:
@@ -94,5 +98,5 @@ def is_extended_resource(name: str) -> bool:
     return not name_complaints(f"requests.{name}")
 
 
-def _bytes(text: str) -> int:
+def _byte_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))

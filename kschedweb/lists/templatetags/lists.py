@@ -23,7 +23,7 @@ register = template.Library()
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ListChoice:
     """How this request shows a list: under a view that its address names, or as the person likes it."""
 
     table: tables.Table
@@ -39,9 +39,9 @@ def table(context: Context, content: SafeString, name: str, label: str, css: str
     ``unit`` is that of the columns that are ``measured``.
     """
     request = context["request"]
-    chosen = _chosen(request, name)
+    chosen = _load_choice(request, name)
     hidden = [f"hide-{at}" for at, column in enumerate(chosen.table.columns, 1) if column.key in chosen.hidden]
-    heads = [(column, column.head(unit), *_order(request, column)) for column in chosen.table.columns]
+    heads = [(column, column.head(unit), *_order_link(request, column)) for column in chosen.table.columns]
     words = " ".join(["table", *css.split(), *hidden])
     drawn = {"heads": heads, "css": words, "label": label, "rows": content}
     return render_to_string("lists/table.html", drawn | {"ignored": chosen.table.ignored(request.GET)})
@@ -51,7 +51,7 @@ def table(context: Context, content: SafeString, name: str, label: str, css: str
 def list_tools(context: Context, name: str) -> dict[str, Any]:
     """The menus of columns and of views of the list ``name``."""
     request = context["request"]
-    chosen = _chosen(request, name)
+    chosen = _load_choice(request, name)
     return {
         "table": chosen.table,
         "columns": [(column, column.key not in chosen.hidden) for column in chosen.table.columns[1:]],
@@ -67,29 +67,29 @@ def list_tools(context: Context, name: str) -> dict[str, Any]:
     }
 
 
-def _chosen(request: HttpRequest, name: str) -> Chosen:
+def _load_choice(request: HttpRequest, name: str) -> ListChoice:
     """What is chosen for a list, read once a request."""
-    kept: dict[str, Chosen] = request.__dict__.setdefault("lists_chosen", {})
-    if name not in kept:
-        listed = tables.named(name)
+    choices: dict[str, ListChoice] = request.__dict__.setdefault("lists_chosen", {})
+    if name not in choices:
+        listed = tables.find_table(name)
         assert listed is not None, f"{name} is not registered"
-        rows = list(selectors.kept(request.user, name))  # type: ignore[arg-type]
+        rows = list(selectors.list_saved_views(request.user, name))  # type: ignore[arg-type]
         views = [row for row in rows if row.name]
         # What else the address says has no effect: a view of somebody else, or of another list.
         view = next((row for row in views if str(row.pk) == request.GET.get("view")), None)
-        shown = view or next((row for row in rows if not row.name), None)
-        hidden = [key for key in listed.optional if shown and key in shown.hidden]
-        kept[name] = Chosen(listed, views, view, hidden)
-    return kept[name]
+        selected = view or next((row for row in rows if not row.name), None)
+        hidden = [key for key in listed.optional if selected and key in selected.hidden]
+        choices[name] = ListChoice(listed, views, view, hidden)
+    return choices[name]
 
 
-def _order(request: HttpRequest, column: tables.Column) -> tuple[str, str]:
+def _order_link(request: HttpRequest, column: tables.Column) -> tuple[str, str]:
     """Where the head of a column leads, and how the list is ordered by it."""
     if not column.sort:
         return "", "none"
-    asked = request.GET.copy()
-    current = asked.get("ordering", "")
-    asked["ordering"] = f"-{column.sort}" if current == column.sort else column.sort
-    asked.pop("page", None)
+    query = request.GET.copy()
+    current = query.get("ordering", "")
+    query["ordering"] = f"-{column.sort}" if current == column.sort else column.sort
+    query.pop("page", None)
     way = {column.sort: "ascending", f"-{column.sort}": "descending"}.get(current, "none")
-    return f"?{asked.urlencode()}", way
+    return f"?{query.urlencode()}", way

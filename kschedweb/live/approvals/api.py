@@ -15,7 +15,7 @@ from kschedweb.live.approvals import rules, selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import ApprovalRequest, Vote, VoteVerdict
 from kschedweb.live.approvals.services import LONGEST_REASON, MOST_TOGETHER
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,7 +34,7 @@ class VoteSerializer(serializers.ModelSerializer[Vote]):
         read_only_fields = fields
 
 
-class AskedSerializer(serializers.Serializer[Any]):
+class ApprovalCountSerializer(serializers.Serializer[Any]):
     role = serializers.CharField()
     count = serializers.IntegerField()
 
@@ -90,14 +90,16 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
         """The rules' conditions that the pod meets, in words."""
         return list(row.ask.get("why") or [])
 
-    @extend_schema(responses=AskedSerializer(many=True))
+    @extend_schema(responses=ApprovalCountSerializer(many=True))
     def get_approvals(self, row: ApprovalRequest) -> list[dict[str, Any]]:
         """How many people of which role are asked."""
         return list(row.ask.get("approvals") or [])
 
     def get_missing(self, row: ApprovalRequest) -> dict[str, int]:
         """How many are still missing, by role."""
-        return rules.missing(row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE])
+        return rules.missing_approvals(
+            row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
+        )
 
     def get_on_timeout(self, row: ApprovalRequest) -> str:
         """`Deny` or `Allow`: what happens when nobody decides in time."""
@@ -167,7 +169,7 @@ class Approve(IdempotencyMixin, APIView):
     @extend_schema(request=ApproveSerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Approve. The pod is bound once all who are asked have; until then the state stays `waiting`."""
-        return _decide(request, id, VoteVerdict.APPROVE, ApproveSerializer(data=request.data))
+        return _decide_request(request, id, VoteVerdict.APPROVE, ApproveSerializer(data=request.data))
 
 
 class Deny(IdempotencyMixin, APIView):
@@ -177,7 +179,7 @@ class Deny(IdempotencyMixin, APIView):
     @extend_schema(request=DenySerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Deny, with a reason. One denial is enough: the pod goes back to the queue."""
-        return _decide(request, id, VoteVerdict.DENY, DenySerializer(data=request.data))
+        return _decide_request(request, id, VoteVerdict.DENY, DenySerializer(data=request.data))
 
 
 class Reopen(IdempotencyMixin, APIView):
@@ -198,17 +200,17 @@ class DecideMany(IdempotencyMixin, APIView):
     @extend_schema(request=DecideSerializer, responses=DecidedManySerializer)
     def post(self, request: ApiRequest) -> Response:
         """The same verdict on several requests, each for itself: the answer says what became of each."""
-        given = validated(DecideSerializer, request.data)
-        done = services.requests_decide(
-            user=request.user, request_ids=given["requests"], verdict=given["verdict"], reason=given["reason"]
+        values = validate_input(DecideSerializer, request.data)
+        results = services.requests_decide(
+            user=request.user, request_ids=values["requests"], verdict=values["verdict"], reason=values["reason"]
         )
-        return Response(DecidedManySerializer({"results": done}).data)
+        return Response(DecidedManySerializer({"results": results}).data)
 
 
-def _decide(request: ApiRequest, id: UUID, verdict: str, asked: serializers.Serializer[Any]) -> Response:
-    asked.is_valid(raise_exception=True)
+def _decide_request(request: ApiRequest, id: UUID, verdict: str, serializer: serializers.Serializer[Any]) -> Response:
+    serializer.is_valid(raise_exception=True)
     services.request_decide(
-        user=request.user, request_id=id, verdict=verdict, reason=asked.validated_data.get("reason", "")
+        user=request.user, request_id=id, verdict=verdict, reason=serializer.validated_data.get("reason", "")
     )
     return Response(ApprovalSerializer(selectors.request_get(id)).data)
 

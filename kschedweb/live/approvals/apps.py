@@ -4,8 +4,8 @@ from django.apps import AppConfig
 from django.db.models import Q
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 PAGES = frozenset({"approval", "approvals-history", "webhooks", "webhook-new", "webhook", "webhook-delete"})
@@ -22,10 +22,10 @@ class ApprovalsConfig(AppConfig):
         from kschedweb.live.approvals.models import Delivered
         from kschedweb.live.schedulers.running import gates
 
-        gates.register(ApprovalGate())
+        gates.register_gate(ApprovalGate())
         responsibility.register_waits(selectors.approval_waits)
-        navigation.register(Group.PRODUCTION, Entry(_("Approvals"), "user-check", "approvals", 20, PAGES))
-        register(
+        navigation.register_entries(RailGroup.PRODUCTION, Entry(_("Approvals"), "user-check", "approvals", 20, PAGES))
+        register_rules(
             RetentionRule("approvals.ApprovalRequest", "ended_at", "approvals"),
             RetentionRule("approvals.Delivery", "created_at", "deliveries", ~Q(state=Delivered.PENDING)),
         )

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kschedweb.live.approvals import rules, services
-from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 from kschedweb.live.approvals.transitions import REJECTED
 from kschedweb.live.schedulers.running.gates import Decided, Ended, HeldRequest
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ApprovalGate:
     """Keeps requests as rows, so that they survive restarts."""
 
-    def held(
+    def store_request(
         self,
         *,
         scheduler: LiveScheduler,
@@ -48,7 +48,7 @@ class ApprovalGate:
             ask=ask,
             seconds=seconds,
             epoch=epoch,
-            subject=rules.subject(ask, plugin=plugin, node=node, revision=revision),
+            subject=rules.digest_subject(ask, plugin=plugin, node=node, revision=revision),
         )
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
@@ -62,7 +62,7 @@ class ApprovalGate:
                 node=row.node,
                 plugin=row.plugin,
                 asked_at=row.asked_at.timestamp(),
-                until=row.expires_at.timestamp(),
+                expires_at=row.expires_at.timestamp(),
                 decision_id=row.decision_id,
             )
             for row in ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
@@ -70,13 +70,13 @@ class ApprovalGate:
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
         """The requests that were decided, by people or by time, and not carried out yet."""
-        due = Q(state=State.WAITING, expires_at__lte=timezone.now())
+        due = Q(state=ApprovalState.WAITING, expires_at__lte=timezone.now())
         rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
-        found = list(rows.filter(due | ~Q(state=State.WAITING)))
-        if any(row.state == State.WAITING for row in found):
+        requests = list(rows.filter(due | ~Q(state=ApprovalState.WAITING)))
+        if any(row.state == ApprovalState.WAITING for row in requests):
             services.requests_expire(scheduler=scheduler)
-            found = list(rows.exclude(state=State.WAITING))
-        return [_decided(row) for row in found]
+            requests = list(rows.exclude(state=ApprovalState.WAITING))
+        return [_to_decided(row) for row in requests]
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
         """Whether the leader of ``epoch`` may bind the pod now."""
@@ -87,12 +87,12 @@ class ApprovalGate:
         services.request_end(scheduler=scheduler, uid=uid, state=state, reason=reason, epoch=epoch)
 
 
-def _decided(row: ApprovalRequest) -> Decided:
+def _to_decided(row: ApprovalRequest) -> Decided:
     return Decided(
         request_id=str(row.pk),
         uid=row.uid,
         plugin=row.plugin,
         verdict="reject" if row.state in REJECTED else "allow",
         reason=row.reason,
-        expired=row.state == State.EXPIRED,
+        expired=row.state == ApprovalState.EXPIRED,
     )

@@ -11,14 +11,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from kschedweb.accounts.covered import Covered
 from kschedweb.accounts.roles import Role
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import SealedRow
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class State(models.TextChoices):
+class ApprovalState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
     APPROVED = "approved", _("Approved")
     BINDING = "binding", _("Being bound")
@@ -46,7 +46,7 @@ class ApprovalRequest(models.Model):
     decision = models.JSONField(default=dict)  # as the engine's Decision.to_dict has it
     ask = models.JSONField(default=dict)  # what the plugin asks: see plugins/humanapproval.py
     created_by = models.CharField(max_length=253, blank=True)  # of the pod, according to its annotation
-    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
+    state = models.CharField(max_length=16, choices=ApprovalState.choices, default=ApprovalState.WAITING)
     open = models.BooleanField(default=True)
     reason = models.TextField(blank=True)  # why it was denied, superseded, …
     asked_at = models.DateTimeField()
@@ -111,7 +111,7 @@ class Vote(models.Model):
         constraints = [models.UniqueConstraint(fields=["request", "user"], name="one_vote_a_person")]
 
 
-class Event(models.TextChoices):
+class WebhookEvent(models.TextChoices):
     OPENED = "request.opened", _("A pod waits")
     DECIDED = "request.decided", _("Approved or denied")
     EXPIRED = "request.expired", _("Nobody decided in time")
@@ -127,7 +127,7 @@ class MessageFormat(models.TextChoices):
 
 def all_events() -> list[str]:
     """The events that an endpoint gets if none were chosen: those of approvals."""
-    return [Event.OPENED, Event.DECIDED, Event.EXPIRED]
+    return [WebhookEvent.OPENED, WebhookEvent.DECIDED, WebhookEvent.EXPIRED]
 
 
 class Endpoint(models.Model):
@@ -174,7 +174,7 @@ class Delivery(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
     request = models.ForeignKey(ApprovalRequest, null=True, on_delete=models.CASCADE, related_name="deliveries")
-    event = models.CharField(max_length=32, choices=Event.choices)
+    event = models.CharField(max_length=32, choices=WebhookEvent.choices)
     body = models.TextField()  # JSON, as it is signed
     format = models.CharField(
         max_length=16, choices=MessageFormat.choices, default=MessageFormat.STANDARD, db_default=MessageFormat.STANDARD

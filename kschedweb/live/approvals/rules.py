@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from kschedweb.accounts.roles import Role
-from kschedweb.decisions.words import listed
+from kschedweb.decisions.words import join_with_and
 
 Ask = Mapping[str, Any]
 # An admin counts as an approver, too.
@@ -19,35 +19,37 @@ STANDS_FOR: dict[str, tuple[str, ...]] = {
 }
 
 
-def asked(ask: Ask) -> dict[str, int]:
+def required_approvals(ask: Ask) -> dict[str, int]:
     """How many people of each role are asked."""
-    return {one["role"]: int(one["count"]) for one in ask.get("approvals", ())}
+    return {approval["role"]: int(approval["count"]) for approval in ask.get("approvals", ())}
 
 
-def missing(ask: Ask, roles: Iterable[str]) -> dict[str, int]:
+def missing_approvals(ask: Ask, roles: Iterable[str]) -> dict[str, int]:
     """How many are still missing by role, where people of ``roles`` have approved; empty: there are enough.
 
     Each person counts once: an admin as an admin while one is asked for, else as an approver.
     """
-    left = asked(ask)
+    remaining = required_approvals(ask)
     # Who stands for fewest roles first: nobody then takes a place that only they could not fill.
     for role in sorted(roles, key=lambda role: len(STANDS_FOR.get(role, ()))):
         for place in STANDS_FOR.get(role, ()):
-            if left.get(place, 0) > 0:
-                left[place] -= 1
+            if remaining.get(place, 0) > 0:
+                remaining[place] -= 1
                 break
-    return {role: count for role, count in left.items() if count > 0}
+    return {role: count for role, count in remaining.items() if count > 0}
 
 
-def counts(ask: Ask, roles: Iterable[str], role: str) -> bool:
+def counts_towards(ask: Ask, roles: Iterable[str], role: str) -> bool:
     """Whether one more approval by somebody of ``role`` would bring the request further."""
-    given = list(roles)
-    return sum(missing(ask, [*given, role]).values()) < sum(missing(ask, given).values())
+    given_roles = list(roles)
+    return sum(missing_approvals(ask, [*given_roles, role]).values()) < sum(
+        missing_approvals(ask, given_roles).values()
+    )
 
 
 def may_decide(ask: Ask, role: str) -> bool:
     """Whether people of ``role`` are asked at all."""
-    return any(place in asked(ask) for place in STANDS_FOR.get(role, ()))
+    return any(place in required_approvals(ask) for place in STANDS_FOR.get(role, ()))
 
 
 def is_own(ask: Ask, username: str, email: str = "") -> bool:
@@ -57,7 +59,7 @@ def is_own(ask: Ask, username: str, email: str = "") -> bool:
     return ask.get("ownPods") == "Forbid" and creator in names
 
 
-def subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
+def digest_subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
     """What a denial is about, as a digest: the pod as it is, its node, and the revision of the policy; "" if the ask
     does not say how the pod is.
     """
@@ -65,10 +67,10 @@ def subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
     return sha256(f"{pod}/{plugin}/{node}/{revision}".encode()).hexdigest() if pod else ""
 
 
-def people(left: Mapping[str, int]) -> str:
+def describe_people(count_by_role: Mapping[str, int]) -> str:
     """ "one admin and 2 approvers"."""
-    asked = [
+    parts = [
         ngettext("one %(role)s", "%(count)s %(role)ss", count) % {"count": count, "role": str(Role(role).label).lower()}
-        for role, count in left.items()
+        for role, count in count_by_role.items()
     ]
-    return listed(asked) if asked else ""
+    return join_with_and(parts) if parts else ""

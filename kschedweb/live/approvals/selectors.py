@@ -14,18 +14,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action, role_allows
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.decisions.responsibility import ApprovalWait
 from kschedweb.live.approvals import rules
-from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, VoteVerdict
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.watermarks.figures import WORDS
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.told import words
+from kschedweb.web.messages import translate_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,23 +47,25 @@ def request_list() -> QuerySet[ApprovalRequest]:
 
 def waiting_list() -> QuerySet[ApprovalRequest]:
     """Those that people may still decide, the nearest deadline first."""
-    found = request_list().filter(open=True, state=State.WAITING, expires_at__gt=timezone.now())
-    return found.order_by("expires_at", "id")
+    waiting = request_list().filter(open=True, state=ApprovalState.WAITING, expires_at__gt=timezone.now())
+    return waiting.order_by("expires_at", "id")
 
 
 def waiting_count() -> int:
-    return ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__gt=timezone.now()).count()
+    return ApprovalRequest.objects.filter(open=True, state=ApprovalState.WAITING, expires_at__gt=timezone.now()).count()
 
 
 def approval_waits(cluster: Cluster, uids: Collection[str]) -> list[ApprovalWait]:
     """The pods of ``cluster`` with one of these uids that wait in the inbox of whoever looks."""
     rows = waiting_list().filter(scheduler__cluster=cluster)
     rows = rows.filter(uid__in=uids) if len(uids) <= MOST_NAMED else rows
-    return [_wait(row) for row in rows.defer("decision")]
+    return [_approval_wait(row) for row in rows.defer("decision")]
 
 
-def _wait(row: ApprovalRequest) -> ApprovalWait:
-    missing = rules.missing(row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE])
+def _approval_wait(row: ApprovalRequest) -> ApprovalWait:
+    missing = rules.missing_approvals(
+        row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
+    )
     return ApprovalWait(
         pod=row.pod,
         uid=row.uid,
@@ -73,26 +75,26 @@ def _wait(row: ApprovalRequest) -> ApprovalWait:
         asked_at=row.asked_at,
         expires_at=row.expires_at,
         missing=missing,
-        people=rules.people(missing) or gettext("nobody"),
+        people=rules.describe_people(missing) or gettext("nobody"),
         address=reverse("approval", args=[row.pk]),
     )
 
 
 def request_get(request_id: UUID | str) -> ApprovalRequest:
     """One request; ``Http404`` where there is none."""
-    found = request_list().filter(pk=request_id).first()
-    if found is None:
+    row = request_list().filter(pk=request_id).first()
+    if row is None:
         raise Http404("There is no such request.")
-    return found
+    return row
 
 
 def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
     """Why this person has no say in this request; ``None`` where they have."""
     role = user.role_in(row.scheduler.cluster_id, row.namespace)
-    if not may(role, Action.APPROVE) or not rules.may_decide(row.ask, role):
+    if not role_allows(role, Action.APPROVE) or not rules.may_decide(row.ask, role):
         return ApplicationError(
             gettext("Your role does not allow you to decide about %(pod)s: it waits for %(people)s.")
-            % {"pod": row.pod, "people": rules.people(rules.asked(row.ask))},
+            % {"pod": row.pod, "people": rules.describe_people(rules.required_approvals(row.ask))},
             status=403,
         )
     if rules.is_own(row.ask, user.get_username(), user.email):
@@ -103,11 +105,11 @@ def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
     return None
 
 
-def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
+def decide_refusal(user: User, row: ApprovalRequest) -> ApplicationError | None:
     """Why this person may not decide about this request; ``None`` where they may."""
     if refusal := not_asked(user, row):
         return refusal
-    if row.state != State.WAITING:
+    if row.state != ApprovalState.WAITING:
         return Conflict(
             gettext("%(pod)s is %(lower)s already.") % {"pod": row.pod, "lower": row.get_state_display().lower()}
         )
@@ -115,24 +117,24 @@ def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
 
 
 @dataclass(frozen=True)
-class News:
+class InboxNews:
     """What happened to the inbox since a moment."""
 
-    asked: int
+    opened: int
     decided: int
 
 
-def news(since: datetime) -> News:
+def count_news(since: datetime) -> InboxNews:
     """How many requests came, and how many were decided or ended, after ``since``."""
     rows = ApprovalRequest.objects.all()
-    asked = rows.filter(asked_at__gt=since, open=True, state=State.WAITING).count()
+    opened = rows.filter(asked_at__gt=since, open=True, state=ApprovalState.WAITING).count()
     decided = rows.filter(asked_at__lte=since, decided_at__gt=since)
     ended = rows.filter(asked_at__lte=since, decided_at=None, ended_at__gt=since)
-    return News(asked, decided.count() + ended.count())
+    return InboxNews(opened, decided.count() + ended.count())
 
 
 @dataclass
-class Item:
+class InboxItem:
     """A request as a person sees it."""
 
     row: ApprovalRequest
@@ -140,44 +142,46 @@ class Item:
     now: datetime
 
     @cached_property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until it expires, 0 once it has."""
         return max((self.row.expires_at - self.now).total_seconds(), 0.0)
 
     @property
     def left_text(self) -> str:
-        if self.left < 1:
+        if self.seconds_left < 1:
             return gettext("no time left")
-        return gettext("%(lasting)s left") % {"lasting": format_duration(int(self.left))}
+        return gettext("%(lasting)s left") % {"lasting": format_duration(int(self.seconds_left))}
 
     @property
     def share(self) -> int:
         """Thousandths of its time that are left."""
         whole = (self.row.expires_at - self.row.asked_at).total_seconds()
-        return round(1000 * self.left / whole) if whole > 0 else 0
+        return round(1000 * self.seconds_left / whole) if whole > 0 else 0
 
     @property
     def urgent(self) -> bool:
         """Less than a tenth of its time, or than five minutes, is left."""
-        return self.share < 100 or self.left < 300
+        return self.share < 100 or self.seconds_left < 300
 
     @cached_property
     def approvals(self) -> list[Any]:
         return [vote for vote in self.row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
 
     @property
-    def who(self) -> str:
+    def awaited_people(self) -> str:
         """Who is asked, or still missing: "one admin and 2 approvers"."""
-        return rules.people(rules.missing(self.row.ask, [vote.role for vote in self.approvals])) or gettext("nobody")
+        return rules.describe_people(
+            rules.missing_approvals(self.row.ask, [vote.role for vote in self.approvals])
+        ) or gettext("nobody")
 
     @property
-    def given(self) -> str:
+    def approvers(self) -> str:
         """Who has approved."""
         return ", ".join(vote.username for vote in self.approvals)
 
     @property
     def why(self) -> list[str]:
-        return [words(one) for one in self.row.ask.get("why") or []]
+        return [translate_words(reason) for reason in self.row.ask.get("why") or []]
 
     @property
     def rule(self) -> str:
@@ -186,13 +190,13 @@ class Item:
     @cached_property
     def refusal(self) -> str:
         """Why this person may not decide about it, "" where they may."""
-        error = refused(self.user, self.row)
+        error = decide_refusal(self.user, self.row)
         return error.detail if error else ""
 
     @property
     def stands(self) -> bool:
         """Whether a denial answers all further requests about the same."""
-        return bool(self.row.state == State.DENIED and self.row.subject and self.row.reopened_at is None)
+        return bool(self.row.state == ApprovalState.DENIED and self.row.subject and self.row.reopened_at is None)
 
     @property
     def may_reopen(self) -> bool:
@@ -233,17 +237,17 @@ class Item:
     def plugins(self) -> list[str]:
         """The plugins that scored, in their order."""
         top = self.row.decision.get("top") or []
-        return list(dict.fromkeys(name for one in top for name in one.get("scores", {})))
+        return list(dict.fromkeys(name for ranked in top for name in ranked.get("scores", {})))
 
     @property
     def best(self) -> list[dict[str, Any]]:
         """The best nodes with their scores in the order of ``plugins``."""
         top, plugins = self.row.decision.get("top") or [], self.plugins
-        return [one | {"cells": [one.get("scores", {}).get(name) for name in plugins]} for one in top]
+        return [ranked | {"cells": [ranked.get("scores", {}).get(name) for name in plugins]} for ranked in top]
 
 
 @dataclass(frozen=True)
-class Measure:
+class NodeMeasure:
     """One figure of the node: when it was asked, and now. Amounts in milli-CPU, bytes, pods or percent."""
 
     label: str
@@ -260,7 +264,7 @@ class Measure:
 class NodeState:
     """The chosen node then and now; ``read_at`` says how old "now" is, ``None``: the node is not known any more."""
 
-    measures: list[Measure]
+    measures: list[NodeMeasure]
     read_at: datetime | None
     ready: bool = True
     unschedulable: bool = False
@@ -270,7 +274,7 @@ def node_state(row: ApprovalRequest) -> NodeState:
     """The node's requests as the cluster was last read, and its real use as last measured, beside those of then."""
     cluster = row.scheduler.cluster
     snapshot = snapshot_current(cluster)
-    found = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
+    node_row = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
     then = row.ask.get("node") or {}
     measures = []
     for key, label, column in (
@@ -279,22 +283,22 @@ def node_state(row: ApprovalRequest) -> NodeState:
         ("pods", gettext("Pods"), "pods"),
     ):
         now: tuple[float | None, float | None] = (None, None)
-        if found is not None:
-            taken = "pods_bound" if column == "pods" else f"{column}_requested"
-            now = (getattr(found, taken), getattr(found, f"{column}_allocatable"))
+        if node_row is not None:
+            used_field = "pods_bound" if column == "pods" else f"{column}_requested"
+            now = (getattr(node_row, used_field), getattr(node_row, f"{column}_allocatable"))
         before = then.get(key) or (None, None)
-        measures.append(Measure(label, key, (before[0], before[1]), now))
-    measures += _used(row)
-    if found is None or snapshot is None:
+        measures.append(NodeMeasure(label, key, (before[0], before[1]), now))
+    measures += _measure_use(row)
+    if node_row is None or snapshot is None:
         return NodeState(measures, None)
-    return NodeState(measures, snapshot.taken_at, found.ready, found.unschedulable)
+    return NodeState(measures, snapshot.taken_at, node_row.ready, node_row.unschedulable)
 
 
-def _used(row: ApprovalRequest) -> list[Measure]:
+def _measure_use(row: ApprovalRequest) -> list[NodeMeasure]:
     """Real use, in percent of allocatable: where anything is known of it, then or now."""
-    known = current(row.scheduler.cluster)
-    at = list(known.names).index(row.node) if known and row.node in known.names else -1
-    found = []
+    table = current_watermarks(row.scheduler.cluster)
+    at = list(table.names).index(row.node) if table and row.node in table.names else -1
+    measures = []
     for window, figures in (row.ask.get("usage") or {}).items():
         words = {"window": WORDS.get(window, window)}
         labels = {
@@ -302,29 +306,29 @@ def _used(row: ApprovalRequest) -> list[Measure]:
             "memory": gettext("Memory in use, %(window)s") % words,
         }
         for resource, label in labels.items():
-            value = float(known.column(resource, window)[at]) if known and at >= 0 else None
+            value = float(table.column(resource, window)[at]) if table and at >= 0 else None
             now = None if value is None or value != value else round(value, 1)
             then = figures.get(resource)
             if then is not None or now is not None:
                 then = None if then is None else round(then, 1)
-                found.append(Measure(label, "percent", (then, None), (now, None)))
-    return found
+                measures.append(NodeMeasure(label, "percent", (then, None), (now, None)))
+    return measures
 
 
 def decision_of(row: ApprovalRequest) -> LiveDecision | None:
     """The stored decision, while it is kept."""
     try:
-        known = UUID(row.decision_id)
+        key = UUID(row.decision_id)
     except ValueError:
         return None
-    return LiveDecision.objects.filter(pk=known).only("pk", "scheduler_id").first()
+    return LiveDecision.objects.filter(pk=key).only("pk", "scheduler_id").first()
 
 
-def item(row: ApprovalRequest, user: User) -> Item:
-    return Item(row, user, timezone.now())
+def make_item(row: ApprovalRequest, user: User) -> InboxItem:
+    return InboxItem(row, user, timezone.now())
 
 
-def items(rows: QuerySet[ApprovalRequest] | list[ApprovalRequest], user: User) -> list[Item]:
+def make_items(rows: QuerySet[ApprovalRequest] | list[ApprovalRequest], user: User) -> list[InboxItem]:
     """Requests as ``user`` sees them."""
     now = timezone.now()
-    return [Item(row, user, now) for row in rows]
+    return [InboxItem(row, user, now) for row in rows]

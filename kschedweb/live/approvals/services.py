@@ -14,13 +14,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
-from kschedweb.engine.cycle.binding import duration
+from kschedweb.engine.cycle.binding import format_duration
 from kschedweb.live.approvals import rules, transitions
-from kschedweb.live.approvals.models import ApprovalRequest, Event, State, Vote, VoteVerdict
-from kschedweb.live.approvals.selectors import not_asked, refused
-from kschedweb.live.approvals.webhooks.services import tell
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Vote, VoteVerdict, WebhookEvent
+from kschedweb.live.approvals.selectors import decide_refusal, not_asked
+from kschedweb.live.approvals.webhooks.services import queue_event
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
-from kschedweb.web.outages import outage
+from kschedweb.web.outages import find_outage
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -71,16 +71,16 @@ def request_open(
     }
     row: ApprovalRequest | None = None
     for _ in range(MOST_RIVALS):
-        known = _open(scheduler, uid)
-        if known is not None and known.decision_id == decision_id:
-            return known
-        if known is not None and known.epoch > epoch:
+        open_request = _lock_open_request(scheduler, uid)
+        if open_request is not None and open_request.decision_id == decision_id:
+            return open_request
+        if open_request is not None and open_request.epoch > epoch:
             return None
-        if known is not None:
-            _supersede(known, "the pod was decided on anew", now, epoch)
+        if open_request is not None:
+            _supersede_request(open_request, "the pod was decided on anew", now, epoch)
         # Another leader's request may come in between: the newest leader's must stay in the end.
         with suppress(IntegrityError), transaction.atomic():
-            if denied := _denied(scheduler, uid, subject):
+            if denied := _find_denied(scheduler, uid, subject):
                 if transitions.ask_again(denied.pk, decision_id=decision_id, now=now, epoch=epoch):
                     return denied
                 continue
@@ -91,7 +91,7 @@ def request_open(
             gettext("Others keep asking about %(namespace)s/%(name)s.") % {"namespace": namespace, "name": name}
         )
     audit.record(None, "approval.asked", row, row.pod, node=node, rules=ask.get("rules", []))
-    tell(Event.OPENED, row)
+    queue_event(WebhookEvent.OPENED, row)
     return row
 
 
@@ -126,7 +126,7 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
         row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
         if row is None:
             raise NotFound("There is no such request.")
-        reason = _checked(user, row, verdict, reason.strip())
+        reason = _check_vote(user, row, verdict, reason.strip())
         now = timezone.now()
         Vote.objects.create(
             request=row,
@@ -137,54 +137,54 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
             reason=reason,
             at=now,
         )
-        _count(user, row, verdict, reason, now)
+        _count_vote(user, row, verdict, reason, now)
     row.refresh_from_db()
     return row
 
 
-def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str:
+def _check_vote(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str:
     """The reason to keep. Raises where this person may not say this about this request, now."""
-    if refusal := refused(user, row):
+    if refusal := decide_refusal(user, row):
         raise refusal
     if verdict == VoteVerdict.DENY and not reason:
-        raise _field("reason", gettext("Say why it is denied: the pod's event quotes it."))
+        raise _field_error("reason", gettext("Say why it is denied: the pod's event quotes it."))
     if len(reason) > LONGEST_REASON or "\0" in reason:
-        raise _field(
+        raise _field_error(
             "reason",
             gettext("A reason has at most %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON},
         )
-    given = [vote for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
-    if any(vote.user_id == user.pk for vote in given):
+    approvals = [vote for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
+    if any(vote.user_id == user.pk for vote in approvals):
         raise Conflict(gettext("You have approved %(pod)s already.") % {"pod": row.pod})
     role = user.role_in(row.scheduler.cluster_id, row.namespace)
-    if verdict == VoteVerdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], role):
-        left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
+    if verdict == VoteVerdict.APPROVE and not rules.counts_towards(row.ask, [vote.role for vote in approvals], role):
+        missing = rules.describe_people(rules.missing_approvals(row.ask, [vote.role for vote in approvals]))
         raise Conflict(
             gettext("No further %(role)s is needed for %(pod)s: it waits for %(left)s.")
-            % {"role": role, "pod": row.pod, "left": left}
+            % {"role": role, "pod": row.pod, "left": missing}
         )
     return reason
 
 
-def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:
+def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:
     """Audit the vote, and decide the request where it makes the difference."""
     name = user.get_username()
     details = {"node": row.node, "reason": reason, "uid": row.uid}
     if verdict == VoteVerdict.DENY:
-        said = f"denied by {name}: {reason}"
-        if not transitions.decide(row.pk, State.DENIED, now=now, by=name, reason=said):
+        message = f"denied by {name}: {reason}"
+        if not transitions.decide(row.pk, ApprovalState.DENIED, now=now, by=name, reason=message):
             raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
         audit.record(user, "approval.denied", row, row.pod, **details)
-        tell(Event.DECIDED, row)
+        queue_event(WebhookEvent.DECIDED, row)
         return
     roles = row.votes.filter(verdict=VoteVerdict.APPROVE).values_list("role", flat=True)
-    left = rules.missing(row.ask, roles)
-    audit.record(user, "approval.approved", row, row.pod, missing=left, **details)
-    if left:
+    missing = rules.missing_approvals(row.ask, roles)
+    audit.record(user, "approval.approved", row, row.pod, missing=missing, **details)
+    if missing:
         return
-    if not transitions.decide(row.pk, State.APPROVED, now=now, by=name, reason=reason):
+    if not transitions.decide(row.pk, ApprovalState.APPROVED, now=now, by=name, reason=reason):
         raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
-    tell(Event.DECIDED, row)
+    queue_event(WebhookEvent.DECIDED, row)
 
 
 @dataclass(frozen=True)
@@ -202,60 +202,62 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
 
     What is missing for all of them (a reason, the role) is not repeated for each.
     """
-    wanted = list(dict.fromkeys(str(one) for one in request_ids))
-    if not wanted:
-        raise _field("requests", gettext("Choose at least one request."))
-    if len(wanted) > MOST_TOGETHER:
-        raise _field(
+    keys = list(dict.fromkeys(str(key) for key in request_ids))
+    if not keys:
+        raise _field_error("requests", gettext("Choose at least one request."))
+    if len(keys) > MOST_TOGETHER:
+        raise _field_error(
             "requests", gettext("At most %(most_together)s requests at a time.") % {"most_together": MOST_TOGETHER}
         )
     if verdict == VoteVerdict.DENY and not reason.strip():
-        raise _field("reason", gettext("Say why: the pods' events quote it."))
-    found = []
-    for request_id in wanted:
+        raise _field_error("reason", gettext("Say why: the pods' events quote it."))
+    results = []
+    for request_id in keys:
         try:
             row = request_decide(user=user, request_id=request_id, verdict=verdict, reason=reason)
-            found.append(VoteResult(request_id, row.pod, row.state))
+            results.append(VoteResult(request_id, row.pod, row.state))
         except ApplicationError as error:
-            known = ApprovalRequest.objects.filter(pk=request_id).first()
-            pod, state = (known.pod, known.state) if known else ("", "")
-            found.append(VoteResult(request_id, pod, state, error.detail))
-    return found
+            stored_request = ApprovalRequest.objects.filter(pk=request_id).first()
+            pod, state = (stored_request.pod, stored_request.state) if stored_request else ("", "")
+            results.append(VoteResult(request_id, pod, state, error.detail))
+    return results
 
 
 def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any = None) -> int:
     """Decide expired requests by the default of their rules; returns how many. Any process may do this."""
     now = timezone.now()
-    due = ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__lte=now)
+    due = ApprovalRequest.objects.filter(open=True, state=ApprovalState.WAITING, expires_at__lte=now)
     if scheduler is not None:
         due = due.filter(scheduler=scheduler)
     if request_id is not None:
         due = due.filter(pk=request_id)
-    return sum(_expired(row, now) for row in due[:1000])
+    return sum(_try_to_expire(row, now) for row in due[:1000])
 
 
-def _expired(row: ApprovalRequest, now: datetime) -> bool:
-    """As ``_expire``; a request that cannot be decided keeps no other waiting."""
+def _try_to_expire(row: ApprovalRequest, now: datetime) -> bool:
+    """As ``_expire_request``; a request that cannot be decided keeps no other waiting."""
     try:
-        return _expire(row, now)
+        return _expire_request(row, now)
     except Exception as error:
-        if outage(error):
+        if find_outage(error):
             raise
         logger.exception("approval_not_expired", request=str(row.pk), pod=row.pod)
         return False
 
 
 @transaction.atomic
-def _expire(row: ApprovalRequest, now: datetime) -> bool:
+def _expire_request(row: ApprovalRequest, now: datetime) -> bool:
     allow = row.ask.get("onTimeout") == "Allow"
-    waited = duration(round((row.expires_at - row.asked_at).total_seconds(), 3))
+    waited = format_duration(round((row.expires_at - row.asked_at).total_seconds(), 3))
     reason = f"rejected due to timeout after waiting {waited} at plugin {row.plugin}"
     if allow:
         reason = f"nobody decided within {waited}, and the rule then allows"
-    if not transitions.expire(row.pk, State.APPROVED if allow else State.EXPIRED, now=now, reason=reason):
+    if not transitions.expire(
+        row.pk, ApprovalState.APPROVED if allow else ApprovalState.EXPIRED, now=now, reason=reason
+    ):
         return False
     audit.record(None, "approval.expired", row, row.pod, node=row.node, uid=row.uid, allowed=allow)
-    tell(Event.EXPIRED, row)
+    queue_event(WebhookEvent.EXPIRED, row)
     return True
 
 
@@ -268,40 +270,40 @@ def binding_begin(*, request_id: Any, epoch: int) -> bool:
 @transaction.atomic
 def request_end(*, scheduler: LiveScheduler, uid: str, state: str, reason: str, epoch: int) -> bool:
     """Note how the open request for a pod ended: bound, failed, superseded, or ``rejected`` (the pod was told)."""
-    row = _open(scheduler, uid)
+    row = _lock_open_request(scheduler, uid)
     if row is None or row.epoch > epoch:
         return False
     now = timezone.now()
-    if state in (State.BOUND, State.FAILED):
-        before = (State.APPROVED, State.BINDING)
+    if state in (ApprovalState.BOUND, ApprovalState.FAILED):
+        before = (ApprovalState.APPROVED, ApprovalState.BINDING)
         if not transitions.end(row.pk, state, before=before, now=now, reason=reason, epoch=epoch):
             return False
         audit.record(None, f"approval.{state}", row, row.pod, node=row.node, uid=uid, reason=reason)
         return True
     if transitions.tell(row.pk, now=now):
         return True
-    return state == State.SUPERSEDED and _supersede(row, reason, now, epoch)
+    return state == ApprovalState.SUPERSEDED and _supersede_request(row, reason, now, epoch)
 
 
-def _supersede(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> bool:
+def _supersede_request(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> bool:
     if transitions.tell(row.pk, now=now):
         return True
     before = transitions.LIVE
-    if not transitions.end(row.pk, State.SUPERSEDED, before=before, now=now, reason=reason, epoch=epoch):
+    if not transitions.end(row.pk, ApprovalState.SUPERSEDED, before=before, now=now, reason=reason, epoch=epoch):
         return False
     audit.record(None, "approval.superseded", row, row.pod, node=row.node, uid=row.uid, reason=reason)
     return True
 
 
-def _denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
+def _find_denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
     """The request in which people denied the same; ``None`` if there is none, or if it was reopened."""
-    rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=State.DENIED, open=False)
+    rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=ApprovalState.DENIED, open=False)
     return rows.filter(subject=subject, reopened_at=None).order_by("-asked_at").first() if subject else None
 
 
-def _open(scheduler: LiveScheduler, uid: str) -> ApprovalRequest | None:
+def _lock_open_request(scheduler: LiveScheduler, uid: str) -> ApprovalRequest | None:
     return ApprovalRequest.objects.select_for_update().filter(scheduler=scheduler, uid=uid, open=True).first()
 
 
-def _field(path: str, message: str) -> ApplicationError:
+def _field_error(path: str, message: str) -> ApplicationError:
     return ApplicationError(message, errors=[FieldProblem(path=path, message=message)])

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.live.extender import selectors, services
-from kschedweb.live.extender.configuration import extender_configuration, warnings
+from kschedweb.live.extender.configuration import extender_configuration, list_warnings
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.schedulers.selectors import live_get
 
@@ -80,7 +80,7 @@ class EndpointView(APIView):
     @extend_schema(operation_id="live_extender", responses=EndpointAnswerSerializer)
     def get(self, request: Request, live_id: UUID) -> Response:
         """How a live scheduler answers kube-scheduler, and what to paste there."""
-        return Response(_shown(request, live_get(live_id)))
+        return Response(_represent_endpoint(request, live_get(live_id)))
 
     @extend_schema(
         operation_id="live_extender_change",
@@ -90,10 +90,10 @@ class EndpointView(APIView):
     def patch(self, request: ApiRequest, live_id: UUID) -> Response:
         """Change it; every web process takes it over within seconds."""
         live = live_get(live_id)
-        asked = EndpointSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        services.endpoint_change(user=request.user, live=live, **asked.validated_data)
-        return Response(_shown(request, live))
+        serializer = EndpointSerializer(data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        services.endpoint_change(user=request.user, live=live, **serializer.validated_data)
+        return Response(_represent_endpoint(request, live))
 
 
 class SecretView(APIView):
@@ -105,22 +105,22 @@ class SecretView(APIView):
         """Create a new secret; the old one opens nothing from now on."""
         live = live_get(live_id)
         secret = services.endpoint_secret_make(user=request.user, live=live)
-        found = {"secret": secret, "configuration": extender_configuration(live, _base(request), secret)}
-        return Response(found, status=201, headers={"Cache-Control": "no-store"})
+        answer = {"secret": secret, "configuration": extender_configuration(live, _base_url(request), secret)}
+        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 
 
-def _shown(request: Request, live: LiveScheduler) -> dict[str, Any]:
+def _represent_endpoint(request: Request, live: LiveScheduler) -> dict[str, Any]:
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     more = {
         "engine": configuration.release.engine,
         "plugins_in_force": selectors.plugins_in_force(endpoint, configuration),
-        "configuration": extender_configuration(live, _base(request)),
-        "warnings": warnings(live, _base(request)),
+        "configuration": extender_configuration(live, _base_url(request)),
+        "warnings": list_warnings(live, _base_url(request)),
     }
     return {**EndpointSerializer(endpoint).data, **more}
 
 
-def _base(request: Request) -> str:
+def _base_url(request: Request) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 

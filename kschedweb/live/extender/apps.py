@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -11,4 +11,4 @@ class ExtenderConfig(AppConfig):
 
     def ready(self) -> None:
         pages = frozenset({"live-extender", "live-extender-secret"})
-        navigation.register(Group.PRODUCTION, Entry(_("Extender"), "plug", "extenders", 40, pages))
+        navigation.register_entries(RailGroup.PRODUCTION, Entry(_("Extender"), "plug", "extenders", 40, pages))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.documents.writing import written
+from kschedweb.engine.documents.writing import dump_yaml
 from kschedweb.live.extender.secrets import USER
 from kschedweb.live.extender.selectors import configuration_of, endpoint_of, plugins_in_force, weight_in_force
 
@@ -25,7 +25,7 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
     ``base_url`` is the address of this site as kube-scheduler reaches it, ``https://host[:port]``.
     """
     endpoint, configuration = endpoint_of(live), configuration_of(live)
-    extender: dict[str, Any] = {"urlPrefix": _address(base_url, live, secret)}
+    extender: dict[str, Any] = {"urlPrefix": _extender_url(base_url, live, secret)}
     extender |= {f"{verb}Verb": verb for setting, verb in VERBS.items() if getattr(endpoint, setting)}
     if endpoint.prioritizes:
         extender["weight"] = weight_in_force(endpoint, configuration)
@@ -41,34 +41,34 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
 
 def extender_yaml(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> str:
     """The same as text to paste."""
-    return written(extender_configuration(live, base_url, secret))
+    return dump_yaml(extender_configuration(live, base_url, secret))
 
 
-def warnings(live: LiveScheduler, base_url: str) -> list[str]:
+def list_warnings(live: LiveScheduler, base_url: str) -> list[str]:
     """What somebody should know who pastes it."""
     endpoint, configuration = endpoint_of(live), configuration_of(live)
-    found = []
+    texts = []
     if not endpoint.digest:
-        found.append("No secret was made yet: nobody is answered before there is one.")
+        texts.append("No secret was made yet: nobody is answered before there is one.")
     if not base_url.startswith("https://"):
-        found.append("The address is not https: the secret and every pod would cross the network in the clear.")
+        texts.append("The address is not https: the secret and every pod would cross the network in the clear.")
     if not plugins_in_force(endpoint, configuration):
         names = ", ".join(sorted({ref.name for ref in configuration.profiles[0].points.get("score", ())}))
-        found.append(
+        texts.append(
             "The policy has no filter or score that kube-scheduler lacks, so nothing is decided here. "
             f"Choose plugins: it scores with {names or 'none'}."
         )
     if endpoint.whole_nodes and endpoint.filters:
-        found.append(
+        texts.append(
             "With whole nodes, kube-scheduler scores the nodes that an extender's filter returns as if no pod "
             "were on them. Send names, or switch filter off."
         )
     if not endpoint.ignorable:
-        found.append("Not ignorable: while this site does not answer, kube-scheduler places no pod.")
-    return found
+        texts.append("Not ignorable: while this site does not answer, kube-scheduler places no pod.")
+    return texts
 
 
-def _address(base_url: str, live: LiveScheduler, secret: str) -> str:
+def _extender_url(base_url: str, live: LiveScheduler, secret: str) -> str:
     parts = urlsplit(base_url)
     path = f"{parts.path.rstrip('/')}{PREFIX}{live.pk}"
     return urlunsplit((parts.scheme, f"{USER}:{secret}@{parts.netloc}", path, "", ""))

@@ -61,10 +61,12 @@ class EndpointForm(forms.Form):
     )
 
     def __init__(
-        self, data: Mapping[str, Any] | None, endpoint: Endpoint, known: Mapping[str, tuple[str, ...]]
+        self, data: Mapping[str, Any] | None, endpoint: Endpoint, known_plugins: Mapping[str, tuple[str, ...]]
     ) -> None:
         super().__init__(data, initial={name: getattr(endpoint, name) for name in CHANGEABLE})
-        choices = [(name, f"{name} ({' and '.join(AT[point] for point in points)})") for name, points in known.items()]
+        choices = [
+            (name, f"{name} ({' and '.join(AT[point] for point in points)})") for name, points in known_plugins.items()
+        ]
         self.fields["plugins"].choices = choices  # type: ignore[attr-defined]
 
     @property

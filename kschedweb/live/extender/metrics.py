@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.live.schedulers.metrics import counter, exponential, histogram
+from kschedweb.live.schedulers.metrics import exponential_buckets, make_counter, make_histogram
 
 if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
-REQUESTS = counter("kschedweb_extender_requests", "Number of questions of kube-scheduler answered, by verb.", "verb")
-ERRORS = counter(
+REQUESTS = make_counter(
+    "kschedweb_extender_requests", "Number of questions of kube-scheduler answered, by verb.", "verb"
+)
+ERRORS = make_counter(
     "kschedweb_extender_errors", "Number of questions answered with an error, or without knowing, by verb.", "verb"
 )
-SECONDS = histogram(
+SECONDS = make_histogram(
     "kschedweb_extender_request_duration_seconds",
     "Seconds from a question of kube-scheduler to the answer, by verb.",
-    exponential(0.001, 2, 15),
+    exponential_buckets(0.001, 2, 15),
     "verb",
 )
 
 
-def answered(live: LiveScheduler, verb: str, seconds: float, trouble: str) -> None:
+def count_answer(live: LiveScheduler, verb: str, seconds: float, trouble: str) -> None:
     """One question was answered; ``trouble`` says what was wrong, "" for nothing."""
-    whose = live.cluster.name, live.scheduler_name, verb
-    REQUESTS.labels(*whose).inc()
-    SECONDS.labels(*whose).observe(seconds)
+    labels = live.cluster.name, live.scheduler_name, verb
+    REQUESTS.labels(*labels).inc()
+    SECONDS.labels(*labels).observe(seconds)
     if trouble:
-        ERRORS.labels(*whose).inc()
+        ERRORS.labels(*labels).inc()

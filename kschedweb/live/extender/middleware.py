@@ -20,16 +20,16 @@ from django.db import DatabaseError
 from django.http import JsonResponse, UnreadablePostError
 
 from kschedweb.accounts.authentication import StrangerThrottle
-from kschedweb.engine.cycle.answers import QuestionError
+from kschedweb.engine.cycle.extender_handler import ExtenderArgsError
 from kschedweb.live.extender import metrics
 from kschedweb.live.extender.configuration import PREFIX
-from kschedweb.live.extender.responders import responders
+from kschedweb.live.extender.responder import responders
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from kschedweb.live.extender.responders import Responder
+    from kschedweb.live.extender.responder import Responder
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
 EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
@@ -44,55 +44,55 @@ class ExtenderMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return answer(request) if request.path.startswith(PREFIX) else self.get_response(request)
+        return answer_question(request) if request.path.startswith(PREFIX) else self.get_response(request)
 
 
-def answer(request: HttpRequest) -> HttpResponse:
+def answer_question(request: HttpRequest) -> HttpResponse:
     """The answer to one question; 401 without the secret, whether the endpoint exists or not."""
     match = PATH.fullmatch(request.path)
     if match is None:
-        return _refused(404, "There is nothing at this address.")
+        return _refuse(404, "There is nothing at this address.")
     if request.method != "POST":
-        return _refused(405, "kube-scheduler asks with POST.", Allow="POST")
+        return _refuse(405, "kube-scheduler asks with POST.", Allow="POST")
     if settings.HTTPS and not request.is_secure():
-        return _refused(403, "Ask over https.")
+        return _refuse(403, "Ask over https.")
     try:
-        responder = responders.opened(UUID(match[1]), request.headers.get("Authorization", ""))
+        responder = responders.open_responder(UUID(match[1]), request.headers.get("Authorization", ""))
     except (ApplicationError, DatabaseError) as error:
         logger.warning("extender_not_opened", scheduler=match[1], error=type(error).__name__)
-        return _refused(503, "kschedweb cannot open the endpoint now.")
-    return _answered(request, responder, match[2]) if responder is not None else _stranger(request)
+        return _refuse(503, "kschedweb cannot open the endpoint now.")
+    return _answer_known(request, responder, match[2]) if responder is not None else _answer_stranger(request)
 
 
-def _stranger(request: HttpRequest) -> HttpResponse:
+def _answer_stranger(request: HttpRequest) -> HttpResponse:
     throttle = StrangerThrottle()
     if throttle.allow_request(request, None):  # type: ignore[arg-type]
-        return _refused(401, "The secret is wrong.", WWW_Authenticate='Basic realm="kschedweb"')
-    return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
+        return _refuse(401, "The secret is wrong.", WWW_Authenticate='Basic realm="kschedweb"')
+    return _refuse(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
 
 
-def _answered(request: HttpRequest, responder: Responder, verb: str) -> HttpResponse:
+def _answer_known(request: HttpRequest, responder: Responder, verb: str) -> HttpResponse:
     begun = time.perf_counter()
-    found: Any
+    answer: Any
     try:
-        found, trouble = responder.answer(verb, request.body)
+        answer, trouble = responder.answer_question(verb, request.body)
     except RequestDataTooBig:
-        found, trouble = None, f"the question is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
-    except (QuestionError, RecursionError, UnreadablePostError) as error:
-        found, trouble = None, f"the question cannot be understood: {error}"
+        answer, trouble = None, f"the question is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
+    except (ExtenderArgsError, RecursionError, UnreadablePostError) as error:
+        answer, trouble = None, f"the question cannot be understood: {error}"
     except Exception:
         logger.exception("extender_failed", verb=verb)
-        found, trouble = None, "kschedweb failed"
-    if found is None:
-        found = EMPTY.get(verb, {"Error": f"kschedweb: {trouble}"})
-    response = JsonResponse(found, safe=False)
-    metrics.answered(responder.settings.live, verb, time.perf_counter() - begun, trouble)
+        answer, trouble = None, "kschedweb failed"
+    if answer is None:
+        answer = EMPTY.get(verb, {"Error": f"kschedweb: {trouble}"})
+    response = JsonResponse(answer, safe=False)
+    metrics.count_answer(responder.settings.live, verb, time.perf_counter() - begun, trouble)
     if trouble:
         response[TROUBLE] = " ".join(trouble.split())[:200].encode("ascii", "replace").decode()
     return response
 
 
-def _refused(status: int, detail: str, **headers: str) -> HttpResponse:
+def _refuse(status: int, detail: str, **headers: str) -> HttpResponse:
     response = JsonResponse({"Error": detail}, status=status)
     for name, value in headers.items():
         response[name.replace("_", "-")] = value

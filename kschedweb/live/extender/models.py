@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.live.schedulers.models import LiveScheduler
 
 

@@ -21,18 +21,18 @@ def new_secret() -> str:
     return f"{MARK}{secrets.token_urlsafe(32)}"
 
 
-def digest(secret: str) -> str:
+def compute_digest(secret: str) -> str:
     """A plain digest is enough for a random secret: there is no dictionary to try."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def opens(known: str, header: str) -> bool:
-    """Whether the value of an Authorization header shows the secret whose digest is ``known``."""
+def shows_secret(stored_digest: str, header: str) -> bool:
+    """Whether the value of an Authorization header shows the secret whose digest is ``stored_digest``."""
     scheme, _, value = header.partition(" ")
-    if not known or scheme.lower() != "basic" or len(header) > 500:
+    if not stored_digest or scheme.lower() != "basic" or len(header) > 500:
         return False
     try:
-        _, _, shown = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+        _, _, secret = base64.b64decode(value.strip(), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return False
-    return compare_digest(known, digest(shown))
+    return compare_digest(stored_digest, compute_digest(secret))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.engine.cycle import answers
+from kschedweb.engine.cycle import extender_handler
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.schedulers.models import Mode
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
@@ -20,9 +20,9 @@ POINTS = ("filter", "score")
 
 def endpoint_of(live: LiveScheduler) -> Endpoint:
     """The endpoint of ``live``, an unsaved one with the usual settings where nothing was set yet."""
-    found = Endpoint.objects.filter(scheduler=live).first() or Endpoint()
-    found.scheduler = live
-    return found
+    endpoint = Endpoint.objects.filter(scheduler=live).first() or Endpoint()
+    endpoint.scheduler = live
+    return endpoint
 
 
 def configuration_of(live: LiveScheduler) -> Configuration:
@@ -30,37 +30,37 @@ def configuration_of(live: LiveScheduler) -> Configuration:
     return live_configuration(live, revision_in_force(live))
 
 
-def extenders(schedulers: QuerySet[LiveScheduler]) -> list[tuple[LiveScheduler, Endpoint, list[str]]]:
+def list_extenders(schedulers: QuerySet[LiveScheduler]) -> list[tuple[LiveScheduler, Endpoint, list[str]]]:
     """Each of ``schedulers`` in mode extender, with its endpoint and the plugins that decide.
 
     There are none where the configuration cannot be used any more.
     """
-    found = []
+    rows = []
     for live in schedulers.filter(mode=Mode.EXTENDER):
         endpoint = endpoint_of(live)
         try:
             plugins = plugins_in_force(endpoint, configuration_of(live))
         except ProfileError:
             plugins = []
-        found.append((live, endpoint, plugins))
-    return found
+        rows.append((live, endpoint, plugins))
+    return rows
 
 
-def choosable(configuration: Configuration) -> dict[str, tuple[str, ...]]:
+def choosable_plugins(configuration: Configuration) -> dict[str, tuple[str, ...]]:
     """The plugins that filter or score, in the order of the profile, with at which of the two points."""
-    found: dict[str, tuple[str, ...]] = {}
+    points_by_plugin: dict[str, tuple[str, ...]] = {}
     for point in POINTS:
         for ref in configuration.profiles[0].points.get(point, ()):
-            found[ref.name] = (*found.get(ref.name, ()), point)
-    return found
+            points_by_plugin[ref.name] = (*points_by_plugin.get(ref.name, ()), point)
+    return points_by_plugin
 
 
 def plugins_in_force(endpoint: Endpoint, configuration: Configuration) -> list[str]:
     """The plugins that decide, in the order of the profile."""
-    chosen = answers.chosen(configuration, endpoint.plugins)
-    return [name for name in choosable(configuration) if name in chosen]
+    chosen = extender_handler.choose_plugins(configuration, endpoint.plugins)
+    return [name for name in choosable_plugins(configuration) if name in chosen]
 
 
 def weight_in_force(endpoint: Endpoint, configuration: Configuration) -> int:
     """The weight to paste: the one that was set, else what the plugins weigh together."""
-    return endpoint.weight or answers.weight(configuration, plugins_in_force(endpoint, configuration))
+    return endpoint.weight or extender_handler.compute_weight(configuration, plugins_in_force(endpoint, configuration))

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.live.extender import selectors, services
-from kschedweb.live.extender.configuration import PLACEHOLDER, extender_yaml, warnings
+from kschedweb.live.extender.configuration import PLACEHOLDER, extender_yaml, list_warnings
 from kschedweb.live.extender.forms import EndpointForm
 from kschedweb.live.schedulers.selectors import live_get, live_list
 from kschedweb.web.errors import ApplicationError
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @require_safe
 @requires(Action.VIEW)
-def everything(request: PageRequest) -> HttpResponse:
+def list_extenders(request: PageRequest) -> HttpResponse:
     """Every live scheduler that answers kube-scheduler."""
-    return render(request, "live/extender/list.html", {"extenders": selectors.extenders(live_list())})
+    return render(request, "live/extender/list.html", {"extenders": selectors.list_extenders(live_list())})
 
 
 @requires(Action.ADMINISTER, site=False)
-def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
+def show_extender(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The configuration to paste, and the settings that it follows from."""
     live = live_get(live_id)
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
-    form = EndpointForm(request.POST or None, endpoint, selectors.choosable(configuration))
+    form = EndpointForm(request.POST or None, endpoint, selectors.choosable_plugins(configuration))
     status = 200
     if request.method == "POST":
         status = 400
@@ -50,25 +50,28 @@ def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
-    return _page(request, live, form, status=status)
+    return _render_extender(request, live, form, status=status)
 
 
 @require_POST
 @requires(Action.ADMINISTER, site=False)
-def secret(request: PageRequest, live_id: UUID) -> HttpResponse:
+def create_secret(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Create a secret and show it, this once."""
     live = live_get(live_id)
-    made = services.endpoint_secret_make(user=request.user, live=live)
+    secret = services.endpoint_secret_make(user=request.user, live=live)
     configuration = selectors.configuration_of(live)
-    response = _page(
-        request, live, EndpointForm(None, selectors.endpoint_of(live), selectors.choosable(configuration)), made
+    response = _render_extender(
+        request,
+        live,
+        EndpointForm(None, selectors.endpoint_of(live), selectors.choosable_plugins(configuration)),
+        secret,
     )
     response["Cache-Control"] = "no-store"
     return response
 
 
-def _page(
-    request: PageRequest, live: LiveScheduler, form: EndpointForm, made: str = "", status: int = 200
+def _render_extender(
+    request: PageRequest, live: LiveScheduler, form: EndpointForm, secret: str = "", status: int = 200
 ) -> HttpResponse:
     base = request.build_absolute_uri("/").rstrip("/")
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
@@ -77,10 +80,10 @@ def _page(
         "release": configuration.release,
         "form": form,
         "endpoint": endpoint,
-        "made": made,
+        "made": secret,
         "placeholder": PLACEHOLDER,
-        "document": extender_yaml(live, base, made or PLACEHOLDER),
-        "warnings": warnings(live, base),
+        "document": extender_yaml(live, base, secret or PLACEHOLDER),
+        "warnings": list_warnings(live, base),
         "plugins": selectors.plugins_in_force(endpoint, configuration),
     }
     return render(request, "live/extender/extender.html", context, status=status)

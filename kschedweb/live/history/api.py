@@ -11,19 +11,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.asked import AT
-from kschedweb.clusters.flight.asof import moment_read
+from kschedweb.clusters.flight.rebuilding import moment_read
+from kschedweb.clusters.parameters import AT
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.decisions.asked import POLICY, REVISION
+from kschedweb.decisions.rest_requests import POLICY, REVISION
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.live.history import selectors
-from kschedweb.live.history.selectors import Attempt, History
+from kschedweb.live.history import builder
+from kschedweb.live.history.builder import PlacementAttempt, PodHistory
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.engine.live.retracing import Mattered
+    from kschedweb.engine.live.retrace import RelevantChange
 
 
 class MatteredSerializer(serializers.Serializer[Any]):
@@ -55,7 +55,7 @@ class PodMilestoneSerializer(serializers.Serializer[Any]):
     """Something that the cluster says of the pod, or a gap: a time of which nothing is known."""
 
     at = serializers.DateTimeField()
-    what = serializers.ChoiceField(choices=[*selectors.MILESTONES])
+    what = serializers.ChoiceField(choices=[*builder.MILESTONES])
     detail = serializers.CharField(help_text="The node that it was bound to, its gates, the reason of a gap.")
     until = serializers.DateTimeField(allow_null=True, help_text="When a gap ends.")
 
@@ -87,39 +87,39 @@ class PodHistoryView(APIView):
     @extend_schema(parameters=[POLICY, REVISION, AT], responses=PodHistorySerializer)
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         """Why a pod was pending, and what changed until it ran: of the pod of this name that was there last by `at`."""
-        given = request.query_params
-        revision = revision_asked(given.get("policy", "default"), given.get("revision", ""), "policy")
-        at = moment_read(given["at"]) if given.get("at") else None
-        told = selectors.history(cluster_get(name), f"{namespace}/{pod}", revision, at)
-        return Response(PodHistorySerializer(_told(told)).data)
+        params = request.query_params
+        revision = revision_asked(params.get("policy", "default"), params.get("revision", ""), "policy")
+        at = moment_read(params["at"]) if params.get("at") else None
+        history = builder.build_history(cluster_get(name), f"{namespace}/{pod}", revision, at)
+        return Response(PodHistorySerializer(_represent_history(history)).data)
 
 
-def _told(told: History) -> dict[str, Any]:
-    about = {name: getattr(told, name) for name in ("uid", "kept", "since", "until", "group")}
-    about |= {"pod": told.key, "policy": told.revision.policy.name, "revision": told.revision.number}
-    return about | {
-        "complete": told.complete,
-        "milestones": told.milestones,
-        "tries": [_attempt(one) for one in told.attempts],
-        "mattered": [_mattered(*one) for one in told.left],
-        "mattered_count": told.left_count,
+def _represent_history(history: PodHistory) -> dict[str, Any]:
+    fields = {name: getattr(history, name) for name in ("uid", "kept", "since", "until", "group")}
+    fields |= {"pod": history.key, "policy": history.revision.policy.name, "revision": history.revision.number}
+    return fields | {
+        "complete": history.complete,
+        "milestones": history.milestones,
+        "tries": [_represent_attempt(attempt) for attempt in history.attempts],
+        "mattered": [_represent_change(*change) for change in history.recent_changes],
+        "mattered_count": history.left_count,
     }
 
 
-def _attempt(one: Attempt) -> dict[str, Any]:
-    tried = one.tried
-    about = {
-        name: getattr(tried, name) for name in ("node", "message", "rejected_by", "evaluated", "feasible", "cause")
+def _represent_attempt(attempt: PlacementAttempt) -> dict[str, Any]:
+    outcome = attempt.outcome
+    fields = {
+        name: getattr(outcome, name) for name in ("node", "message", "rejected_by", "evaluated", "feasible", "cause")
     }
-    about |= {"at": one.at, "decision": one.decision.pk if one.decision else None}
-    return about | {
-        "mattered": [_mattered(*change) for change in one.mattered],
-        "mattered_count": tried.mattered_count,
+    fields |= {"at": attempt.at, "decision": attempt.decision.pk if attempt.decision else None}
+    return fields | {
+        "mattered": [_represent_change(*change) for change in attempt.mattered],
+        "mattered_count": outcome.mattered_count,
     }
 
 
-def _mattered(at: datetime, one: Mattered) -> dict[str, Any]:
-    return {"at": at, "event": one.event, "kind": one.kind, "object": one.key, "plugins": one.plugins}
+def _represent_change(at: datetime, change: RelevantChange) -> dict[str, Any]:
+    return {"at": at, "event": change.event, "kind": change.kind, "object": change.key, "plugins": change.plugins}
 
 
 urlpatterns = [

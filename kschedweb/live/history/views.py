@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.flight.asof import moment_read
+from kschedweb.clusters.flight.rebuilding import moment_read
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.live.history import selectors
+from kschedweb.live.history import builder
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.heavy import heavy
 
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
 @heavy
 @require_safe
 @requires(Action.VIEW)
-def history(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+def show_history(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """The pod's tries until it ran, under ?policy= and ?revision=; of the pod of this name that was there by ?at=."""
-    found, scope = cluster_get(cluster), scope_of(request)
+    cluster_row, scope = cluster_get(cluster), scope_of(request)
     policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
     revision = revision_asked(policy, request.GET.get("revision", ""))
-    asked = request.GET.get("at", "").strip()
-    at = moment_read(asked) if asked else None
-    told = selectors.history(found, f"{namespace}/{pod}", revision, at)
-    revision = told.revision
-    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": revision}
-    named = {"policy": revision.policy.name, "revision": revision.number} | ({"at": asked} if asked else {})
-    context |= {"entries": told.entries, "at": asked, "json_query": urlencode(named)}
+    at_text = request.GET.get("at", "").strip()
+    at = moment_read(at_text) if at_text else None
+    history = builder.build_history(cluster_row, f"{namespace}/{pod}", revision, at)
+    revision = history.revision
+    context = {
+        "cluster": cluster_row,
+        "namespace_name": namespace,
+        "pod_name": pod,
+        "told": history,
+        "revision": revision,
+    }
+    query = {"policy": revision.policy.name, "revision": revision.number} | ({"at": at_text} if at_text else {})
+    context |= {"entries": history.entries, "at": at_text, "json_query": urlencode(query)}
     return render(request, "live/history.html", context)

@@ -14,16 +14,16 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
-from kschedweb.live.schedulers import access, rollout, rollout_asking, selectors, services
+from kschedweb.live.schedulers import missing_rights, rollout, rollout_moves, selectors, services
 from kschedweb.live.schedulers.decisions import api as decision_api
-from kschedweb.live.schedulers.election.terms import Source, terms_of
+from kschedweb.live.schedulers.election.terms import SettingSource, terms_of
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import MODES, manifest_text
 from kschedweb.live.schedulers.rollout_serializers import (
     LARGEST,
-    AskedSerializer,
+    RollOutQuerySerializer,
     RollOutReviewSerializer,
     RollOutSerializer,
 )
@@ -32,7 +32,7 @@ from kschedweb.live.schedulers.status import status_of
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
-from kschedweb.web.rest import IdempotencyMixin, NameField, validated
+from kschedweb.web.rest import IdempotencyMixin, NameField, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -50,7 +50,7 @@ class ElectionSettingSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField(help_text="As in KubeSchedulerConfiguration.")
     value = serializers.CharField()
-    source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
+    source = serializers.ChoiceField(choices=SettingSource.choices)  # type: ignore[assignment]
     overruled = serializers.CharField(allow_blank=True, help_text="What the policy says and `source` overrules.")
 
 
@@ -188,11 +188,11 @@ class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
     @extend_schema(request=CreateSerializer, responses={201: LiveSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a live scheduler; the cluster must be connected unless it is off."""
-        values = validated(CreateSerializer, request.data)
+        values = validate_input(CreateSerializer, request.data)
         values["revision"] = revision_at("revision", values["policy"], values.get("revision"))
-        made = services.live_create(user=request.user, **values)
-        location = reverse("api:live-scheduler", args=[made.pk], request=request)
-        return Response(LiveSerializer(made).data, status=201, headers={"Location": location})
+        live = services.live_create(user=request.user, **values)
+        location = reverse("api:live-scheduler", args=[live.pk], request=request)
+        return Response(LiveSerializer(live).data, status=201, headers={"Location": location})
 
 
 class LiveDetail(APIView):
@@ -212,7 +212,7 @@ class LiveDetail(APIView):
         409 where a process at work would not be kept out by the changed lock.
         """
         live = selectors.live_get(id)
-        changed = services.live_change(user=request.user, live=live, **validated(ChangeSerializer, request.data))
+        changed = services.live_change(user=request.user, live=live, **validate_input(ChangeSerializer, request.data))
         return Response(LiveSerializer(changed).data)
 
     @extend_schema(responses={204: None})
@@ -228,7 +228,7 @@ class LiveRollOut(IdempotencyMixin, APIView):
     of_site = False
 
     @extend_schema(
-        parameters=[AskedSerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
+        parameters=[RollOutQuerySerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
     )
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """What rolling a revision out would change, and which pods would go elsewhere.
@@ -237,12 +237,12 @@ class LiveRollOut(IdempotencyMixin, APIView):
         once the job has ended.
         """
         live = selectors.live_get(id)
-        asked = validated(AskedSerializer, request.query_params)
-        after = revision_at("revision", asked.get("policy", live.policy), asked.get("revision"))
-        moves = rollout_asking.moves(request.user, live, after, everyone=asked["all"])
+        values = validate_input(RollOutQuerySerializer, request.query_params)
+        after = revision_at("revision", values.get("policy", live.policy), values.get("revision"))
+        moves = rollout_moves.ask_moves(request.user, live, after, everyone=values["all"])
         if isinstance(moves, Question):
-            return waiting(request, moves)
-        return Response(RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": moves}).data)
+            return respond_accepted(request, moves)
+        return Response(RollOutReviewSerializer({"seen": rollout.review_roll_out(live, after), "moves": moves}).data)
 
     @extend_schema(request=RollOutSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
@@ -251,12 +251,12 @@ class LiveRollOut(IdempotencyMixin, APIView):
         409 where it runs another one than `expected` by now.
         """
         live = selectors.live_get(id)
-        asked = validated(RollOutSerializer, request.data)
-        expected = asked["expected"]
+        values = validate_input(RollOutSerializer, request.data)
+        expected = values["expected"]
         changed = services.live_roll_out(
             user=request.user,
             live=live,
-            revision=revision_at("revision", asked["policy"], asked["revision"]),
+            revision=revision_at("revision", values["policy"], values["revision"]),
             expected=revision_at("expected.revision", expected["policy"], expected["revision"]),
         )
         return Response(LiveSerializer(changed).data)
@@ -269,8 +269,8 @@ class LiveMode(IdempotencyMixin, APIView):
     @extend_schema(request=ModeSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Switch to off, shadow, extender or scheduling; the old mode ends in an orderly way first."""
-        asked = validated(ModeSerializer, request.data)
-        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=asked["mode"])
+        values = validate_input(ModeSerializer, request.data)
+        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=values["mode"])
         return Response(LiveSerializer(live).data)
 
 
@@ -298,8 +298,8 @@ class LiveStep(IdempotencyMixin, APIView):
     @extend_schema(request=StepSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Have the next pods tried while it is paused."""
-        asked = validated(StepSerializer, request.data)
-        pods = asked["pods"]
+        values = validate_input(StepSerializer, request.data)
+        pods = values["pods"]
         live = services.live_step(user=request.user, live=selectors.live_get(id), pods=pods)
         return Response(LiveSerializer(live).data)
 
@@ -341,20 +341,20 @@ class LiveRights(APIView):
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Ask the cluster which rights its credentials lack for a mode."""
         live = selectors.live_get(id)
-        asked = validated(NeedsSerializer, request.data)
-        mode = asked["mode"]
+        values = validate_input(NeedsSerializer, request.data)
+        mode = values["mode"]
         answer = {
             "mode": mode,
-            "missing": access.missing(live, mode),
-            "manifest": manifest_text(access.needs_of(live, mode)),
+            "missing": missing_rights.missing_rights(live, mode),
+            "manifest": manifest_text(missing_rights.needs_of(live, mode)),
         }
         return Response(RightsSerializer(answer).data)
 
 
 def revision_at(path: str, policy: Policy, number: int | None) -> Revision:
     """Revision ``number`` of ``policy``, ``None`` for the newest; a problem at ``path`` where there is none."""
-    found = policy.revisions.select_related("policy").order_by("-number")
-    revision = (found if number is None else found.filter(number=number)).first()
+    revisions = policy.revisions.select_related("policy").order_by("-number")
+    revision = (revisions if number is None else revisions.filter(number=number)).first()
     if revision is None:
         raise ApplicationError.at(path, f"Policy {policy.name} has no revision {number}.")
     return revision

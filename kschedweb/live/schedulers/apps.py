@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, doctor, navigation, retention
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 PAGES = ("new", "scheduler", "change", "mode", "rollout", "delete", "setup", "decision", "pod")
@@ -15,20 +15,22 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.decisions import responsibility
-        from kschedweb.decisions.inquiring import answering
-        from kschedweb.decisions.models import Kind
-        from kschedweb.live.schedulers import rollout_asking, selectors
+        from kschedweb.decisions.inquiring import handlers
+        from kschedweb.decisions.models import QuestionKind
+        from kschedweb.live.schedulers import rollout_moves, selectors
         from kschedweb.live.schedulers.decisions.retention import decisions_clean
-        from kschedweb.live.schedulers.examining import schedulers_examine
+        from kschedweb.live.schedulers.doctor_checks import schedulers_examine
 
         pages = frozenset(f"live-{page}" for page in PAGES)
-        navigation.register(Group.PRODUCTION, Entry(_("Schedulers"), "radio", "live", 10, pages))
-        navigation.belong("pods", "pod-history")
-        navigation.choosing((Choice.POLICY, Choice.MOMENT), "pod-history")
-        actions.register(
+        navigation.register_entries(RailGroup.PRODUCTION, Entry(_("Schedulers"), "radio", "live", 10, pages))
+        navigation.add_to_family("pods", "pod-history")
+        navigation.declare_choices((BarChoice.POLICY, BarChoice.MOMENT), "pod-history")
+        actions.register_actions(
             PaletteAction(_("New live scheduler"), "radio", "live-new", "production run", action="administer"),
         )
         responsibility.register_live(selectors.live_profiles)
-        doctor.register("schedulers", schedulers_examine)
-        answering.register(Kind.ROLL_OUT, answering.Answering(rollout_asking.moves_answer, rollout_asking.readable))
+        doctor.register_examination("schedulers", schedulers_examine)
+        handlers.register_handler(
+            QuestionKind.ROLL_OUT, handlers.QuestionHandler(rollout_moves.moves_answer, rollout_moves.check_readable)
+        )
         retention.register_cleaning("scheduling.LiveDecision", decisions_clean)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from kschedweb.web.durations import format_duration, format_milliseconds
-from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.web.figures import ABOVE, Chart, make_figure
 from kschedweb.web.translating import gettext_lazy as _
 
 QUEUES = {
@@ -34,7 +34,7 @@ POINTS = {
 }
 
 
-class Sample(NamedTuple):
+class LiveSample(NamedTuple):
     """A live scheduler at ``at`` (seconds of the epoch): pods by queue, pods bound a second, median latency in s."""
 
     at: float
@@ -51,12 +51,12 @@ class Sample(NamedTuple):
         return f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def samples(history: Iterable[Sequence[Any]]) -> list[Sample]:
+def read_samples(history: Iterable[Sequence[Any]]) -> list[LiveSample]:
     """What a candidate's ``history`` holds, oldest first."""
-    return [Sample(*entry) for entry in history]
+    return [LiveSample(*entry) for entry in history]
 
 
-def depths(history: Sequence[Sample]) -> Chart | None:
+def depths_chart(history: Sequence[LiveSample]) -> Chart | None:
     """Pods by queue over time, on top of each other; ``None`` without a sample."""
     if not history:
         return None
@@ -72,20 +72,20 @@ def depths(history: Sequence[Sample]) -> Chart | None:
         )
         for name, words in QUEUES.items()
     ]
-    layout = _layout(yaxis={"title": {"text": gettext("pods")}, "rangemode": "tozero", "automargin": True})
-    last, most = history[-1], max(sum(sample[1:6]) for sample in history)
+    layout = _make_layout(yaxis={"title": {"text": gettext("pods")}, "rangemode": "tozero", "automargin": True})
+    last, highest = history[-1], max(sum(sample[1:6]) for sample in history)
     parts = [f"{getattr(last, name)} {words}" for name, words in QUEUES.items() if getattr(last, name)]
     summary = gettext("Now %(pods)s; at most %(most)s pods together in the last %(lasting)s.") % {
         "pods": ", ".join(parts) or gettext("no pod"),
-        "most": f"{most:,}",
-        "lasting": _lasting(history),
+        "most": f"{highest:,}",
+        "lasting": _describe_span(history),
     }
     head = [gettext("Time (UTC)"), *(str(words).capitalize() for words in QUEUES.values())]
-    rows: list[list[object]] = [[sample.clock, *sample[1:6]] for sample in _thinned(history)]
-    return Chart(figure(data, layout), summary, head, rows)
+    rows: list[list[object]] = [[sample.clock, *sample[1:6]] for sample in _newest_samples(history)]
+    return Chart(make_figure(data, layout), summary, head, rows)
 
 
-def speed(history: Sequence[Sample]) -> Chart | None:
+def speed_chart(history: Sequence[LiveSample]) -> Chart | None:
     """Pods bound a second, and beneath the median time to schedule a pod; ``None`` without a sample."""
     if not history:
         return None
@@ -112,35 +112,35 @@ def speed(history: Sequence[Sample]) -> Chart | None:
         ),
     ]
     vertical = {"rangemode": "tozero", "automargin": True}
-    layout = _layout(
-        xaxis={**_clock(), "anchor": "y2"},
+    layout = _make_layout(
+        xaxis={**_time_axis(), "anchor": "y2"},
         yaxis={**vertical, "domain": [0.54, 1], "title": {"text": gettext("pods/s")}},
         yaxis2={**vertical, "domain": [0, 0.44], "title": {"text": gettext("milliseconds")}},
     )
-    known = [value for value in median if value is not None]
+    medians = [value for value in median if value is not None]
     summary = gettext("Now %(rate)s pods a second, at most %(most)s in the last %(lasting)s.")
-    told = {"rate": f"{rate[-1]:g}", "most": f"{max(rate):g}", "lasting": _lasting(history)}
-    if known:
+    params = {"rate": f"{rate[-1]:g}", "most": f"{max(rate):g}", "lasting": _describe_span(history)}
+    if medians:
         summary = gettext(
             "Now %(rate)s pods a second, at most %(most)s in the last %(lasting)s; the median time to schedule a pod "
             "is %(median)s."
         )
-        told["median"] = format_milliseconds(known[-1])
+        params["median"] = format_milliseconds(medians[-1])
     head = [gettext("Time (UTC)"), gettext("Pods bound a second"), gettext("Median time to schedule (ms)")]
     rows: list[list[object]] = [
         [sample.clock, round(sample.rate, 1), None if sample.median is None else round(1000 * sample.median, 1)]
-        for sample in _thinned(history)
+        for sample in _newest_samples(history)
     ]
-    return Chart(figure(data, layout), summary % told, head, rows)
+    return Chart(make_figure(data, layout), summary % params, head, rows)
 
 
-def durations(measured: dict[str, float]) -> Chart | None:
+def durations_chart(measured: dict[str, float]) -> Chart | None:
     """Milliseconds by extension point of one decision; ``None`` where nothing was measured."""
     if not measured:
         return None
     names = list(measured)
     spent = [round(1000 * measured[name], 3) for name in names]
-    made = figure(
+    bars = make_figure(
         [
             go.Bar(
                 orientation="h",
@@ -156,35 +156,35 @@ def durations(measured: dict[str, float]) -> Chart | None:
             yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
         ),
     )
-    most = max(names, key=lambda name: measured[name])
+    slowest = max(names, key=lambda name: measured[name])
     summary = gettext("%(sum)s ms in all, most of it in %(point)s (%(most)s ms).") % {
         "sum": f"{sum(spent):.2f}",
-        "point": most,
-        "most": f"{1000 * measured[most]:.2f}",
+        "point": slowest,
+        "most": f"{1000 * measured[slowest]:.2f}",
     }
     rows: list[list[object]] = [
         [name, milliseconds, str(POINTS.get(name, ""))] for name, milliseconds in zip(names, spent, strict=True)
     ]
     head = [gettext("Extension point"), gettext("Milliseconds"), gettext("What it is about")]
-    return Chart(made, summary, head, rows)
+    return Chart(bars, summary, head, rows)
 
 
-def _layout(**axes: dict[str, Any]) -> go.Layout:
+def _make_layout(**axes: dict[str, Any]) -> go.Layout:
     around = {"height": 260, "hovermode": "x unified", "legend": ABOVE, "margin": {"t": 40, "b": 50}}
-    return go.Layout(**around, **{"xaxis": _clock(), **axes})
+    return go.Layout(**around, **{"xaxis": _time_axis(), **axes})
 
 
-def _clock() -> dict[str, Any]:
+def _time_axis() -> dict[str, Any]:
     title = {"text": gettext("time (UTC)"), "standoff": 12}
     return {"type": "date", "title": title, "tickangle": 0, "nticks": 7}
 
 
-def _lasting(history: Sequence[Sample]) -> str:
+def _describe_span(history: Sequence[LiveSample]) -> str:
     """How long ``history`` is, in minutes."""
     minutes = max(1, round((history[-1].at - history[0].at) / 60))
     return format_duration(60 * minutes)
 
 
-def _thinned(history: Sequence[Sample]) -> list[Sample]:
+def _newest_samples(history: Sequence[LiveSample]) -> list[LiveSample]:
     """The newest first, as many as a person reads."""
     return list(reversed(history))[:MOST_LINES]

@@ -11,7 +11,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.services import CHANGEABLE, MOST_STEPS, NAME_HELP
-from kschedweb.policies.kinds import WITH_PROFILES
+from kschedweb.policies.dialects import WITH_PROFILES
 from kschedweb.policies.models import Policy, Revision
 
 MODE_WORDS = {
@@ -51,10 +51,14 @@ class RevisionForm(forms.Form):
         cleaned = super().clean() or {}
         number, policy = cleaned.get("revision", "").strip(), cleaned.get("policy")
         if policy is not None:
-            asked = policy.revisions.select_related("policy").order_by("-number")
+            revisions = policy.revisions.select_related("policy").order_by("-number")
             if number:
-                asked = asked.filter(number=int(number)) if number.isdecimal() and number.isascii() else asked.none()
-            cleaned["revision"] = asked.first()
+                revisions = (
+                    revisions.filter(number=int(number))
+                    if number.isdecimal() and number.isascii()
+                    else revisions.none()
+                )
+            cleaned["revision"] = revisions.first()
             if cleaned["revision"] is None:
                 self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
         return cleaned
@@ -99,7 +103,7 @@ class LiveForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name, (label, words) in LIMITS.items():
             field = LiveScheduler._meta.get_field(name)
-            bounds = {type(one): one.limit_value for one in field.validators}  # type: ignore[union-attr]
+            bounds = {type(validator): validator.limit_value for validator in field.validators}  # type: ignore[union-attr]
             self.fields[name] = forms.IntegerField(
                 label=label,
                 help_text=words,

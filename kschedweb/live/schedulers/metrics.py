@@ -26,7 +26,7 @@ from kschedweb.engine.framework.status import Code
 
 if TYPE_CHECKING:
     from kschedweb.engine.framework.decision import Decision
-    from kschedweb.engine.live import Depths
+    from kschedweb.engine.live import QueueDepths
 
 logger = structlog.get_logger(__name__)
 
@@ -35,90 +35,94 @@ REGISTRY = CollectorRegistry()
 BINDING = "binding"
 SIZES = ("nodes", "pods", "assumed_pods")
 QUEUES = ("active", "backoff", "unschedulable", "gated")
-WHOSE = ("cluster", "profile")
+OWNER_LABELS = ("cluster", "profile")
 
 
-def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
     """Upper bounds as Go's client makes them."""
     return tuple(start * factor**power for power in range(count))
 
 
-def counter(name: str, help_text: str, *labels: str) -> Counter:
+def make_counter(name: str, help_text: str, *labels: str) -> Counter:
     """A series of this process that a scraper finds beside the others; so for the other two."""
-    return Counter(name, help_text, (*WHOSE, *labels), registry=REGISTRY)
+    return Counter(name, help_text, (*OWNER_LABELS, *labels), registry=REGISTRY)
 
 
-def gauge(name: str, help_text: str, *labels: str) -> Gauge:
-    return Gauge(name, help_text, (*WHOSE, *labels), registry=REGISTRY)
+def make_gauge(name: str, help_text: str, *labels: str) -> Gauge:
+    return Gauge(name, help_text, (*OWNER_LABELS, *labels), registry=REGISTRY)
 
 
-def histogram(name: str, help_text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-    return Histogram(name, help_text, (*WHOSE, *labels), buckets=buckets, registry=REGISTRY)
+def make_histogram(name: str, help_text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    return Histogram(name, help_text, (*OWNER_LABELS, *labels), buckets=buckets, registry=REGISTRY)
 
 
-ATTEMPTS = counter("scheduler_schedule_attempts", "Number of attempts to schedule pods, by the result.", "result")
-ATTEMPT_SECONDS = histogram(
+ATTEMPTS = make_counter("scheduler_schedule_attempts", "Number of attempts to schedule pods, by the result.", "result")
+ATTEMPT_SECONDS = make_histogram(
     "scheduler_scheduling_attempt_duration_seconds",
     "Scheduling attempt latency in seconds, waits at Permit and the binding included.",
-    exponential(0.001, 2, 15),
+    exponential_buckets(0.001, 2, 15),
     "result",
 )
-ALGORITHM_SECONDS = histogram(
+ALGORITHM_SECONDS = make_histogram(
     "scheduler_scheduling_algorithm_duration_seconds",
     "Scheduling algorithm latency in seconds.",
-    exponential(0.001, 2, 15),
+    exponential_buckets(0.001, 2, 15),
 )
-POINT_SECONDS = histogram(
+POINT_SECONDS = make_histogram(
     "scheduler_framework_extension_point_duration_seconds",
     "Latency for running all plugins of a specific extension point.",
-    exponential(0.0001, 2, 12),
+    exponential_buckets(0.0001, 2, 12),
     "extension_point",
     "status",
 )
-PLUGIN_SECONDS = histogram(
+PLUGIN_SECONDS = make_histogram(
     "scheduler_plugin_execution_duration_seconds",
     "Duration for running a plugin at a specific extension point, in every tenth cycle. One call is about all nodes "
     "that the plugin is asked about, where kube-scheduler calls Filter and Score for each node. Answers that are "
     "remembered from earlier pods are no calls.",
-    exponential(0.00001, 1.5, 20),
+    exponential_buckets(0.00001, 1.5, 20),
     "plugin",
     "extension_point",
     "status",
 )
-SLI_SECONDS = histogram(
+SLI_SECONDS = make_histogram(
     "scheduler_pod_scheduling_sli_duration_seconds",
     "Seconds from a pod's first appearance to its binding, by the number of attempts it took. Waits for people are "
     "left out: scheduler_permit_wait_duration_seconds has them.",
-    exponential(0.01, 2, 20),
+    exponential_buckets(0.01, 2, 20),
     "attempts",
 )
-POD_ATTEMPTS = histogram(
+POD_ATTEMPTS = make_histogram(
     "scheduler_pod_scheduling_attempts",
     "Number of attempts to successfully schedule a pod.",
-    exponential(1, 2, 5),
+    exponential_buckets(1, 2, 5),
 )
-PENDING = gauge("scheduler_pending_pods", "Number of pending pods, by the queue they are in.", "queue")
-INCOMING = counter(
+PENDING = make_gauge("scheduler_pending_pods", "Number of pending pods, by the queue they are in.", "queue")
+INCOMING = make_counter(
     "scheduler_queue_incoming_pods",
     "Number of pods added to scheduling queues by event and queue type.",
     "queue",
     "event",
 )
-PREEMPTIONS = counter("scheduler_preemption_attempts", "Total preemption attempts in the cluster.")
-VICTIMS = histogram("scheduler_preemption_victims", "Number of selected preemption victims.", exponential(1, 2, 7))
-PERMIT_SECONDS = histogram(
+PREEMPTIONS = make_counter("scheduler_preemption_attempts", "Total preemption attempts in the cluster.")
+VICTIMS = make_histogram(
+    "scheduler_preemption_victims", "Number of selected preemption victims.", exponential_buckets(1, 2, 7)
+)
+PERMIT_SECONDS = make_histogram(
     "scheduler_permit_wait_duration_seconds",
     "Seconds that pods waited at Permit, by the status with which the wait ended.",
-    exponential(0.001, 2, 15),
+    exponential_buckets(0.001, 2, 15),
     "result",
 )
-CACHE = gauge("scheduler_cache_size", "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.", "type")
-GOROUTINES = gauge(
+CACHE = make_gauge(
+    "scheduler_cache_size", "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.", "type"
+)
+GOROUTINES = make_gauge(
     "scheduler_goroutines",
     "Number of binding cycles under way, waits at Permit included: kube-scheduler has a goroutine for each.",
     "operation",
 )
-MASTER = gauge(
+MASTER = make_gauge(
     "leader_election_master_status",
     "Whether this process leads: 1 is master, 0 is backup. 'name' is the name of the lease.",
     "name",
@@ -141,7 +145,7 @@ class Instruments:
         self._incoming: dict[tuple[str, str], int] = {}
         self._master = MASTER.labels(*self._whose, lease)
 
-    def decided(self, decision: Decision) -> None:
+    def count_decision(self, decision: Decision) -> None:
         """A cycle ended."""
         durations, codes = decision.durations, decision.codes
         for call in decision.calls:
@@ -149,14 +153,14 @@ class Instruments:
         self._algorithm.observe(sum(spent for point, spent in durations.items() if point in ALGORITHM))
         for point, spent in durations.items():
             key = point, str(codes.get(point, Code.SUCCESS))
-            found = self._points.get(key)
-            if found is None:
-                found = self._points[key] = POINT_SECONDS.labels(*self._whose, *key)
-            found.observe(spent)
+            series = self._points.get(key)
+            if series is None:
+                series = self._points[key] = POINT_SECONDS.labels(*self._whose, *key)
+            series.observe(spent)
         if "PostFilter" in durations:
             PREEMPTIONS.labels(*self._whose).inc()
 
-    def attempted(self, result: str, seconds: float) -> None:
+    def count_attempt(self, result: str, seconds: float) -> None:
         """One try ended as scheduled, unschedulable or error, ``seconds`` after it began."""
         number, duration = self._attempts[result]
         number.inc()
@@ -170,17 +174,17 @@ class Instruments:
     def permit_waited(self, seconds: float, code: Code) -> None:
         PERMIT_SECONDS.labels(*self._whose, str(code)).observe(seconds)
 
-    def incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
+    def count_incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
         """``counts`` since the run began, by queue and event."""
         for key, count in counts.items():
             if news := count - self._incoming.get(key, 0):
                 INCOMING.labels(*self._whose, *key).inc(news)
                 self._incoming[key] = count
 
-    def preempted(self, victims: int) -> None:
+    def count_preemption(self, victims: int) -> None:
         VICTIMS.labels(*self._whose).observe(victims)
 
-    def depths(self, depths: Depths) -> None:
+    def set_depths(self, depths: QueueDepths) -> None:
         for name in QUEUES:
             PENDING.labels(*self._whose, name).set(getattr(depths, name))
         GOROUTINES.labels(*self._whose, BINDING).set(depths.waiting + depths.binding)
@@ -188,10 +192,10 @@ class Instruments:
         for name, size in zip(SIZES, sizes, strict=True):
             CACHE.labels(*self._whose, name).set(size)
 
-    def leads(self, leading: bool) -> None:
+    def set_leading(self, leading: bool) -> None:
         self._master.set(int(leading))
 
-    def forget(self) -> None:
+    def forget_depths(self) -> None:
         """The scheduler is no longer hosted here: it has no depths and leads no more."""
         self._master.set(0)
         for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES), (GOROUTINES, (BINDING,))):
@@ -200,12 +204,12 @@ class Instruments:
                     gauge.remove(*self._whose, name)
 
 
-def exposition() -> tuple[bytes, str]:
+def render_exposition() -> tuple[bytes, str]:
     """What a scraper gets, and its content type."""
     return generate_latest(REGISTRY), CONTENT_TYPE_LATEST
 
 
-def serve(port: int, host: str) -> None:
+def serve_metrics(port: int, host: str) -> None:
     """Serve the metrics at ``http://host:port/metrics`` from a thread; scheduling goes on where it cannot be."""
     try:
         start_http_server(port, addr=host, registry=REGISTRY)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 from kschedweb.policies.models import Policy, Revision
 
@@ -39,10 +39,10 @@ class Lock(models.TextChoices):
 
 
 class Result(models.TextChoices):
-    """What came of a decision; ``HELD`` and ``WAITING`` become one of the others."""
+    """What came of a decision; ``ON_HOLD`` and ``WAITING`` become one of the others."""
 
     BOUND = "bound", "Bound"
-    HELD = "held", "Held for approval"
+    ON_HOLD = "held", "Held for approval"
     WAITING = "waiting", "Waiting at Permit"
     UNSCHEDULABLE = "unschedulable", "Unschedulable"
     ERROR = "error", "Error"
@@ -52,8 +52,8 @@ class Result(models.TextChoices):
     FAILED = "failed", "Binding failed"
 
 
-def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
-    return [MinValueValidator(least), MaxValueValidator(most)]
+def _range_validators(lowest: int, highest: int) -> list[MinValueValidator | MaxValueValidator]:
+    return [MinValueValidator(lowest), MaxValueValidator(highest)]
 
 
 class LiveScheduler(models.Model):
@@ -68,18 +68,22 @@ class LiveScheduler(models.Model):
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.OFF)
     # What a person asked for. Rows rather than messages: a message may be lost with its broker, a row is there later.
     paused = models.BooleanField(default=False)
-    steps = models.PositiveIntegerField(default=0, validators=_between(0, 1000))  # pods still to be tried while paused
+    steps = models.PositiveIntegerField(
+        default=0, validators=_range_validators(0, 1000)
+    )  # pods still to be tried while paused
     reloads = models.PositiveIntegerField(default=0)  # grows with each wish to begin anew
     # Which process hosts it, and until when nobody else does: for modes that write nothing, so that no lock is there.
     holder = models.CharField(max_length=253, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)
     # What is kept.
-    keep_decisions = models.PositiveIntegerField(default=100_000, validators=_between(100, 10_000_000))
-    keep_days = models.PositiveIntegerField(default=30, validators=_between(1, 3650))
-    keep_columns = models.PositiveIntegerField(default=1_000, validators=_between(0, 100_000))  # newest decisions
+    keep_decisions = models.PositiveIntegerField(default=100_000, validators=_range_validators(100, 10_000_000))
+    keep_days = models.PositiveIntegerField(default=30, validators=_range_validators(1, 3650))
+    keep_columns = models.PositiveIntegerField(
+        default=1_000, validators=_range_validators(0, 100_000)
+    )  # newest decisions
     # How fast the API server is asked: requests a second and how many at once; 0: no limit. kube-scheduler's defaults.
-    qps = models.PositiveIntegerField(default=50, validators=_between(0, 100_000))
-    burst = models.PositiveIntegerField(default=100, validators=_between(0, 100_000))
+    qps = models.PositiveIntegerField(default=50, validators=_range_validators(0, 100_000))
+    burst = models.PositiveIntegerField(default=100, validators=_range_validators(0, 100_000))
     # The lock of its election, of whatever kind; "": as the policy says (election/terms.py).
     lock = models.CharField(max_length=16, choices=Lock.choices, blank=True, default="", db_default="")
     lease_namespace = models.CharField(max_length=63, blank=True, default="")

@@ -51,9 +51,9 @@ class Right:
     def attributes(self) -> Json:
         """As an access review asks for it."""
         resource, _, subresource = self.resource.partition("/")
-        asked = {"group": self.group, "resource": resource, "subresource": subresource, "verb": self.verb}
-        asked |= {"namespace": self.namespace, "name": self.name}
-        return {key: value for key, value in asked.items() if value}
+        attributes = {"group": self.group, "resource": resource, "subresource": subresource, "verb": self.verb}
+        attributes |= {"namespace": self.namespace, "name": self.name}
+        return {key: value for key, value in attributes.items() if value}
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Needs:
             raise Unprocessable(f"There is no lock {self.lock}: it is one of {', '.join(PARTS)}.")
 
 
-def rights(needs: Needs) -> list[Right]:
+def rights_for(needs: Needs) -> list[Right]:
     """Everything that ``needs`` asks for, nothing twice."""
-    found = _reading()
+    rights = _reading_rights()
     if needs.mode == SCHEDULING:
-        found += _election(needs) + _scheduling(needs)
+        rights += _election_rights(needs) + _scheduling_rights(needs)
     elif needs.mode == EXTENDER and needs.binds:
-        found += _binding()
-    return found
+        rights += _binding_rights()
+    return rights
 
 
-def _reading() -> list[Right]:
+def _reading_rights() -> list[Right]:
     return [
         Right(kind.group, kind.resource, verb, kind.costs if verb == "list" else WITHOUT_WATCH, optional=kind.optional)
         for kind in KINDS
@@ -100,79 +100,79 @@ def _reading() -> list[Right]:
     ]
 
 
-def _binding() -> list[Right]:
+def _binding_rights() -> list[Right]:
     return [
         Right("", "pods/binding", "create", "no pod is bound"),
         Right("", "pods", "get", "a pod whose binding got no answer is taken for unbound until it is seen"),
     ]
 
 
-def _election(needs: Needs) -> list[Right]:
+def _election_rights(needs: Needs) -> list[Right]:
     place, nobody = needs.lease_namespace, "nobody leads, and nothing is done"
-    found = []
+    rights = []
     for part in PARTS[needs.lock]:
         group = part.api.rpartition("/")[0]
-        found += [
+        rights += [
             # What is to be created has no name yet, so Kubernetes cannot narrow this one to a name.
             Right(group, part.resource, "create", nobody, namespace=place),
             Right(group, part.resource, "get", nobody, namespace=place, name=needs.lease),
             Right(group, part.resource, "update", nobody, namespace=place, name=needs.lease),
         ]
-    return [*found, Right("", "events", "create", "a change of leader leaves no event", namespace=place)]
+    return [*rights, Right("", "events", "create", "a change of leader leaves no event", namespace=place)]
 
 
-def _scheduling(needs: Needs) -> list[Right]:
-    found = [
-        *_binding(),
+def _scheduling_rights(needs: Needs) -> list[Right]:
+    rights = [
+        *_binding_rights(),
         Right("", "pods/status", "patch", "pods do not say why they wait, and none is nominated to a node"),
         Right(EVENTS, "events", "create", "pods have no events"),
         Right(EVENTS, "events", "patch", "events that repeat are not counted"),
     ]
     if needs.preemption and needs.keep_budgets:
-        found.append(Right("", "pods/eviction", "create", "no room is made for pods of higher priority"))
+        rights.append(Right("", "pods/eviction", "create", "no room is made for pods of higher priority"))
     elif needs.preemption:
-        found.append(Right("", "pods", "delete", "no room is made for pods of higher priority"))
+        rights.append(Right("", "pods", "delete", "no room is made for pods of higher priority"))
     if needs.volumes:
         waits = "pods whose claims wait for their first pod are not bound"
-        found += [
+        rights += [
             Right("", resource, verb, waits)
             for resource in ("persistentvolumeclaims", "persistentvolumes")
             for verb in ("get", "patch")
         ]
     if needs.groups:
         silent = "groups of pods do not say whether they were placed"
-        found.append(Right("scheduling.k8s.io", "podgroups/status", "patch", silent, optional=True))
+        rights.append(Right("scheduling.k8s.io", "podgroups/status", "patch", silent, optional=True))
     if needs.devices:
         devices = "pods that claim devices are not bound"
         extended = "pods whose extended resources a DeviceClass provides are not bound"
-        found += [
+        rights += [
             Right("resource.k8s.io", "resourceclaims", verb, costs, optional=True)
             for verb, costs in (("get", devices), ("patch", devices), ("create", extended), ("delete", extended))
         ]
-        found += [
+        rights += [
             Right("resource.k8s.io", f"resourceclaims/{sub}", "patch", devices, optional=True)
             for sub in ("status", "binding")
         ]
-    return found
+    return rights
 
 
-def rights_missing(client: Client, wanted: Iterable[Right]) -> list[Right]:
-    """Those of ``wanted`` that ``client``'s credentials do not have; kinds that are not served are not missed.
+def rights_missing(client: Client, needed: Iterable[Right]) -> list[Right]:
+    """Those of ``needed`` that ``client``'s credentials do not have; kinds that are not served are not missed.
 
     One access review a right. Raises ClusterError.
     """
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
-        wanted = list(wanted)
-        groups = {right.group for right in wanted if right.optional}
+        needed = list(needed)
+        groups = {right.group for right in needed if right.optional}
         absent = {
             kind.resource for kind in KINDS if kind.group in groups and kind.optional and not is_served(client, kind)
         }
-        asked = [right for right in wanted if right.resource.partition("/")[0] not in absent]
-        answers = list(pool.map(lambda right: _has(client, right), asked))
-    return [right for right, has in zip(asked, answers, strict=True) if not has]
+        served = [right for right in needed if right.resource.partition("/")[0] not in absent]
+        answers = list(pool.map(lambda right: _has_right(client, right), served))
+    return [right for right, has in zip(served, answers, strict=True) if not has]
 
 
-def _has(client: Client, right: Right) -> bool:
+def _has_right(client: Client, right: Right) -> bool:
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     answer = client.create(REVIEWS, body | {"spec": {"resourceAttributes": right.attributes}})
     status = answer.get("status") if isinstance(answer, dict) else None
@@ -182,35 +182,40 @@ def _has(client: Client, right: Right) -> bool:
 # Manifests.
 
 
-def manifests(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> list[Json]:
-    """A service account, and roles that give it exactly ``rights(needs)``."""
+def build_manifests(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> list[Json]:
+    """A service account, and roles that give it exactly ``rights_for(needs)``."""
     name = f"kschedweb-{needs.mode}"
-    everywhere = [right for right in rights(needs) if not right.namespace]
-    local = [right for right in rights(needs) if right.namespace]
+    everywhere = [right for right in rights_for(needs) if not right.namespace]
+    local = [right for right in rights_for(needs) if right.namespace]
     subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
-    found: list[Json] = [
+    objects: list[Json] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": namespace}},
-        {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules(everywhere)},
+        {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": policy_rules(everywhere),
+        },
         _role_binding("ClusterRole", {"name": name}, subject),
     ]
     if local:
         metadata = {"name": f"{name}-{needs.lease.removeprefix('kschedweb-')}", "namespace": needs.lease_namespace}
-        found += [
-            {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": rules(local)},
+        objects += [
+            {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": policy_rules(local)},
             _role_binding("Role", metadata, subject),
         ]
-    return found
+    return objects
 
 
 def config_map_text(name: str, place: str, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
     """The manifests for reading one ConfigMap in the namespace ``place``, from which a classic policy is made."""
     metadata = {"name": f"kschedweb-policy-{name}", "namespace": place}
-    wanted = [Right("", "configmaps", "get", namespace=place, name=name)]
-    role: Json = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": rules(wanted)}
+    rights = [Right("", "configmaps", "get", namespace=place, name=name)]
+    role: Json = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": policy_rules(rights)}
     subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
     head = "# What kschedweb needs to read one ConfigMap for a policy, and nothing else.\n"
-    return head + _dumped([role, _role_binding("Role", metadata, subject)])
+    return head + _dump_yaml([role, _role_binding("Role", metadata, subject)])
 
 
 def _role_binding(kind: str, metadata: Json, subject: Json) -> Json:
@@ -219,23 +224,23 @@ def _role_binding(kind: str, metadata: Json, subject: Json) -> Json:
     return binding | {"roleRef": reference, "subjects": [subject]}
 
 
-def rules(wanted: Sequence[Right]) -> list[Json]:
-    """``wanted`` as rules: resources of one group with the same verbs stand together."""
+def policy_rules(rights: Sequence[Right]) -> list[Json]:
+    """``rights`` as rules: resources of one group with the same verbs stand together."""
     verbs: dict[tuple[str, str, str], list[str]] = {}
-    for right in wanted:
+    for right in rights:
         verbs.setdefault((right.group, right.name, right.resource), []).append(right.verb)
     # The order of kinds is kept within a group; groups stand in the order of their first resource.
     order = {group: at for at, group in reversed(list(enumerate(group for group, _, _ in verbs)))}
 
-    def place(item: tuple[tuple[str, str, str], list[str]]) -> tuple[int, str, list[str]]:
-        (group, name, _), found = item
-        return order[group], name, found
+    def sort_key(item: tuple[tuple[str, str, str], list[str]]) -> tuple[int, str, list[str]]:
+        (group, name, _), right_verbs = item
+        return order[group], name, right_verbs
 
-    together = groupby(sorted(verbs.items(), key=place), key=place)
-    return [_rule(dict(items), found) for (_, _, found), items in together]
+    together = groupby(sorted(verbs.items(), key=sort_key), key=sort_key)
+    return [_policy_rule(dict(items), right_verbs) for (_, _, right_verbs), items in together]
 
 
-def _rule(items: dict[tuple[str, str, str], list[str]], verbs: list[str]) -> Json:
+def _policy_rule(items: dict[tuple[str, str, str], list[str]], verbs: list[str]) -> Json:
     group, name, _ = next(iter(items))
     rule: Json = {"apiGroups": [group], "resources": [resource for _, _, resource in items]}
     return rule | ({"resourceNames": [name]} if name else {}) | {"verbs": verbs}
@@ -243,12 +248,12 @@ def _rule(items: dict[tuple[str, str, str], list[str]], verbs: list[str]) -> Jso
 
 def manifest_text(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
     """The manifests as YAML, for ``kubectl apply -f -``."""
-    objects = manifests(needs, account=account, namespace=namespace)
+    objects = build_manifests(needs, account=account, namespace=namespace)
     head = f"# What kschedweb needs for a live scheduler in mode {needs.mode}, and nothing else.\n"
-    return head + _dumped(objects)
+    return head + _dump_yaml(objects)
 
 
-def _dumped(objects: list[Json]) -> str:
+def _dump_yaml(objects: list[Json]) -> str:
     return "---\n".join(yaml.dump(item, Dumper=_Flow, sort_keys=False, width=120) for item in objects)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import pod_rows
-from kschedweb.decisions.editing.effect import effect
+from kschedweb.decisions.editing.effect import compute_effect
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 from kschedweb.live.schedulers.services import roll_out_problem
 from kschedweb.policies.selectors import revision_changes
@@ -25,7 +25,7 @@ POD_LIMIT = 200
 
 
 @dataclass(frozen=True)
-class Review:
+class RollOutReview:
     """From the revision at work to the one that is asked about; ``problem`` is why that cannot be rolled out."""
 
     before: Revision
@@ -34,21 +34,23 @@ class Review:
     problem: ApplicationError | None
 
 
-def review(live: LiveScheduler, after: Revision) -> Review:
+def review_roll_out(live: LiveScheduler, after: Revision) -> RollOutReview:
     """What differs in meaning between what ``live`` runs and ``after``."""
     before = revision_in_force(live)
-    return Review(before, after, revision_changes(before, after), roll_out_problem(live, after))
+    return RollOutReview(before, after, revision_changes(before, after), roll_out_problem(live, after))
 
 
 @dataclass(frozen=True)
-class Moves:
+class RollOutMoves:
     """The pods of a snapshot that name the scheduler, held against both revisions; what a job found is plain data."""
 
     snapshot: Snapshot
     effect: Effect | dict[str, Any]
 
 
-def sides(live: LiveScheduler, before: Revision, after: Revision) -> tuple[Configuration, Configuration] | None:
+def both_configurations(
+    live: LiveScheduler, before: Revision, after: Revision
+) -> tuple[Configuration, Configuration] | None:
     """What ``live`` runs under each; ``None`` where one of them has no profile for it."""
     if not after.policy.dialect.has_profiles:
         return None
@@ -58,13 +60,13 @@ def sides(live: LiveScheduler, before: Revision, after: Revision) -> tuple[Confi
         return None
 
 
-def compared(live: LiveScheduler, snapshot: Snapshot, before: Revision, after: Revision, **asked: Any) -> Effect:
-    """Which pods would go elsewhere; ``asked`` are arguments of ``effect``, without which it asks POD_LIMIT pods.
+def compare_pods(live: LiveScheduler, snapshot: Snapshot, before: Revision, after: Revision, **options: Any) -> Effect:
+    """Which pods would go elsewhere; without a limit in ``options`` it asks POD_LIMIT pods.
 
-    Raises Unprocessable where a revision has no profile for ``live``.
+    ``options`` are arguments of ``compute_effect``. Raises Unprocessable where a revision has no profile for ``live``.
     """
-    both = sides(live, before, after)
+    both = both_configurations(live, before, after)
     if both is None:
         raise Unprocessable("The revision has no profile for this scheduler.")
-    named = pod_rows(snapshot).filter(scheduler_name=live.scheduler_name)
-    return effect(snapshot, *both, named, **({"limit": POD_LIMIT} | asked))
+    pods = pod_rows(snapshot).filter(scheduler_name=live.scheduler_name)
+    return compute_effect(snapshot, *both, pods, **({"limit": POD_LIMIT} | options))

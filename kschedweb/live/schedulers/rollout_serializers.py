@@ -13,7 +13,7 @@ from kschedweb.web.rest import NameField
 LARGEST = 2**31 - 1
 
 
-class AskedSerializer(serializers.Serializer[Any]):
+class RollOutQuerySerializer(serializers.Serializer[Any]):
     policy = NameField(queryset=Policy.objects, required=False, help_text="Left out: the policy at work.")
     revision = serializers.IntegerField(
         min_value=1, max_value=LARGEST, required=False, help_text="Left out: the newest one."

@@ -15,8 +15,8 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.live.schedulers.metrics import exposition
-from kschedweb.web.pages import part
+from kschedweb.live.schedulers.metrics import render_exposition
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -31,7 +31,7 @@ class AnyRenderer(BaseRenderer):
         return json.dumps(data).encode()  # a refusal
 
 
-@part
+@page_part
 class MetricsView(APIView):
     """What a scraper gets. It is not part of the REST API: its form is Prometheus' own."""
 
@@ -40,5 +40,5 @@ class MetricsView(APIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        content, kind = exposition()
+        content, kind = render_exposition()
         return HttpResponse(content, content_type=kind)

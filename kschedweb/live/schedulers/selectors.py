@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.http import Http404
 from django.urls import reverse
 
-from kschedweb.decisions.kept import columns
+from kschedweb.decisions.kept import explanation_bytes
 from kschedweb.decisions.responsibility import LiveProfile
 from kschedweb.live.schedulers.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
-from kschedweb.policies.kinds import PROFILES
+from kschedweb.policies.dialects import PROFILES
 from kschedweb.policies.models import Revision
-from kschedweb.policies.selectors import configuration, revision_get
+from kschedweb.policies.selectors import load_configuration, revision_get
 from kschedweb.policies.validation import release_of
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def live_list() -> QuerySet[LiveScheduler]:
 
 def live_get(live_id: UUID | str) -> LiveScheduler:
     """The live scheduler of this id; ``Http404`` otherwise."""
-    found = live_list().filter(pk=live_id).first()
-    if found is None:
+    live = live_list().filter(pk=live_id).first()
+    if live is None:
         raise Http404("There is no such live scheduler.")
-    return found
+    return live
 
 
-def alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
+def list_alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
     """Those of ``rows`` that said something lately, with how long they have been ``silent``.
 
     The database's clock alone counts: those of the processes may differ.
@@ -60,9 +60,9 @@ def alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
     return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(**measured)
 
 
-def leader(scheduler: LiveScheduler) -> Candidate | None:
+def find_leader(scheduler: LiveScheduler) -> Candidate | None:
     """The process that leads now; of two that think so the one of the higher epoch."""
-    leading = alive(scheduler.candidates.filter(leading=True)).select_related("revision")
+    leading = list_alive(scheduler.candidates.filter(leading=True)).select_related("revision")
     return leading.order_by("-epoch", "-heartbeat").first()
 
 
@@ -73,10 +73,10 @@ def decision_list(scheduler: LiveScheduler) -> QuerySet[LiveDecision]:
 
 def decision_get(scheduler: LiveScheduler, decision: UUID | str) -> LiveDecision:
     """One decision; ``Http404`` where it is not kept (any more)."""
-    found = decision_list(scheduler).filter(pk=decision).first()
-    if found is None:
+    row = decision_list(scheduler).filter(pk=decision).first()
+    if row is None:
         raise Http404("There is no such decision: it may have been made too long ago to be kept.")
-    return found
+    return row
 
 
 def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[LiveDecision]:
@@ -85,18 +85,18 @@ def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[Li
     return rows.select_related("scheduler", "revision")
 
 
-def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
+def read_explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
     """Every verdict and score of ``decision`` as it was judged then, and what was seen beside them; ``None`` where they
     were not kept.
     """
-    kept = LiveColumns.objects.filter(decision=decision).first()
-    if kept is None:
+    row = LiveColumns.objects.filter(decision=decision).first()
+    if row is None:
         return None
-    found, insight = columns.unpack(bytes(kept.content))
-    if decision.node in found.nodes:
+    explanation, insight = explanation_bytes.unpack_explanation(bytes(row.content))
+    if decision.node in explanation.nodes:
         # Of several with the same total it need not be the one that an explanation names.
-        found = replace(found, chosen=found.nodes.index(decision.node))
-    return found, insight
+        explanation = replace(explanation, chosen=explanation.nodes.index(decision.node))
+    return explanation, insight
 
 
 def same_result(decision: LiveDecision) -> LiveDecision | None:
@@ -123,10 +123,10 @@ def revision_in_force(scheduler: LiveScheduler) -> Revision:
 
 def release_in_force(live: LiveScheduler) -> Release:
     """The kube-scheduler that ``live`` decides as: its policy's, else its cluster's."""
-    return release_of(PROFILES.started(revision_in_force(live).process, live.cluster.server_version))
+    return release_of(PROFILES.process_on_version(revision_in_force(live).process, live.cluster.server_version))
 
 
-def running() -> QuerySet[LiveScheduler]:
+def list_running() -> QuerySet[LiveScheduler]:
     """What is to be hosted, each with its cluster; hosts read it twice a second, so it joins no more."""
     return LiveScheduler.objects.select_related("cluster").exclude(mode=Mode.OFF).order_by("pk")
 
@@ -138,11 +138,11 @@ def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration
     profiles and none of this name.
     """
     scheduler_name = live.scheduler_name
-    whole = configuration(revision, live.cluster.server_version)
-    profile = whole.profile(scheduler_name)
+    whole = load_configuration(revision, live.cluster.server_version)
+    profile = whole.find_profile(scheduler_name)
     if profile is None:
         if len(whole.profiles) > 1:
-            names = ", ".join(one.scheduler_name for one in whole.profiles)
+            names = ", ".join(candidate.scheduler_name for candidate in whole.profiles)
             raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
         profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
     return replace(whole, profiles=(profile,))
@@ -151,15 +151,15 @@ def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration
 def live_profiles(cluster: Cluster, scheduler_names: Collection[str]) -> list[LiveProfile]:
     """The live schedulers of ``cluster`` with one of these names, but those whose policy has no profile for them."""
     rows = live_list().filter(cluster=cluster, scheduler_name__in=scheduler_names)
-    found = []
+    profiles = []
     for live in rows:
         revision = revision_in_force(live)
         try:
             live_configuration(live, revision)
         except ProfileError:
             continue
-        found.append(LiveProfile(live.scheduler_name, revision, reverse("live-scheduler", args=[live.pk])))
-    return found
+        profiles.append(LiveProfile(live.scheduler_name, revision, reverse("live-scheduler", args=[live.pk])))
+    return profiles
 
 
 def scheduling_configuration(live: LiveScheduler, revision: Revision) -> Configuration:
@@ -168,11 +168,11 @@ def scheduling_configuration(live: LiveScheduler, revision: Revision) -> Configu
     Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
     be looked at before whether this process still leads.
     """
-    found = live_configuration(live, revision)
-    others = [ref.name for ref in found.profiles[0].points.get("bind", ()) if ref.name != BINDER]
-    if others:
+    config = live_configuration(live, revision)
+    other_binders = [ref.name for ref in config.profiles[0].points.get("bind", ()) if ref.name != BINDER]
+    if other_binders:
         raise ProfileError(
-            f"The policy has pods bound by {', '.join(others)}: in mode scheduling {BINDER} alone binds. Take "
-            f"{'it' if len(others) == 1 else 'them'} out of bind, or choose another mode."
+            f"The policy has pods bound by {', '.join(other_binders)}: in mode scheduling {BINDER} alone binds. Take "
+            f"{'it' if len(other_binders) == 1 else 'them'} out of bind, or choose another mode."
         )
-    return found
+    return config

@@ -19,16 +19,16 @@ from kschedweb.live.schedulers.election import rivals
 from kschedweb.live.schedulers.election.rivals import FORGOTTEN
 from kschedweb.live.schedulers.election.terms import LABEL, SUBDOMAIN, election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
-from kschedweb.live.schedulers.running.extending import transport
+from kschedweb.live.schedulers.running.extender_transport import make_transport
 from kschedweb.live.schedulers.selectors import (
     ProfileError,
     live_configuration,
     revision_in_force,
     scheduling_configuration,
 )
-from kschedweb.policies.selectors import configuration, profiles_only, revision_get
+from kschedweb.policies.selectors import load_configuration, profiles_only, revision_get
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
 MOST_STEPS = 1000
-HELD = timedelta(seconds=10)
+HOLD_TIME = timedelta(seconds=10)
 # What ``live_change`` may set beside mode and revision, which have ways of their own.
 CHANGEABLE = frozenset(
     {"keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name"}
 )
 
 
-def _field(path: str, message: str) -> ApplicationError:
+def _field_error(path: str, message: str) -> ApplicationError:
     return Unprocessable(message, errors=[FieldProblem(path=path, message=message)])
 
 
@@ -64,7 +64,7 @@ def live_create(
     ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken.
     """
     if not NAME.fullmatch(scheduler_name):
-        raise _field("scheduler_name", NAME_HELP)
+        raise _field_error("scheduler_name", NAME_HELP)
     pinned = revision or revision_get(policy)
     _check_extenders(pinned)
     live = LiveScheduler(
@@ -77,13 +77,13 @@ def live_create(
         changed_by=user,
         changed_at=timezone.now(),
     )
-    _set(live, limits)
-    _check(live)
+    _set_values(live, limits)
+    _check_live(live)
     namesakes = LiveScheduler.objects.filter(cluster=cluster, scheduler_name=scheduler_name)
-    taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
-    with conflict_where(namesakes, Conflict.at("scheduler_name", taken)):
+    message = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
+    with conflict_where(namesakes, Conflict.at("scheduler_name", message)):
         live.save(force_insert=True)
-        audit.record(user, "live.created", live, _name(live), mode=mode, policy=_told(pinned))
+        audit.record(user, "live.created", live, _live_name(live), mode=mode, policy=_describe_revision(pinned))
     return live
 
 
@@ -93,17 +93,17 @@ def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> Li
 
     ``Conflict`` where somebody who takes part could lead beside who does so by the changed lock.
     """
-    live = _lock(live)
+    live = _lock_live(live)
     before, election = {name: getattr(live, name) for name in changes}, election_of(live)
-    _set(live, changes)
-    _check(live)
+    _set_values(live, changes)
+    _check_live(live)
     if election_of(live) != election:
         rivals.check_change(live, election)
     different = {name: value for name, value in changes.items() if before[name] != value}
     if different:
         live.changed_by, live.changed_at = user, timezone.now()
         live.save(update_fields=[*different, "changed_by", "changed_at"])
-        audit.record(user, "live.changed", live, _name(live), **different)
+        audit.record(user, "live.changed", live, _live_name(live), **different)
     return live
 
 
@@ -114,31 +114,32 @@ def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision,
     """
     _check_extenders(revision)
     with transaction.atomic():
-        live = _lock(live)
+        live = _lock_live(live)
         before = revision_in_force(live)
         if before != expected:
             raise Conflict(
-                f"{live.scheduler_name} runs {_told(before)} by now, not {_told(expected)}: look at what changes again."
+                f"{live.scheduler_name} runs {_describe_revision(before)} by now, not {_describe_revision(expected)}: "
+                "look at what changes again."
             )
         live.policy, live.revision = revision.policy, revision
-        _check(live)
+        _check_live(live)
         rivals.check_silent(live)
         if before != revision:
             live.changed_by, live.changed_at = user, timezone.now()
             live.save(update_fields=["policy", "revision", "changed_by", "changed_at"])
-            moved = {"from": _told(before), "to": _told(revision)}
-            audit.record(user, "live.rolled-out", live, _name(live), **moved)
+            moved = {"from": _describe_revision(before), "to": _describe_revision(revision)}
+            audit.record(user, "live.rolled-out", live, _live_name(live), **moved)
     return live
 
 
 def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationError | None:
     """Why ``revision`` could not be rolled out now, ``None`` where it could."""
-    asked = copy(live)
-    asked.policy, asked.revision = revision.policy, revision
+    trial = copy(live)
+    trial.policy, trial.revision = revision.policy, revision
     try:
         _check_extenders(revision)
-        _check(asked)
-        rivals.check_silent(asked)
+        _check_live(trial)
+        rivals.check_silent(trial)
     except ApplicationError as error:
         return error
     return None
@@ -149,39 +150,39 @@ def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveS
     if mode == Mode.SCHEDULING:
         _check_extenders(revision_in_force(live))
     with transaction.atomic():
-        live = _lock(live)
+        live = _lock_live(live)
         if live.mode == mode:
             return live
         before, live.mode = live.mode, mode
         live.paused, live.steps = False, 0
-        _check(live)
+        _check_live(live)
         rivals.check_change(live, "")
         live.changed_by, live.changed_at = user, timezone.now()
         live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
-        audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
+        audit.record(user, "live.mode-changed", live, _live_name(live), before=before, after=mode)
     return live
 
 
 @transaction.atomic
 def live_pause(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
     """No further pod is tried; what was decided before is still bound, and approvals still count."""
-    return _pause(user, live, paused=True)
+    return _set_paused(user, live, paused=True)
 
 
 @transaction.atomic
 def live_resume(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
     """Go on where ``live_pause`` stopped it."""
-    return _pause(user, live, paused=False)
+    return _set_paused(user, live, paused=False)
 
 
-def _pause(user: User | None, live: LiveScheduler, *, paused: bool) -> LiveScheduler:
-    live = _lock(live)
+def _set_paused(user: User | None, live: LiveScheduler, *, paused: bool) -> LiveScheduler:
+    live = _lock_live(live)
     if live.mode != Mode.SCHEDULING:
         raise Conflict(f"{live.scheduler_name} does not schedule now: only a scheduling one is paused and resumed.")
     if live.paused != paused:
         live.paused, live.steps = paused, 0
         live.save(update_fields=["paused", "steps"])
-        audit.record(user, "live.paused" if paused else "live.resumed", live, _name(live))
+        audit.record(user, "live.paused" if paused else "live.resumed", live, _live_name(live))
     return live
 
 
@@ -189,13 +190,13 @@ def _pause(user: User | None, live: LiveScheduler, *, paused: bool) -> LiveSched
 def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveScheduler:
     """Have the next ``pods`` tried while it is paused."""
     if not 1 <= pods <= MOST_STEPS:
-        raise _field("pods", f"From 1 to {MOST_STEPS} pods at a time.")
-    live = _lock(live)
+        raise _field_error("pods", f"From 1 to {MOST_STEPS} pods at a time.")
+    live = _lock_live(live)
     if live.mode != Mode.SCHEDULING or not live.paused:
         raise Conflict(f"{live.scheduler_name} is not paused: pause it first.")
     live.steps = min(live.steps + pods, MOST_STEPS)
     live.save(update_fields=["steps"])
-    audit.record(user, "live.stepped", live, _name(live), pods=pods)
+    audit.record(user, "live.stepped", live, _live_name(live), pods=pods)
     return live
 
 
@@ -203,34 +204,34 @@ def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveS
 def live_reload(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
     """Have the cluster listed anew and everything known of it forgotten."""
     LiveScheduler.objects.filter(pk=live.pk).update(reloads=F("reloads") + 1)
-    live = _lock(live)
-    audit.record(user, "live.reloaded", live, _name(live))
+    live = _lock_live(live)
+    audit.record(user, "live.reloaded", live, _live_name(live))
     return live
 
 
 @transaction.atomic
 def live_delete(*, user: User | None, live: LiveScheduler) -> None:
     """Delete it with all its decisions; ``Conflict`` while it does anything."""
-    live = _lock(live)
+    live = _lock_live(live)
     if live.mode != Mode.OFF:
         raise Conflict(f"{live.scheduler_name} is in mode {live.mode}: switch it off first.")
-    audit.record(user, "live.deleted", live, _name(live))
+    audit.record(user, "live.deleted", live, _live_name(live))
     live.delete()
 
 
-def _lock(live: LiveScheduler) -> LiveScheduler:
+def _lock_live(live: LiveScheduler) -> LiveScheduler:
     """The row as it is now, while nobody else changes it; pinned, where a process of an earlier release wrote it."""
     rows = LiveScheduler.objects.select_for_update(of=("self",)).select_related("cluster", "policy", "revision")
-    found = rows.filter(pk=live.pk).first()
-    if found is None:
+    row = rows.filter(pk=live.pk).first()
+    if row is None:
         raise NotFound(f"The live scheduler {live.scheduler_name} was deleted in the meantime.")
-    if found.revision is None:
-        found.revision = revision_in_force(found)
-        found.save(update_fields=["revision"])
-    return found
+    if row.revision is None:
+        row.revision = revision_in_force(row)
+        row.save(update_fields=["revision"])
+    return row
 
 
-def _set(live: LiveScheduler, values: dict[str, Any]) -> None:
+def _set_values(live: LiveScheduler, values: dict[str, Any]) -> None:
     unknown = set(values) - CHANGEABLE
     if unknown:
         raise TypeError(f"not settings of a live scheduler: {', '.join(sorted(unknown))}")
@@ -238,47 +239,47 @@ def _set(live: LiveScheduler, values: dict[str, Any]) -> None:
         setattr(live, name, value)
 
 
-def _check(live: LiveScheduler) -> None:
+def _check_live(live: LiveScheduler) -> None:
     """Raise ApplicationError with the field where it could not work."""
     if live.mode not in Mode.values:
-        raise _field("mode", f"Choose one of {', '.join(Mode.values)}.")
+        raise _field_error("mode", f"Choose one of {', '.join(Mode.values)}.")
     if live.mode != Mode.OFF and live.cluster.source not in CONNECTED:
-        raise _field("cluster", f"Cluster {live.cluster.name} is not connected: there is nobody to talk to.")
+        raise _field_error("cluster", f"Cluster {live.cluster.name} is not connected: there is nobody to talk to.")
     if live.revision is not None and live.revision.policy_id != live.policy_id:
-        raise _field("revision", "The revision is one of another policy.")
+        raise _field_error("revision", "The revision is one of another policy.")
     profiles_only(revision_in_force(live), "policy")
     try:
         usable = scheduling_configuration if live.mode == Mode.SCHEDULING else live_configuration
         usable(live, revision_in_force(live))
     except ProfileError as error:
-        raise _field("policy", str(error)) from None
+        raise _field_error("policy", str(error)) from None
     for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):
         value = getattr(live, name)
         if value and not (LABEL if name == "lease_namespace" else SUBDOMAIN).fullmatch(value):
-            raise _field(name, f"This is no {label} in Kubernetes. {NAME_HELP}")
+            raise _field_error(name, f"This is no {label} in Kubernetes. {NAME_HELP}")
     if live.mode == Mode.SCHEDULING and (problem := terms_of(live).problem):
-        raise _field("policy", problem)
+        raise _field_error("policy", problem)
     if live.qps and live.burst < 1:
-        raise _field("burst", "With a limit a second, at least 1 request must be let through at once.")
+        raise _field_error("burst", "With a limit a second, at least 1 request must be let through at once.")
     try:
         live.clean_fields(exclude=["cluster", "policy", "revision", "created_by", "changed_by"])
     except ValidationError as error:
         problems = [
-            FieldProblem(path=path, message=message) for path, said in error.message_dict.items() for message in said
+            FieldProblem(path=path, message=message) for path, texts in error.message_dict.items() for message in texts
         ]
         raise Unprocessable("The live scheduler cannot be like this.", errors=problems) from None
 
 
 def _check_extenders(revision: Revision) -> None:
     """Raise ApplicationError where an extender may not be asked. Names are looked up, so not while a row is held."""
-    transport(configuration(profiles_only(revision, "policy")).extenders)
+    make_transport(load_configuration(profiles_only(revision, "policy")).extenders)
 
 
-def _name(live: LiveScheduler) -> str:
+def _live_name(live: LiveScheduler) -> str:
     return f"{live.cluster.name}/{live.scheduler_name}"
 
 
-def _told(revision: Revision) -> str:
+def _describe_revision(revision: Revision) -> str:
     """A revision for the audit trail and for people."""
     return f"{revision.policy.name} revision {revision.number}"
 
@@ -288,15 +289,15 @@ def _told(revision: Revision) -> str:
 
 def steps_take(*, live: LiveScheduler) -> int:
     """The steps that ``live`` (as it was read) asks for, which nobody else takes then."""
-    taken = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
-    return live.steps if taken else 0
+    updated = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
+    return live.steps if updated else 0
 
 
 def host_claim(*, live: LiveScheduler, identity: str) -> bool:
     """Whether ``identity`` hosts ``live`` for the next seconds: it did so far, or nobody does."""
     free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
     rows = LiveScheduler.objects.filter(free, pk=live.pk)
-    return rows.update(holder=identity, held_until=Now() + HELD) == 1
+    return rows.update(holder=identity, held_until=Now() + HOLD_TIME) == 1
 
 
 def host_leave(*, live: LiveScheduler, identity: str) -> None:
@@ -313,7 +314,7 @@ def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) 
     knows of everybody who may lead.
     """
     election = election_of(live)
-    if election_of(_lock(live)) != election or rivals.rivals(live).exclude(identity=identity).exists():
+    if election_of(_lock_live(live)) != election or rivals.find_rivals(live).exclude(identity=identity).exists():
         return False
     values = {"mode": live.mode, "election": election, "started_at": started_at, "heartbeat": Now()}
     _candidate_keep(live, identity, values)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
-from kschedweb.live.schedulers.selectors import alive, release_in_force
+from kschedweb.live.schedulers.selectors import list_alive, release_in_force
 from kschedweb.web.durations import format_rough_duration
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Release
-    from kschedweb.live.schedulers.election.terms import Terms
+    from kschedweb.live.schedulers.election.terms import ElectionTerms
 
 HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
 # A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
@@ -40,7 +40,7 @@ class Status:
         return release_in_force(self.live)
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> ElectionTerms:
         """By what its leader is elected."""
         return terms_of(self.live)
 
@@ -61,16 +61,16 @@ class Status:
     @property
     def median(self) -> float | None:
         """Milliseconds from creation to binding, without waits for people."""
-        return self._latency("p50")
+        return self._latency_ms("p50")
 
     @property
     def p99(self) -> float | None:
-        return self._latency("p99")
+        return self._latency_ms("p99")
 
     @property
     def people(self) -> float | None:
         """Median milliseconds until people let a held pod through."""
-        return self._latency("people")
+        return self._latency_ms("people")
 
     @property
     def people_words(self) -> str:
@@ -78,13 +78,21 @@ class Status:
 
     @property
     def error(self) -> str:
-        return self.leader.error if self.leader else next((one.error for one in self.standbys if one.error), "")
+        return (
+            self.leader.error
+            if self.leader
+            else next((candidate.error for candidate in self.standbys if candidate.error), "")
+        )
 
     @property
     def error_at(self) -> datetime | None:
-        return self.leader.error_at if self.leader else next((one.error_at for one in self.standbys if one.error), None)
+        return (
+            self.leader.error_at
+            if self.leader
+            else next((candidate.error_at for candidate in self.standbys if candidate.error), None)
+        )
 
-    def _latency(self, name: str) -> float | None:
+    def _latency_ms(self, name: str) -> float | None:
         seconds = self.leader.latency.get(name) if self.leader else None
         return None if seconds is None else 1000 * seconds
 
@@ -102,7 +110,9 @@ class Status:
             "people_median_ms": self.people,
             "error": self.error,
             "error_at": self.error_at,
-            "candidates": [candidate_dict(one) for one in ([self.leader] if self.leader else []) + list(self.standbys)],
+            "candidates": [
+                candidate_dict(candidate) for candidate in ([self.leader] if self.leader else []) + list(self.standbys)
+            ],
         }
 
 
@@ -132,56 +142,56 @@ def candidate_dict(candidate: Candidate) -> dict[str, Any]:
         "bound",
         "error",
     )
-    said = {name: getattr(candidate, name) for name in names}
-    return said | {"silent_seconds": round(candidate.silent.total_seconds(), 1)}
+    values = {name: getattr(candidate, name) for name in names}
+    return values | {"silent_seconds": round(candidate.silent.total_seconds(), 1)}
 
 
-def statuses(schedulers: Iterable[LiveScheduler]) -> list[Status]:
+def list_statuses(schedulers: Iterable[LiveScheduler]) -> list[Status]:
     """The status of each, with one query for all of them."""
     listed = list(schedulers)
-    taking_part = alive(Candidate.objects.filter(scheduler__in=listed)).defer("history")
+    taking_part = list_alive(Candidate.objects.filter(scheduler__in=listed)).defer("history")
     by_scheduler: dict[Any, list[Candidate]] = {}
     for candidate in taking_part.select_related("revision__policy"):
         by_scheduler.setdefault(candidate.scheduler_id, []).append(candidate)
-    return [status(live, by_scheduler.get(live.pk, [])) for live in listed]
+    return [compute_status(live, by_scheduler.get(live.pk, [])) for live in listed]
 
 
 def status_of(live: LiveScheduler) -> Status:
-    return statuses([live])[0]
+    return list_statuses([live])[0]
 
 
-def status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
+def compute_status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
     """``heard`` are the candidates that said something lately."""
-    leading = [one for one in heard if one.leading]
-    leader = max(leading, key=lambda one: (one.epoch, one.heartbeat), default=None)
-    state, tone, advice = _state(live, leader, heard)
-    return Status(live, state, tone, advice, leader, [one for one in heard if one is not leader])
+    leading = [candidate for candidate in heard if candidate.leading]
+    leader = max(leading, key=lambda candidate: (candidate.epoch, candidate.heartbeat), default=None)
+    state, tone, advice = _describe_state(live, leader, heard)
+    return Status(live, state, tone, advice, leader, [candidate for candidate in heard if candidate is not leader])
 
 
-def _state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
+def _describe_state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
     if live.mode == Mode.OFF:
         return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
-    if live.mode == Mode.EXTENDER and not any(one.leading or one.error for one in heard):
+    if live.mode == Mode.EXTENDER and not any(candidate.leading or candidate.error for candidate in heard):
         return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
     if not heard:
         advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
         return "Not hosted", "red", advice
     if leader is None:
         return "Without leader", "amber", _still_by(live, heard) or WITHOUT_LEADER[Mode(live.mode)]
-    return _led(live, leader)
+    return _describe_led(live, leader)
 
 
 def _still_by(live: LiveScheduler, heard: Sequence[Candidate]) -> str:
     """Why nobody leads yet where the lock is another than before; "" where it is not."""
     election = election_of(live)
-    others = [one for one in heard if one.election not in ("", election)]
-    if not election or not others:
+    earlier = [candidate for candidate in heard if candidate.election not in ("", election)]
+    if not election or not earlier:
         return ""
-    old = f"{others[0].identity} has given {others[0].election} back"
+    old = f"{earlier[0].identity} has given {earlier[0].election} back"
     return f"The lock is another now: {election} is taken once {old}."
 
 
-def _led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
+def _describe_led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
     if leader.silent > (LATE_EXTENDER if live.mode == Mode.EXTENDER else LATE):
         return "Silent", "amber", SILENT
     if not leader.synced:
@@ -189,6 +199,6 @@ def _led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
     if leader.ticked_at is not None and leader.heartbeat - leader.ticked_at > HANGS:
         return "Hanging", "red", "The leader's loop does not go round: see its log."
     if live.paused:
-        left = f" {live.steps} pod{'' if live.steps == 1 else 's'} still to be tried." if live.steps else ""
-        return "Paused", "amber", f"No further pod is tried until somebody resumes it.{left}"
+        steps_text = f" {live.steps} pod{'' if live.steps == 1 else 's'} still to be tried." if live.steps else ""
+        return "Paused", "amber", f"No further pod is tried until somebody resumes it.{steps_text}"
     return AT_WORK[Mode(live.mode)], "green", ""

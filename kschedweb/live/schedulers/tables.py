@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 
-register(
+register_tables(
     Table(
         "decisions",
         "Live decisions",

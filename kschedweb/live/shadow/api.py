@@ -100,14 +100,14 @@ class DriftView(APIView):
         if span not in selectors.SPANS:
             message = f"Choose one of {', '.join(selectors.SPANS)}."
             raise ApplicationError.at("span", message)
-        found = {
+        answer = {
             "span": span,
             "engine": release_in_force(live).engine,
-            "whole": selectors.summary(live, span),
-            "steps": selectors.drift(live, span),
-            "causes": selectors.causes(live, span),
+            "whole": selectors.compute_summary(live, span),
+            "steps": selectors.compute_drift(live, span),
+            "causes": selectors.list_causes(live, span),
         }
-        return Response(DriftSerializer(found).data)
+        return Response(DriftSerializer(answer).data)
 
 
 urlpatterns = [

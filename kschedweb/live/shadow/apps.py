@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 
 from kschedweb.web import navigation, retention
-from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -11,10 +11,12 @@ class ShadowConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.live.schedulers.models import Mode
-        from kschedweb.live.schedulers.running.runs import register
+        from kschedweb.live.schedulers.running.runs import register_factory
         from kschedweb.live.shadow.run import make_run
         from kschedweb.live.shadow.services import verdicts_clean
 
-        register(Mode.SHADOW, make_run)
-        navigation.register(Group.PRODUCTION, Entry(_("Shadow"), "eye", "shadows", 30, frozenset({"live-shadow"})))
+        register_factory(Mode.SHADOW, make_run)
+        navigation.register_entries(
+            RailGroup.PRODUCTION, Entry(_("Shadow"), "eye", "shadows", 30, frozenset({"live-shadow"}))
+        )
         retention.register_cleaning("shadow.ShadowVerdict", verdicts_clean)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from kschedweb.live.shadow.models import VerdictChoice
-from kschedweb.live.shadow.selectors import MOST
-from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.live.shadow.selectors import MAX_VERDICTS
+from kschedweb.web.figures import ABOVE, Chart, make_figure
 
 if TYPE_CHECKING:
     from kschedweb.live.shadow.selectors import Drift
@@ -20,18 +20,18 @@ HOUR = timedelta(hours=1)
 HEAD = ("start", "pods", "agree_percent", *(choice.name.lower() for choice in VerdictChoice), "mean", "most")
 
 
-def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
+def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
     """How many pods agree over time, and beneath by how many points their nodes are below the best."""
-    if not found:
+    if not drifts:
         return None
-    at = [_clock(one) for one in found]
+    at = [_format_start(drift) for drift in drifts]
     data: list[go.Bar | go.Scatter] = [
         go.Bar(
             name=choice.label.lower(),
             x=at,
-            y=[one.counts[choice.value] for one in found],
+            y=[drift.counts[choice.value] for drift in drifts],
             hovertemplate="%{y} pods",
-            **({"width": HOUR.total_seconds() * 500} if len(found) == 1 else {}),  # milliseconds: half an hour
+            **({"width": HOUR.total_seconds() * 500} if len(drifts) == 1 else {}),  # milliseconds: half an hour
         )
         for choice in VerdictChoice
         if whole.counts[choice.value]
@@ -41,7 +41,7 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
             mode="lines+markers",
             name="mean difference, points",
             x=at,
-            y=[_rounded(one.mean) for one in found],
+            y=[_round(drift.mean) for drift in drifts],
             yaxis="y2",
             hovertemplate="%{y} points",
         )
@@ -57,7 +57,7 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
             "title": {"text": "time (UTC)", "standoff": 12},
             "nticks": 9,
             "anchor": "y2",
-            **_span(found),
+            **_axis_range(drifts),
         },
         yaxis={**vertical, "domain": [0.46, 1], "title": {"text": "pods"}},
         yaxis2={**vertical, "domain": [0, 0.38], "title": {"text": "points"}},
@@ -67,41 +67,41 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
         "Time (UTC)", "Pods", "Agree (%)", *(choice.label for choice in VerdictChoice), "Mean difference (points)",
         "Largest (points)",
     ]  # fmt: skip
-    rows = [list(row) for row in drift_rows(list(reversed(found))[:MOST_LINES])]
-    return Chart(figure(data, layout), sentence(whole), head, rows)
+    rows = [list(row) for row in drift_rows(list(reversed(drifts))[:MOST_LINES])]
+    return Chart(make_figure(data, layout), describe_drift(whole), head, rows)
 
 
-def drift_rows(found: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
+def drift_rows(drifts: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
     """A row a time, in the order of HEAD."""
-    for one in found:
-        counts = (one.counts[choice.value] for choice in VerdictChoice)
-        yield _clock(one), one.total, _rounded(one.agree), *counts, _rounded(one.mean), one.most
+    for drift in drifts:
+        counts = (drift.counts[choice.value] for choice in VerdictChoice)
+        yield _format_start(drift), drift.total, _round(drift.agree), *counts, _round(drift.mean), drift.most
 
 
-def sentence(whole: Drift) -> str:
+def describe_drift(whole: Drift) -> str:
     """What a person wants to know first."""
     if not whole.total:
         return "No pods evaluated in this time."
     pods = f"{whole.total:,} pod{'' if whole.total == 1 else 's'}"
     agree = f"The policy agrees on {whole.agree:.0f} % of {pods}"
-    if whole.total >= MOST:
-        agree += f", the newest, judged since {_clock(whole)} UTC"
+    if whole.total >= MAX_VERDICTS:
+        agree += f", the newest, judged since {_format_start(whole)} UTC"
     if whole.mean is None:
         return f"{agree}."
     return f"{agree}; where their nodes pass they are {whole.mean:.1f} points below the best on average."
 
 
-def _clock(one: Drift) -> str:
-    return f"{one.start:%Y-%m-%d %H:%M}"
+def _format_start(drift: Drift) -> str:
+    return f"{drift.start:%Y-%m-%d %H:%M}"
 
 
-def _span(found: Sequence[Drift]) -> dict[str, Any]:
+def _axis_range(drifts: Sequence[Drift]) -> dict[str, Any]:
     """Of a single moment an axis shows fractions of a second: it gets an hour to either side."""
-    if len(found) > 1:
+    if len(drifts) > 1:
         return {}
-    around = [found[0].start - HOUR, found[0].start + HOUR]
+    around = [drifts[0].start - HOUR, drifts[0].start + HOUR]
     return {"range": [f"{moment:%Y-%m-%d %H:%M}" for moment in around]}
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.engine.cycle.judgement import Agreement
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Revision

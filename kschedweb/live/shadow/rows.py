@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from kschedweb.live.schedulers.decisions.rows import FINAL, moment
+from kschedweb.live.schedulers.decisions.rows import FINAL, to_datetime
 from kschedweb.live.shadow.models import ShadowVerdict
 
 if TYPE_CHECKING:
-    from kschedweb.live.shadow.watching import ShadowJudgement
+    from kschedweb.live.shadow.watcher import ShadowJudgement
 
 BEST = 5  # names of the best nodes that are kept
 
@@ -19,25 +19,25 @@ def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int, en
 
     Two processes that judge the same pod make the same id, so that one row is kept.
     """
-    pod, found = judged.pod, judged.judgement
+    pod, judgement = judged.pod, judged.judgement
     return ShadowVerdict(
-        id=uuid.uuid5(scheduler, f"shadow/{pod.uid}/{found.node}/{judged.said}"),
+        id=uuid.uuid5(scheduler, f"shadow/{pod.uid}/{judgement.node}/{judged.reported_message}"),
         scheduler_id=scheduler,
-        at=moment(judged.time),
+        at=to_datetime(judged.time),
         namespace=pod.namespace,
         name=pod.name,
         uid=pod.uid,
-        verdict=found.verdict.value,
-        node=found.node,
-        said=judged.said[:FINAL],
-        best=list(found.best[:BEST]),
-        ties=len(found.best),
-        feasible=found.feasible,
-        rank=found.rank,
-        difference=found.difference,
-        plugin=found.plugin,
-        differences=found.differences,
-        message=found.message[:FINAL],
+        verdict=judgement.verdict.value,
+        node=judgement.node,
+        said=judged.reported_message[:FINAL],
+        best=list(judgement.best[:BEST]),
+        ties=len(judgement.best),
+        feasible=judgement.feasible,
+        rank=judgement.rank,
+        difference=judgement.difference,
+        plugin=judgement.plugin,
+        differences=judgement.differences,
+        message=judgement.message[:FINAL],
         late=judged.late,
         revision_id=revision,
         engine=engine,

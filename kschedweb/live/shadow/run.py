@@ -19,12 +19,12 @@ from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.clusters.following.view import follow_kinds
 from kschedweb.clusters.kinds import kinds_watched
-from kschedweb.live.schedulers.metrics import counter
-from kschedweb.live.schedulers.running.runner import Measured
+from kschedweb.live.schedulers.metrics import make_counter
+from kschedweb.live.schedulers.running.live_run import WatermarksUpdate
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 from kschedweb.live.shadow import services
 from kschedweb.live.shadow.rows import verdict_row
-from kschedweb.live.shadow.watching import Watcher
+from kschedweb.live.shadow.watcher import ShadowWatcher
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.watermarks.table import Watermarks
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.live.shadow.models import ShadowVerdict
-    from kschedweb.live.shadow.watching import ShadowJudgement
+    from kschedweb.live.shadow.watcher import ShadowJudgement
 
 LONGEST_WAIT = 0.2  # seconds that the thread waits for news
 WRITE_EVERY = 0.5
 STOP_SECONDS = 5.0
 MOST_WAITING = 20_000  # most verdicts that wait for the database; then the oldest are lost
 AT_ONCE = 500
-VERDICTS = counter("kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict")
+VERDICTS = make_counter(
+    "kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict"
+)
 logger = structlog.get_logger(__name__)
 
 
@@ -50,7 +52,7 @@ class ShadowRun:
         self.row, self.revision, self.engine = row, revision, configuration.release.engine
         self.ticked, self.problem = time.monotonic(), ""
         self._clock = SteadyClock()
-        self._watcher = Watcher(configuration, row.scheduler_name)
+        self._watcher = ShadowWatcher(configuration, row.scheduler_name)
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._unlisted = kinds_watched()
         self._waiting: deque[ShadowVerdict] = deque(maxlen=MOST_WAITING)
@@ -88,7 +90,7 @@ class ShadowRun:
         """A shadow is not paused."""
 
     def measured(self, watermarks: Watermarks | None) -> None:
-        self._inbox.put(Measured(watermarks))
+        self._inbox.put(WatermarksUpdate(watermarks))
 
     def compare(self) -> None:
         """A shadow binds nothing, so there is nothing to compare."""
@@ -102,7 +104,7 @@ class ShadowRun:
             "leading": True,
             "synced": not self._unlisted,
             "depths": self._depths,
-            "watches": {one.kind.name: one.state for one in self._reflectors},
+            "watches": {reflector.kind.name: reflector.state for reflector in self._reflectors},
             "error": self._error,
             "error_at": self._error_at,
         }
@@ -115,47 +117,47 @@ class ShadowRun:
         try:
             while not self._ended.is_set():
                 self.ticked = time.monotonic()
-                self._hear()
-                self._write()
+                self._take_news()
+                self._write_verdicts()
         except Exception as error:
             logger.exception("shadow_run_failed", scheduler=self.row.scheduler_name)
             self.problem = f"The shadow failed and begins anew: {type(error).__name__}."
         finally:
-            self._write(now=True)
+            self._write_verdicts(now=True)
             connection.close()
 
-    def _hear(self) -> None:
+    def _take_news(self) -> None:
         try:
             news = self._inbox.get(timeout=LONGEST_WAIT)
             for _ in range(AT_ONCE):
-                self._take(news)
+                self._take_message(news)
                 news = self._inbox.get_nowait()
-            self._take(news)
+            self._take_message(news)
         except queue.Empty:
             nodes, pods = self._watcher.size
             self._depths = {"nodes": nodes, "pods": pods, **self._counts}
 
-    def _take(self, news: object) -> None:
+    def _take_message(self, news: object) -> None:
         now = self._clock()
         match news:
             case Changed(kind, raw):
-                self._judged(self._watcher.apply(kind, raw, now))
+                self._queue_verdicts(self._watcher.apply(kind, raw, now))
             case Removed(kind, raw):
                 self._watcher.delete(kind, raw, now)
             case Listed():
-                self._judged(self._watcher.replace(news.kind, news.items, now))
+                self._queue_verdicts(self._watcher.replace(news.kind, news.items, now))
                 self._unlisted.discard(news.kind)
-            case Measured(watermarks):
+            case WatermarksUpdate(watermarks):
                 self._watcher.measured(watermarks, now)
 
-    def _judged(self, found: list[ShadowJudgement]) -> None:
-        for judged in found:
+    def _queue_verdicts(self, judgements: list[ShadowJudgement]) -> None:
+        for judged in judgements:
             verdict = judged.judgement.verdict.value
             self._counts[verdict] += 1
             VERDICTS.labels(self.row.cluster.name, self.row.scheduler_name, verdict).inc()
             self._waiting.append(verdict_row(self.row.pk, judged, self.revision, self.engine))
 
-    def _write(self, *, now: bool = False) -> None:
+    def _write_verdicts(self, *, now: bool = False) -> None:
         if not self._waiting or not (now or time.monotonic() - self._written >= WRITE_EVERY):
             return
         self._written = time.monotonic()

@@ -26,7 +26,7 @@ SPANS = {
     "30d": (timedelta(days=30), "day", _("30 days")),
 }
 DEFAULT_SPAN = "24h"
-MOST = 100_000  # verdicts that drift is worked out of
+MAX_VERDICTS = 100_000  # verdicts that drift is worked out of
 STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
@@ -68,55 +68,55 @@ def verdict_list(live: LiveScheduler) -> QuerySet[ShadowVerdict]:
     return live.shadow_verdicts.select_related("revision")
 
 
-def within(live: LiveScheduler, span: str, now: datetime | None = None) -> QuerySet[ShadowVerdict]:
+def verdicts_within(live: LiveScheduler, span: str, now: datetime | None = None) -> QuerySet[ShadowVerdict]:
     """The verdicts of the last ``span``, a key of SPANS; of very many the newest."""
-    return ShadowVerdict.objects.filter(scheduler=live, at__gte=begins(live, span, now or timezone.now()))
+    return ShadowVerdict.objects.filter(scheduler=live, at__gte=verdicts_start(live, span, now or timezone.now()))
 
 
-def begins(live: LiveScheduler, span: str, now: datetime) -> datetime:
-    """When the verdicts begin that ``within`` has."""
+def verdicts_start(live: LiveScheduler, span: str, now: datetime) -> datetime:
+    """When the verdicts begin that ``verdicts_within`` has."""
     since = now - SPANS[span][0]
     times = ShadowVerdict.objects.filter(scheduler=live, at__gte=since).values_list("at", flat=True)
-    return next(iter(times[MOST - 1 : MOST]), since)
+    return next(iter(times[MAX_VERDICTS - 1 : MAX_VERDICTS]), since)
 
 
-def drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Drift]:
+def compute_drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Drift]:
     """One for each minute, hour or day of ``span`` in which a pod was judged, oldest first."""
     step = SPANS[span][1]
-    rows = within(live, span, now).order_by().annotate(start=Trunc("at", step, tzinfo=UTC))
-    return _gathered([dict(row) for row in rows.values("start").annotate(**_measures()).order_by("start")])
+    rows = verdicts_within(live, span, now).order_by().annotate(start=Trunc("at", step, tzinfo=UTC))
+    return _to_drifts([dict(row) for row in rows.values("start").annotate(**_measure_columns()).order_by("start")])
 
 
-def summary(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> Drift:
+def compute_summary(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> Drift:
     """The same over the whole span."""
     now = now or timezone.now()
-    start = begins(live, span, now)
-    found = ShadowVerdict.objects.filter(scheduler=live, at__gte=start).order_by().aggregate(**_measures())
-    return _gathered([{"start": start, **found}])[0]
+    start = verdicts_start(live, span, now)
+    totals = ShadowVerdict.objects.filter(scheduler=live, at__gte=start).order_by().aggregate(**_measure_columns())
+    return _to_drifts([{"start": start, **totals}])[0]
 
 
-def causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Cause]:
+def list_causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Cause]:
     """What the two are apart by, the most frequent first."""
-    rows = within(live, span, now).exclude(verdict=VerdictChoice.AGREE).order_by()
-    found = rows.values("plugin", "verdict").annotate(pods=Count("pk"), mean=Avg("difference"))
-    return [Cause(**row) for row in found.order_by("-pods", "plugin", "verdict")]
+    rows = verdicts_within(live, span, now).exclude(verdict=VerdictChoice.AGREE).order_by()
+    grouped = rows.values("plugin", "verdict").annotate(pods=Count("pk"), mean=Avg("difference"))
+    return [Cause(**row) for row in grouped.order_by("-pods", "plugin", "verdict")]
 
 
-def shadows(schedulers: QuerySet[LiveScheduler], now: datetime | None = None) -> list[tuple[LiveScheduler, Drift]]:
+def list_shadows(schedulers: QuerySet[LiveScheduler], now: datetime | None = None) -> list[tuple[LiveScheduler, Drift]]:
     """Each of ``schedulers`` in mode shadow, or with verdicts of the last day, and these as one drift."""
     start = (now or timezone.now()) - SPANS[DEFAULT_SPAN][0]
-    rows = ShadowVerdict.objects.filter(at__gte=start).order_by().values("scheduler").annotate(**_measures())
-    judged = {row["scheduler"]: _gathered([{"start": start, **row}])[0] for row in rows}
-    found = schedulers.filter(Q(mode=Mode.SHADOW) | Q(pk__in=judged))
-    return [(live, judged.get(live.pk, Drift(start))) for live in found]
+    rows = ShadowVerdict.objects.filter(at__gte=start).order_by().values("scheduler").annotate(**_measure_columns())
+    judged = {row["scheduler"]: _to_drifts([{"start": start, **row}])[0] for row in rows}
+    shadowed = schedulers.filter(Q(mode=Mode.SHADOW) | Q(pk__in=judged))
+    return [(live, judged.get(live.pk, Drift(start))) for live in shadowed]
 
 
-def _measures() -> dict[str, Avg | Max | Count]:
+def _measure_columns() -> dict[str, Avg | Max | Count]:
     counts = {f"n_{choice.name}": Count("pk", filter=Q(verdict=choice.value)) for choice in VerdictChoice}
     return {"mean": Avg("difference"), "most": Max("difference"), **counts}
 
 
-def _gathered(rows: Sequence[dict[str, object]]) -> list[Drift]:
+def _to_drifts(rows: Sequence[dict[str, object]]) -> list[Drift]:
     return [
         Drift(
             row["start"],  # type: ignore[arg-type]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedweb.live.shadow.filters import VerdictFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 
-register(
+register_tables(
     Table(
         "shadow",
         "Shadow verdicts",

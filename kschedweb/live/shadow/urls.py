@@ -3,6 +3,6 @@ from django.urls import path
 from kschedweb.live.shadow import views
 
 urlpatterns = [
-    path("shadows/", views.everything, name="shadows"),
-    path("live/<uuid:live_id>/shadow/", views.shadow, name="live-shadow"),
+    path("shadows/", views.list_shadows, name="shadows"),
+    path("live/<uuid:live_id>/shadow/", views.show_shadow, name="live-shadow"),
 ]

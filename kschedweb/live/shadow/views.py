@@ -13,8 +13,8 @@ from kschedweb.accounts.roles import Action
 from kschedweb.live.schedulers.selectors import live_get, live_list, release_in_force
 from kschedweb.live.shadow import charts, selectors
 from kschedweb.live.shadow.filters import VerdictFilter
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.news import announced, growing_page
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.news import growing_page, with_news
 from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
@@ -33,27 +33,30 @@ HEAD = (
 
 @require_safe
 @requires(Action.VIEW)
-def everything(request: PageRequest) -> HttpResponse:
+def list_shadows(request: PageRequest) -> HttpResponse:
     """Every live scheduler that judges, or did so in the last day."""
-    return render(request, "live/shadow/list.html", {"shadows": selectors.shadows(live_list())})
+    return render(request, "live/shadow/list.html", {"shadows": selectors.list_shadows(live_list())})
 
 
 @require_safe
 @requires(Action.VIEW)
-@announced
-def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
+@with_news
+def show_shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     live = live_get(live_id)
     span = request.GET.get("span", selectors.DEFAULT_SPAN)
     span = span if span in selectors.SPANS else selectors.DEFAULT_SPAN
-    found = VerdictFilter(request.GET, queryset=selectors.verdict_list(live))
+    filtered = VerdictFilter(request.GET, queryset=selectors.verdict_list(live))
     if (form := request.GET.get("format")) in FORMATS:
         if request.GET.get("what") == "drift":
-            rows = charts.drift_rows(selectors.drift(live, span))
-            return export(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
-        rows = (tuple(map(_plain, row)) for row in in_pieces(found.qs, HEAD, MOST_EXPORTED, within=found.within))
-        return export(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
-    page = growing_page(request, found.qs, within=found.within)
-    whole = selectors.summary(live, span)
+            rows = charts.drift_rows(selectors.compute_drift(live, span))
+            return export_rows(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
+        rows = (
+            tuple(map(_plain_cell, row))
+            for row in in_pieces(filtered.qs, HEAD, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
+        )
+        return export_rows(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
+    page = growing_page(request, filtered.qs, indexed_rows=filtered.indexed_rows)
+    whole = selectors.compute_summary(live, span)
     if request.htmx:  # an empty page asks whether a pod was judged meanwhile
         return HttpResponse(headers={"HX-Refresh": "true"}) if whole.total else HttpResponse(status=204)
     context = {
@@ -63,15 +66,15 @@ def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "spans": [(name, words) for name, (_, _, words) in selectors.SPANS.items()],
         "span_words": selectors.SPANS[span][2],
         "whole": whole,
-        "sentence": charts.sentence(whole),
-        "chart": charts.drift_chart(selectors.drift(live, span), whole),
-        "causes": selectors.causes(live, span),
-        "filter": found,
-        "filtered": any(request.GET.get(name) for name in found.filters),
+        "sentence": charts.describe_drift(whole),
+        "chart": charts.drift_chart(selectors.compute_drift(live, span), whole),
+        "causes": selectors.list_causes(live, span),
+        "filter": filtered,
+        "filtered": any(request.GET.get(name) for name in filtered.filters),
         "page": page,
     }
     return render(request, "live/shadow/shadow.html", context)
 
 
-def _plain(value: object) -> object:
+def _plain_cell(value: object) -> object:
     return " ".join(value) if isinstance(value, list) else value

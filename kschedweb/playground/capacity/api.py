@@ -11,20 +11,20 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked, snapshot_asked
-from kschedweb.engine.patience import NotNow
-from kschedweb.engine.studies.capacity.buffer import LOWEST
+from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.playground.capacity import selectors, services
-from kschedweb.playground.capacity.buffers import BufferRequestSerializer, BufferSerializer
-from kschedweb.playground.capacity.money import change_of
-from kschedweb.playground.capacity.questions import (
-    BufferAsked,
-    DrainAsked,
-    FitAsked,
-    GangsAsked,
-    NodeAsked,
-    NodesAsked,
-    PodAsked,
+from kschedweb.playground.capacity.buffer_serializers import BufferRequestSerializer, BufferSerializer
+from kschedweb.playground.capacity.costs import change_of
+from kschedweb.playground.capacity.queries import (
+    BufferQuery,
+    DrainQuery,
+    FitQuery,
+    GangsQuery,
+    NodesQuery,
+    NodeTypeQuery,
+    PodQuery,
 )
 from kschedweb.playground.capacity.serializers import (
     CapacityQuestionSerializer,
@@ -36,16 +36,16 @@ from kschedweb.playground.capacity.serializers import (
     GangsSerializer,
     NodesRequestSerializer,
     NodesSerializer,
-    plain,
+    answer_to_json,
 )
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.playground.capacity.questions import Asked
+    from kschedweb.playground.capacity.queries import CapacityQuery
 
 Json = dict[str, Any]
 
@@ -72,8 +72,8 @@ class FitView(_Ask):
         200 with the answer where it is quick to find; else 202, and a job works it out. 409 while another question of
         the same person is worked on.
         """
-        data = validated(FitRequestSerializer, request.data)
-        return _answered(request, data, FitAsked(_pod(data["pod"], required=True), data["limit"]))
+        data = validate_input(FitRequestSerializer, request.data)
+        return _respond(request, data, FitQuery(_parse_pod(data["pod"], required=True), data["limit"]))
 
 
 class NodesView(_Ask):
@@ -86,17 +86,17 @@ class NodesView(_Ask):
     )
     def post(self, request: ApiRequest) -> Response:
         """Add nodes until the pods fit, by trying; answered as `/capacity/fit/` is."""
-        data = validated(NodesRequestSerializer, request.data)
+        data = validate_input(NodesRequestSerializer, request.data)
         node = data["node"]
         if bool(node["like"]) == bool(node["allocatable"]):
             raise ApplicationError.at(
                 "node", "Say either which node the new ones are like, or what they have room for."
             )
-        type_ = NodeAsked(
+        type_ = NodeTypeQuery(
             node["like"], tuple(node["allocatable"].items()), tuple(node["labels"].items()), tuple(node["zones"])
         )
-        pod = _pod(data.get("pod") or {}, required=bool(data["copies"]))
-        return _answered(request, data, NodesAsked(type_, data["pending"], pod, data["copies"], data["most"]))
+        pod = _parse_pod(data.get("pod") or {}, required=bool(data["copies"]))
+        return _respond(request, data, NodesQuery(type_, data["pending"], pod, data["copies"], data["most"]))
 
 
 class DrainView(_Ask):
@@ -109,9 +109,9 @@ class DrainView(_Ask):
     )
     def post(self, request: ApiRequest) -> Response:
         """Rehearse a drain: nothing is evicted in the cluster. Answered as `/capacity/fit/` is."""
-        data = validated(DrainRequestSerializer, request.data)
+        data = validate_input(DrainRequestSerializer, request.data)
         options = Options(data["ignore_daemonsets"], data["delete_emptydir_data"], data["force"])
-        return _answered(request, data, DrainAsked(tuple(data["nodes"]), options, data["keep_order"]))
+        return _respond(request, data, DrainQuery(tuple(data["nodes"]), options, data["keep_order"]))
 
 
 class BufferView(_Ask):
@@ -124,11 +124,11 @@ class BufferView(_Ask):
     )
     def post(self, request: ApiRequest) -> Response:
         """Lose each zone, and the largest nodes, and place their pods anew; answered as `/capacity/fit/` is."""
-        data = validated(BufferRequestSerializer, request.data)
+        data = validate_input(BufferRequestSerializer, request.data)
         if not data["zones"] and not data["largest"]:
             raise ApplicationError.at("zones", "Choose the zones, a number of nodes, or both.")
-        priority = LOWEST if data["priority"] is None else data["priority"]
-        return _answered(request, data, BufferAsked(data["zones"], data["largest"], priority))
+        priority = LOWEST_PRIORITY if data["priority"] is None else data["priority"]
+        return _respond(request, data, BufferQuery(data["zones"], data["largest"], priority))
 
 
 class GangsView(_Ask):
@@ -146,13 +146,13 @@ class GangsView(_Ask):
 
         The feature gates that gangs need are on, whatever the policy says; a policy for an older release is refused.
         """
-        data = validated(GangsRequestSerializer, request.data)
-        pod = _pod(data["pod"], required=True)
-        asked = GangsAsked(pod, data["pods"], data.get("min_count", 0), data["topology_key"], data["limit"])
-        return _answered(request, data, asked)
+        data = validate_input(GangsRequestSerializer, request.data)
+        pod = _parse_pod(data["pod"], required=True)
+        query = GangsQuery(pod, data["pods"], data.get("min_count", 0), data["topology_key"], data["limit"])
+        return _respond(request, data, query)
 
 
-class AnswerView(APIView):
+class CapacityAnswerView(APIView):
     action_required = Action.VIEW
     in_part = ("GET",)
 
@@ -162,34 +162,36 @@ class AnswerView(APIView):
         return Response(CapacityQuestionSerializer(selectors.question_get(id)).data)
 
 
-def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
+def _respond(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
     """200 with the answer, 202 with the question that a job works on."""
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
     revision = revision_asked(data["policy"], str(data.get("revision") or ""), "policy")
-    about: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": asked}
+    arguments: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "query": query}
     try:
-        found = services.answer_at_once(**about)
-    except NotNow:
-        question = services.question_ask(**about)
-        answer = accepted(request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk)
-        answer["Retry-After"] = "2"
-        return answer
-    rules, _ = services.rules_of(snapshot, revision, asked)
-    told = {
+        answer = services.answer_at_once(**arguments)
+    except DeadlineExceeded:
+        question = services.question_ask(**arguments)
+        response = accepted_response(
+            request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk
+        )
+        response["Retry-After"] = "2"
+        return response
+    rules, _ = services.rules_of(snapshot, revision, query)
+    provenance = {
         "snapshot": snapshot.pk,
         "policy": revision.policy.name,
         "revision": revision.number,
         "engine": rules.release.engine,
     }
-    return Response({**told, **plain(found, change_of(snapshot, asked, found))})
+    return Response({**provenance, **answer_to_json(answer, change_of(snapshot, query, answer))})
 
 
-def _pod(data: dict[str, Any], *, required: bool) -> PodAsked:
-    asked = PodAsked(data.get("workload", ""), data.get("manifest", ""), tuple(data.get("requests", {}).items()))
-    given = sum(map(bool, (asked.workload, asked.manifest, asked.requests)))
-    if given > 1 or (required and not given):
+def _parse_pod(data: dict[str, Any], *, required: bool) -> PodQuery:
+    query = PodQuery(data.get("workload", ""), data.get("manifest", ""), tuple(data.get("requests", {}).items()))
+    ways = sum(map(bool, (query.workload, query.manifest, query.requests)))
+    if ways > 1 or (required and not ways):
         raise ApplicationError.at("pod", "Say in one way which pods are meant: workload, manifest, or requests.")
-    return asked
+    return query
 
 
 urlpatterns = [
@@ -198,5 +200,5 @@ urlpatterns = [
     path("capacity/drain/", DrainView.as_view(), name="capacity-drain"),
     path("capacity/gangs/", GangsView.as_view(), name="capacity-gangs"),
     path("capacity/buffer/", BufferView.as_view(), name="capacity-buffer"),
-    path("capacity/answers/<uuid:id>/", AnswerView.as_view(), name="capacity-answer"),
+    path("capacity/answers/<uuid:id>/", CapacityAnswerView.as_view(), name="capacity-answer"),
 ]

@@ -8,13 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.playground.capacity.words import loss_name
-from kschedweb.web.figures import Chart, figure
-from kschedweb.web.units import counted
+from kschedweb.playground.capacity.sentences import loss_name
+from kschedweb.web.figures import Chart, make_figure
+from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.buffer import Buffer
-    from kschedweb.engine.studies.capacity.capacity import Fit
+    from kschedweb.engine.studies.capacity.capacity import CapacityFit
     from kschedweb.engine.studies.capacity.drain import Rehearsal
     from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
@@ -28,28 +28,34 @@ NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "m
 DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
 
 
-def fit_chart(found: Fit | GangFit) -> Chart | None:
+def fit_chart(answer: CapacityFit | GangFit) -> Chart | None:
     """Pods by node, or for many nodes a histogram of pods per node. ``None`` if nothing fits."""
-    counts = found.by_node
+    counts = answer.by_node
     order = np.lexsort((np.arange(len(counts)), -counts))
-    got = [(found.names[node], int(counts[node])) for node in order.tolist() if counts[node]]
-    if not got:
+    pods_by_node = [(answer.names[node], int(counts[node])) for node in order.tolist() if counts[node]]
+    if not pods_by_node:
         return None
-    low, high = got[-1][1], got[0][1]
+    low, high = pods_by_node[-1][1], pods_by_node[0][1]
     span = f"{low:,}" if low == high else gettext("%(low)s to %(high)s") % {"low": f"{low:,}", "high": f"{high:,}"}
     summary = ngettext(
-        "%(nodes)s of %(all)s gets %(span)s pods.", "%(nodes)s of %(all)s get %(span)s pods each.", len(got)
-    ) % {"nodes": counted(len(got), "nodes"), "all": f"{len(counts):,}", "span": span}  # fmt: skip
-    if len(got) <= SINGLE:
-        names, numbers = [name for name, _ in got], [number for _, number in got]
-        made = _bars(
-            names, numbers, gettext("pods"), gettext("%(node)s: %(pods)s pods") % HOVER, height=120 + 18 * len(got)
+        "%(nodes)s of %(all)s gets %(span)s pods.", "%(nodes)s of %(all)s get %(span)s pods each.", len(pods_by_node)
+    ) % {"nodes": format_count(len(pods_by_node), "nodes"), "all": f"{len(counts):,}", "span": span}  # fmt: skip
+    if len(pods_by_node) <= SINGLE:
+        names, numbers = [name for name, _ in pods_by_node], [number for _, number in pods_by_node]
+        plot = _bar_figure(
+            names,
+            numbers,
+            gettext("pods"),
+            gettext("%(node)s: %(pods)s pods") % HOVER,
+            height=120 + 18 * len(pods_by_node),
         )
-        return Chart(made, summary, [gettext("Node"), gettext("Pods")], [[name, number] for name, number in got])
+        return Chart(
+            plot, summary, [gettext("Node"), gettext("Pods")], [[name, number] for name, number in pods_by_node]
+        )
     sizes, nodes = (part.tolist() for part in np.unique(counts, return_counts=True))
-    said = gettext("%(pods)s pods: %(nodes)s nodes") % {"pods": "%{x}", "nodes": "%{y}"}
-    made = figure(
-        [go.Bar(x=sizes, y=nodes, hovertemplate=f"{said}<extra></extra>")],
+    hover = gettext("%(pods)s pods: %(nodes)s nodes") % {"pods": "%{x}", "nodes": "%{y}"}
+    plot = make_figure(
+        [go.Bar(x=sizes, y=nodes, hovertemplate=f"{hover}<extra></extra>")],
         go.Layout(
             height=340,
             showlegend=False,
@@ -58,41 +64,41 @@ def fit_chart(found: Fit | GangFit) -> Chart | None:
         ),
     )
     rows: list[list[object]] = [[number, count] for number, count in zip(sizes, nodes, strict=True)]
-    return Chart(made, summary, [gettext("Pods on a node"), gettext("Nodes")], rows)
+    return Chart(plot, summary, [gettext("Pods on a node"), gettext("Nodes")], rows)
 
 
-def fit_rows(found: Fit) -> list[list[object]]:
+def fit_rows(answer: CapacityFit) -> list[list[object]]:
     """A row for each node, with the columns of FIT_HEAD."""
-    why = {node: reason for reason in found.reasons for node in reason.nodes.tolist()}
+    why = {node: reason for reason in answer.reasons for node in reason.nodes.tolist()}
     return [
         [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
-        for node, (name, count) in enumerate(zip(found.names, found.by_node.tolist(), strict=True))
+        for node, (name, count) in enumerate(zip(answer.names, answer.by_node.tolist(), strict=True))
     ]
 
 
-def gangs_rows(found: GangFit) -> list[list[object]]:
+def gangs_rows(answer: GangFit) -> list[list[object]]:
     """A row for each gang, with the columns of GANGS_HEAD; nodes with several of its pods as "name ×3"."""
     rows: list[list[object]] = []
-    for gang, domain in enumerate(found.domains):
-        counts = found.nodes_of(gang)
+    for gang, domain in enumerate(answer.domains):
+        counts = answer.nodes_of(gang)
         names = " ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
         rows.append([gang + 1, domain, sum(counts.values()), names])
     return rows
 
 
-def nodes_chart(found: Sizing) -> Chart | None:
+def nodes_chart(answer: Sizing) -> Chart | None:
     """Pods that do not fit, over the tried numbers of new nodes; ``None`` for a single number."""
-    tried = list(found.tried.items())
-    if len(tried) < 2:
+    attempts = list(answer.tried.items())
+    if len(attempts) < 2:
         return None
-    said = gettext("%(nodes)s new nodes: %(pods)s pods do not fit") % {"nodes": "%{x}", "pods": "%{y}"}
-    made = figure(
+    hover = gettext("%(nodes)s new nodes: %(pods)s pods do not fit") % {"nodes": "%{x}", "pods": "%{y}"}
+    plot = make_figure(
         [
             go.Scatter(
                 mode="lines+markers",
-                x=[added for added, _ in tried],
-                y=[left for _, left in tried],
-                hovertemplate=f"{said}<extra></extra>",
+                x=[added for added, _ in attempts],
+                y=[unplaced for _, unplaced in attempts],
+                hovertemplate=f"{hover}<extra></extra>",
             )
         ],
         go.Layout(
@@ -103,14 +109,17 @@ def nodes_chart(found: Sizing) -> Chart | None:
         ),
     )
     summary = gettext("%(count)s numbers of new nodes were tried, from %(first)s to %(last)s.") % {
-        "count": f"{len(tried):,}", "first": f"{tried[0][0]:,}", "last": f"{tried[-1][0]:,}",
+        "count": f"{len(attempts):,}", "first": f"{attempts[0][0]:,}", "last": f"{attempts[-1][0]:,}",
     }  # fmt: skip
     return Chart(
-        made, summary, [gettext("New nodes"), gettext("Pods that do not fit")], [[added, left] for added, left in tried]
+        plot,
+        summary,
+        [gettext("New nodes"), gettext("Pods that do not fit")],
+        [[added, unplaced] for added, unplaced in attempts],
     )
 
 
-def nodes_rows(found: Sizing) -> list[list[object]]:
+def nodes_rows(answer: Sizing) -> list[list[object]]:
     """A row for each new node, with the columns of NODES_HEAD."""
     return [
         [
@@ -120,20 +129,20 @@ def nodes_rows(found: Sizing) -> list[list[object]]:
             use.daemons,
             *(round(100 * use.requested[name], 1) for name in ("cpu", "memory")),
         ]
-        for use in found.nodes
+        for use in answer.nodes
     ]
 
 
-def drain_chart(found: Rehearsal) -> Chart:
+def drain_chart(answer: Rehearsal) -> Chart:
     """The results for the pods of each node, in the order of the drains."""
-    shown = found.nodes[:SINGLE]
+    charted_nodes = answer.nodes[:SINGLE]
     parts = (
-        (gettext("moved"), [len(node.moves) for node in shown]),
-        (gettext("blocking"), [len({block.pod for block in node.blocks}) for node in shown]),
-        (gettext("left alone"), [len(node.stays) for node in shown]),
+        (gettext("moved"), [len(node.moves) for node in charted_nodes]),
+        (gettext("blocking"), [len({block.pod for block in node.blocks}) for node in charted_nodes]),
+        (gettext("left alone"), [len(node.stays) for node in charted_nodes]),
     )
-    names = [node.name for node in shown]
-    made = figure(
+    names = [node.name for node in charted_nodes]
+    plot = make_figure(
         [
             go.Bar(
                 orientation="h",
@@ -156,27 +165,27 @@ def drain_chart(found: Rehearsal) -> Chart:
     summary = gettext("Pods that move: %(moved)s; that block: %(blocking)s; that are left alone: %(left)s.") % {
         "moved": f"{totals[0]:,}", "blocking": f"{totals[1]:,}", "left": f"{totals[2]:,}",
     }  # fmt: skip
-    if len(found.nodes) > len(shown):
+    if len(answer.nodes) > len(charted_nodes):
         first = gettext("The first %(shown)s of %(all)s nodes.")
-        summary = first % {"shown": len(shown), "all": f"{len(found.nodes):,}"} + f" {summary}"
+        summary = first % {"shown": len(charted_nodes), "all": f"{len(answer.nodes):,}"} + f" {summary}"
     rows: list[list[object]] = [
-        [name, *(values[place] for _, values in parts), shown[place].waves] for place, name in enumerate(names)
+        [name, *(values[place] for _, values in parts), charted_nodes[place].waves] for place, name in enumerate(names)
     ]
     return Chart(
-        made,
+        plot,
         summary,
         [gettext("Node"), gettext("Moved"), gettext("Blocking"), gettext("Left alone"), gettext("Waves")],
         rows,
     )
 
 
-def drain_rows(found: Rehearsal) -> list[list[object]]:
+def drain_rows(answer: Rehearsal) -> list[list[object]]:
     """A row for each pod, with the columns of DRAIN_HEAD."""
     rows: list[list[object]] = []
-    for place, node in enumerate(found.nodes, 1):
+    for place, node in enumerate(answer.nodes, 1):
         for move in node.moves:
-            what = "evicted" if move.target else "deleted"
-            rows.append([place, node.name, move.pod, what, move.wave, move.target, move.budget, ""])
+            outcome = "evicted" if move.target else "deleted"
+            rows.append([place, node.name, move.pod, outcome, move.wave, move.target, move.budget, ""])
         for block in node.blocks:
             rows.append([place, node.name, block.pod, f"blocked: {block.kind}", None, "", "", block.message])
         for stays in node.stays:
@@ -184,21 +193,21 @@ def drain_rows(found: Rehearsal) -> list[list[object]]:
     return rows
 
 
-def buffer_chart(found: Buffer) -> Chart | None:
+def buffer_chart(answer: Buffer) -> Chart | None:
     """There is none: the table of losses says it all."""
     return None
 
 
-def buffer_rows(found: Buffer) -> list[list[object]]:
+def buffer_rows(answer: Buffer) -> list[list[object]]:
     """A row for each pod without a node after a loss, one for a loss without any, with the columns of BUFFER_HEAD."""
     rows: list[list[object]] = []
-    for loss in found.losses:
+    for loss in answer.losses:
         head = [loss_name(loss), len(loss.nodes), loss.pods, loss.placed, loss.evicted]
-        rows += [[*head, one.pod, one.priority, one.message] for one in loss.stranded] or [[*head, "", None, ""]]
+        rows += [[*head, pod.pod, pod.priority, pod.message] for pod in loss.stranded] or [[*head, "", None, ""]]
     return rows
 
 
-def _bars(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> dict[str, Any]:
+def _bar_figure(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> dict[str, Any]:
     trace = go.Bar(orientation="h", y=names, x=numbers, hovertemplate=f"{hover}<extra></extra>")
     layout = go.Layout(
         height=height,
@@ -206,4 +215,4 @@ def _bars(names: list[str], numbers: list[int], unit: str, hover: str, height: i
         xaxis={"title": {"text": unit}, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
     )
-    return figure([trace], layout)
+    return make_figure([trace], layout)

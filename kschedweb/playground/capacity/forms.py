@@ -9,25 +9,25 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext
 
-from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.objects.quantity import read
-from kschedweb.engine.studies.capacity.buffer import LOWEST
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.quantity import read_quantity
+from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS
 from kschedweb.playground.capacity import selectors
-from kschedweb.playground.capacity.questions import (
+from kschedweb.playground.capacity.queries import (
     MOST_COPIES,
     MOST_DRAINED,
     MOST_IN_GANG,
     MOST_NODES,
     MOST_PODS,
-    BufferAsked,
-    DrainAsked,
-    FitAsked,
-    GangsAsked,
-    NodeAsked,
-    NodesAsked,
-    PodAsked,
+    BufferQuery,
+    DrainQuery,
+    FitQuery,
+    GangsQuery,
+    NodesQuery,
+    NodeTypeQuery,
+    PodQuery,
 )
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.translating import gettext_lazy as _
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.playground.capacity.questions import Asked
+    from kschedweb.playground.capacity.queries import CapacityQuery
 
 SEPARATORS = re.compile(r"[\s,]+")
 
@@ -52,7 +52,7 @@ class QuantityField(forms.CharField):
         text = super().to_python(value) or ""
         if text:
             try:
-                read(text)
+                read_quantity(text)
             except ObjectError as error:
                 raise forms.ValidationError(str(error).removeprefix(": ")) from None
         return text
@@ -85,7 +85,7 @@ class AmountsField(PairsField):
         pairs = super().to_python(value)
         for name, amount in pairs:
             try:
-                read(amount, name)
+                read_quantity(amount, name)
             except ObjectError as error:
                 raise forms.ValidationError(str(error)) from None
         return pairs
@@ -98,7 +98,7 @@ class NamesWidget(forms.Textarea):
         return " ".join(data.getlist(name)) if isinstance(data, QueryDict) else data.get(name)
 
 
-def _workload() -> forms.CharField:
+def _workload_field() -> forms.CharField:
     widget = forms.TextInput(attrs={"list": "workloads", "autocomplete": "off", "spellcheck": "false", "class": "wide"})
     return forms.CharField(
         label=_("Like a workload or pod"),
@@ -109,15 +109,15 @@ def _workload() -> forms.CharField:
     )
 
 
-def _cpu(help_text: str) -> QuantityField:
+def _cpu_field(help_text: str) -> QuantityField:
     return QuantityField("CPU", help_text, "500m")
 
 
-def _memory(help_text: str) -> QuantityField:
+def _memory_field(help_text: str) -> QuantityField:
     return QuantityField(_("Memory"), help_text, "1Gi")
 
 
-def _manifest() -> forms.CharField:
+def _manifest_field() -> forms.CharField:
     return forms.CharField(
         label=_("Or its manifest"),
         required=False,
@@ -127,28 +127,28 @@ def _manifest() -> forms.CharField:
     )
 
 
-def _at_most(most: int, help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=most, help_text=help_text)
+def _limit_field(limit: int, help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=limit, help_text=help_text)
 
 
 class _PodForm(forms.Form):
-    workload = _workload()
-    cpu = _cpu(_("What each pod requests: cores, such as 2, or thousandths of one, such as 500m."))
-    memory = _memory(
+    workload = _workload_field()
+    cpu = _cpu_field(_("What each pod requests: cores, such as 2, or thousandths of one, such as 500m."))
+    memory = _memory_field(
         _("What each pod requests: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
     )
     other = AmountsField(
         _("Other resources"), _("Such as nvidia.com/gpu=1, several with spaces between."), "nvidia.com/gpu=1"
     )
-    manifest = _manifest()
+    manifest = _manifest_field()
 
-    def pod_asked(self) -> PodAsked:
+    def pod_query(self) -> PodQuery:
         data = self.cleaned_data
-        named = [(name, data[name]) for name in ("cpu", "memory") if data.get(name)]
-        return PodAsked(data["workload"].strip(), data["manifest"].strip(), (*named, *data["other"]))
+        amounts = [(name, data[name]) for name in ("cpu", "memory") if data.get(name)]
+        return PodQuery(data["workload"].strip(), data["manifest"].strip(), (*amounts, *data["other"]))
 
     @property
-    def asks(self) -> bool:
+    def is_submitted(self) -> bool:
         """Whether the form asks for any pods."""
         return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
 
@@ -160,7 +160,7 @@ class _PodForm(forms.Form):
             "cpu": any(data.get(name) for name in ("cpu", "memory", "other")),
         }
         if sum(ways.values()) > 1:
-            last = [name for name, given in ways.items() if given][-1]
+            last = [name for name, filled in ways.items() if filled][-1]
             self.add_error(last, gettext("Say in one way which pods are meant: a workload, a manifest, or requests."))
         return data
 
@@ -168,10 +168,10 @@ class _PodForm(forms.Form):
 class FitForm(_PodForm):
     """How many more pods of a shape fit?"""
 
-    limit = _at_most(MOST_PODS, _("Pods. Counting stops there. Leave empty for 10,000."))
+    limit = _limit_field(MOST_PODS, _("Pods. Counting stops there. Leave empty for 10,000."))
 
-    def asked(self, snapshot: Snapshot) -> FitAsked:
-        return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
+    def to_query(self, snapshot: Snapshot) -> FitQuery:
+        return FitQuery(self.pod_query(), self.cleaned_data["limit"] or FitQuery.limit)
 
 
 class GangsForm(_PodForm):
@@ -196,12 +196,12 @@ class GangsForm(_PodForm):
             "A label of nodes: all pods of a gang go to nodes with the same value. Leave empty to let them go anywhere."
         ),
     )
-    limit = _at_most(MOST_GANGS, _("Gangs. Counting stops there. Leave empty for 1,000."))
+    limit = _limit_field(MOST_GANGS, _("Gangs. Counting stops there. Leave empty for 1,000."))
 
-    def asked(self, snapshot: Snapshot) -> GangsAsked:
+    def to_query(self, snapshot: Snapshot) -> GangsQuery:
         data = self.cleaned_data
-        limit = data["limit"] or GangsAsked.limit
-        return GangsAsked(self.pod_asked(), data["pods"], data["least"] or 0, data["topology"].strip(), limit)
+        limit = data["limit"] or GangsQuery.limit
+        return GangsQuery(self.pod_query(), data["pods"], data["least"] or 0, data["topology"].strip(), limit)
 
 
 class NodesForm(_PodForm):
@@ -222,8 +222,8 @@ class NodesForm(_PodForm):
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
         help_text=_("A node of the cluster. Or say below what a node has room for."),
     )
-    node_cpu = _cpu(_("What a node has room for: cores, such as 2, or thousandths of one, such as 500m."))
-    node_memory = _memory(
+    node_cpu = _cpu_field(_("What a node has room for: cores, such as 2, or thousandths of one, such as 500m."))
+    node_memory = _memory_field(
         _("What a node has room for: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
     )
     node_other = AmountsField(_("Other resources of a node"), _("Such as nvidia.com/gpu=8 pods=110."), "pods=110")
@@ -234,11 +234,11 @@ class NodesForm(_PodForm):
         max_length=1000,
         help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
     )
-    most = _at_most(MOST_NODES, _("New nodes. Leave empty for 1,000."))
+    most = _limit_field(MOST_NODES, _("New nodes. Leave empty for 1,000."))
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
-    def asks(self) -> bool:
+    def is_submitted(self) -> bool:
         return any(self.data.get(name) for name in ("ask", "like", "node_cpu", "copies"))
 
     def clean(self) -> dict[str, Any]:
@@ -257,13 +257,13 @@ class NodesForm(_PodForm):
             self.add_error("pending", gettext("Choose the pending pods, further pods, or both."))
         return data
 
-    def asked(self, snapshot: Snapshot) -> NodesAsked:
+    def to_query(self, snapshot: Snapshot) -> NodesQuery:
         data = self.cleaned_data
-        named = [(name, data[f"node_{name}"]) for name in ("cpu", "memory") if data.get(f"node_{name}")]
+        amounts = [(name, data[f"node_{name}"]) for name in ("cpu", "memory") if data.get(f"node_{name}")]
         zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
-        node = NodeAsked(data["like"].strip(), (*named, *data["node_other"]), data["labels"], zones)
-        pod, copies = self.pod_asked(), data["copies"] or 0
-        return NodesAsked(node, data["pending"], pod, copies, data["most"] or NodesAsked.most)
+        node = NodeTypeQuery(data["like"].strip(), (*amounts, *data["node_other"]), data["labels"], zones)
+        pod, copies = self.pod_query(), data["copies"] or 0
+        return NodesQuery(node, data["pending"], pod, copies, data["most"] or NodesQuery.most)
 
 
 class DrainForm(forms.Form):
@@ -288,7 +288,7 @@ class DrainForm(forms.Form):
     keep_order = forms.BooleanField(label=_("Keep the order above"), required=False)
 
     @property
-    def asks(self) -> bool:
+    def is_submitted(self) -> bool:
         return bool(self.data.get("nodes") or self.data.get("zone"))
 
     def clean_nodes(self) -> tuple[str, ...]:
@@ -300,13 +300,13 @@ class DrainForm(forms.Form):
             )
         return names
 
-    def asked(self, snapshot: Snapshot) -> DrainAsked:
+    def to_query(self, snapshot: Snapshot) -> DrainQuery:
         data = self.cleaned_data
         in_zone = selectors.nodes_in(snapshot, data["zone"])
         if data["zone"] and not in_zone:
             raise ApplicationError.at("zone", f"No node is in zone {data['zone']}.")
         names = tuple(dict.fromkeys((*data["nodes"], *in_zone)))
-        return DrainAsked(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
+        return DrainQuery(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
 
 
 class BufferForm(forms.Form):
@@ -323,14 +323,14 @@ class BufferForm(forms.Form):
     priority = forms.IntegerField(
         label=_("Pods count from this priority on"),
         required=False,
-        min_value=LOWEST,
-        max_value=-LOWEST - 1,
+        min_value=LOWEST_PRIORITY,
+        max_value=-LOWEST_PRIORITY - 1,
         help_text=_("Leave empty to count all pods. Pods below it may be evicted for them."),
     )
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
-    def asks(self) -> bool:
+    def is_submitted(self) -> bool:
         return any(self.data.get(name) for name in ("ask", "zones", "largest"))
 
     def clean(self) -> dict[str, Any]:
@@ -339,30 +339,30 @@ class BufferForm(forms.Form):
             self.add_error("zones", gettext("Choose the zones, a number of nodes, or both."))
         return data
 
-    def asked(self, snapshot: Snapshot) -> BufferAsked:
+    def to_query(self, snapshot: Snapshot) -> BufferQuery:
         data = self.cleaned_data
-        priority = LOWEST if data["priority"] is None else data["priority"]
-        return BufferAsked(data["zones"], data["largest"] or 0, priority)
+        priority = LOWEST_PRIORITY if data["priority"] is None else data["priority"]
+        return BufferQuery(data["zones"], data["largest"] or 0, priority)
 
 
-def fields_of(asked: Asked) -> dict[str, Any]:
-    """The form data for the question ``asked``."""
-    if isinstance(asked, FitAsked):
-        return {**_pod_fields(asked.pod), "limit": asked.limit}
-    if isinstance(asked, GangsAsked):
-        own = {"pods": asked.pods, "least": asked.least or None, "topology": asked.topology, "limit": asked.limit}
-        return {**_pod_fields(asked.pod), **own}
-    if isinstance(asked, BufferAsked):
-        priority = None if asked.priority == LOWEST else asked.priority
-        return {"zones": asked.zones, "largest": asked.largest or None, "priority": priority}
-    if isinstance(asked, DrainAsked):
-        options = {"emptydir": asked.options.delete_emptydir_data, "force": asked.options.force}
-        return {"nodes": " ".join(asked.nodes), "keep_order": asked.keep_order, **options}
-    node, pods = asked.node, {"pending": asked.pending, "copies": asked.copies or None, "most": asked.most}
-    room = {f"node_{name}": amount for name, amount in _amounts(node.allocatable).items()}
+def fields_of(query: CapacityQuery) -> dict[str, Any]:
+    """The form data for the question ``query``."""
+    if isinstance(query, FitQuery):
+        return {**_pod_fields(query.pod), "limit": query.limit}
+    if isinstance(query, GangsQuery):
+        fields = {"pods": query.pods, "least": query.least or None, "topology": query.topology, "limit": query.limit}
+        return {**_pod_fields(query.pod), **fields}
+    if isinstance(query, BufferQuery):
+        priority = None if query.priority == LOWEST_PRIORITY else query.priority
+        return {"zones": query.zones, "largest": query.largest or None, "priority": priority}
+    if isinstance(query, DrainQuery):
+        options = {"emptydir": query.options.delete_emptydir_data, "force": query.options.force}
+        return {"nodes": " ".join(query.nodes), "keep_order": query.keep_order, **options}
+    node, pods = query.node, {"pending": query.pending, "copies": query.copies or None, "most": query.most}
+    room = {f"node_{name}": amount for name, amount in _amount_fields(node.allocatable).items()}
     labels = " ".join(f"{name}={value}" for name, value in node.labels)
     return {
-        **_pod_fields(asked.pod),
+        **_pod_fields(query.pod),
         **pods,
         **room,
         "like": node.like,
@@ -371,10 +371,10 @@ def fields_of(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _pod_fields(pod: PodAsked) -> dict[str, Any]:
-    return {"workload": pod.workload, "manifest": pod.manifest, **_amounts(pod.requests)}
+def _pod_fields(pod: PodQuery) -> dict[str, Any]:
+    return {"workload": pod.workload, "manifest": pod.manifest, **_amount_fields(pod.requests)}
 
 
-def _amounts(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    named = {name: amount for name, amount in pairs if name in ("cpu", "memory")}
-    return {**named, "other": " ".join(f"{name}={amount}" for name, amount in pairs if name not in named)}
+def _amount_fields(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    amounts = {name: amount for name, amount in pairs if name in ("cpu", "memory")}
+    return {**amounts, "other": " ".join(f"{name}={amount}" for name, amount in pairs if name not in amounts)}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
 from kschedweb.web.translating import gettext_lazy as _
 
 
-class Kind(models.TextChoices):
+class CapacityKind(models.TextChoices):
     FIT = "fit", _("How many fit")
     NODES = "nodes", _("How many nodes")
     DRAIN = "drain", _("Drain rehearsal")
@@ -25,7 +25,7 @@ class Question(Inquiry):
     Labels remain when the objects that they name are deleted.
     """
 
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=CapacityKind.choices)
     asked = models.JSONField()  # questions.py reads it
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
     about = models.CharField(max_length=300)  # the snapshot in words
@@ -35,4 +35,4 @@ class Question(Inquiry):
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # answers.py reads it
 
-    objects = Covered("snapshot", own=True, part="own")
+    objects = Covered("snapshot", visible_to_creator=True, part="own")

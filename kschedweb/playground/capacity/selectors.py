@@ -6,32 +6,32 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from kschedweb.clusters.seen import in_part
+from kschedweb.clusters.redaction import in_part
 from kschedweb.clusters.selectors import node_rows, pod_rows, workload_named
 from kschedweb.engine.studies.capacity.shapes import WORKLOADS
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity import answers
-from kschedweb.playground.capacity.models import Kind, Question
+from kschedweb.playground.capacity.models import CapacityKind, Question
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.playground.capacity.answers import Found
+    from kschedweb.playground.capacity.answers import CapacityAnswer
 
 OFFERED = 300
 
 
-def workloads(snapshot: Snapshot) -> list[str]:
+def list_workloads(snapshot: Snapshot) -> list[str]:
     """Workloads with pods in the snapshot, as namespace/Kind/name; a ReplicaSet is listed as its Deployment."""
     rows = pod_rows(snapshot).exclude(owner="").exclude(owner__startswith="DaemonSet/")
-    found = set()
+    names = set()
     for namespace, owner in rows.order_by("namespace", "owner").values_list("namespace", "owner").distinct():
         workload = workload_named(owner)
         if workload.partition("/")[0] in WORKLOADS:
-            found.add(f"{namespace}/{workload}")
-    return sorted(found)[:OFFERED]
+            names.add(f"{namespace}/{workload}")
+    return sorted(names)[:OFFERED]
 
 
 def node_names(snapshot: Snapshot) -> list[str]:
@@ -39,7 +39,7 @@ def node_names(snapshot: Snapshot) -> list[str]:
     return list(node_rows(snapshot).values_list("name", flat=True)[:OFFERED])
 
 
-def zones(snapshot: Snapshot) -> list[str]:
+def list_zones(snapshot: Snapshot) -> list[str]:
     """The zones that have nodes."""
     return list(node_rows(snapshot).exclude(zone="").order_by("zone").values_list("zone", flat=True).distinct())
 
@@ -51,18 +51,22 @@ def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
 
 def question_get(question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none."""
-    found = inquiries.question_seen(Question, question_id)
+    question = inquiries.question_seen(Question, question_id)
     # Answers of other kinds name pods of all namespaces.
-    if found.snapshot and in_part(found.snapshot.cluster_id) and found.kind not in (Kind.FIT, Kind.GANGS):
+    if (
+        question.snapshot
+        and in_part(question.snapshot.cluster_id)
+        and question.kind not in (CapacityKind.FIT, CapacityKind.GANGS)
+    ):
         raise Http404("There is no such question.")
-    return found
+    return question
 
 
-def answer_of(question: Question) -> Found | None:
+def answer_of(question: Question) -> CapacityAnswer | None:
     """The answer; ``None`` if there is none yet."""
-    return None if question.content is None else answers.unpacked(question.kind, bytes(question.content))
+    return None if question.content is None else answers.unpack_answer(question.kind, bytes(question.content))
 
 
-def unanswered(user: User) -> Question | None:
+def find_unanswered(user: User) -> Question | None:
     """The question of ``user`` whose job is running or queued."""
-    return inquiries.unanswered(Question, user).first()
+    return inquiries.list_unanswered(Question, user).first()

@@ -8,24 +8,24 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.studies.capacity.buffer import Buffer
-from kschedweb.engine.studies.capacity.capacity import Fit
+from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS, GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
-from kschedweb.playground.capacity import selectors, words
-from kschedweb.playground.capacity.bases import AboutSerializer, AnsweredSerializer, FoundSerializer
-from kschedweb.playground.capacity.buffers import FoundBufferSerializer, buffer_plain
-from kschedweb.playground.capacity.models import Kind, Question
-from kschedweb.playground.capacity.money import change_of
-from kschedweb.playground.capacity.questions import (
+from kschedweb.playground.capacity import selectors, sentences
+from kschedweb.playground.capacity.base_serializers import AnsweredSerializer, CapacityTargetSerializer, FoundSerializer
+from kschedweb.playground.capacity.buffer_serializers import FoundBufferSerializer, buffer_plain
+from kschedweb.playground.capacity.costs import change_of
+from kschedweb.playground.capacity.models import CapacityKind, Question
+from kschedweb.playground.capacity.queries import (
     MOST_COPIES,
     MOST_DRAINED,
     MOST_IN_GANG,
     MOST_NODES,
     MOST_PODS,
-    FitAsked,
-    GangsAsked,
-    asked_of,
+    FitQuery,
+    GangsQuery,
+    query_from_json,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ NAME = 253
 EXACT = "Whether exactly so many fit. Else at least `count` do; or at most, where `notes` name claims left out."
 
 
-def _quantities(help_text: str) -> serializers.DictField:
+def _quantities_field(help_text: str) -> serializers.DictField:
     return serializers.DictField(
         child=serializers.CharField(max_length=30), required=False, default=dict, help_text=help_text
     )
@@ -59,12 +59,12 @@ class PodAskedSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         help_text="YAML or JSON of a Pod or a workload.",
     )
-    requests = _quantities("Such as `{cpu: 500m, memory: 1Gi, nvidia.com/gpu: '1'}`.")
+    requests = _quantities_field("Such as `{cpu: 500m, memory: 1Gi, nvidia.com/gpu: '1'}`.")
 
 
-class FitRequestSerializer(AboutSerializer):
+class FitRequestSerializer(CapacityTargetSerializer):
     pod = PodAskedSerializer()
-    limit = serializers.IntegerField(min_value=1, max_value=MOST_PODS, default=FitAsked.limit, help_text="Pods.")
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_PODS, default=FitQuery.limit, help_text="Pods.")
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
@@ -88,7 +88,7 @@ class FitSerializer(AnsweredSerializer, FoundFitSerializer):
     pass
 
 
-class GangsRequestSerializer(AboutSerializer):
+class GangsRequestSerializer(CapacityTargetSerializer):
     pod = PodAskedSerializer()
     pods = serializers.IntegerField(min_value=1, max_value=MOST_IN_GANG, help_text="Pods of a gang.")
     min_count = serializers.IntegerField(
@@ -101,7 +101,7 @@ class GangsRequestSerializer(AboutSerializer):
         allow_blank=True,
         help_text="A label of nodes whose value all pods of a gang share.",
     )
-    limit = serializers.IntegerField(min_value=1, max_value=MOST_GANGS, default=GangsAsked.limit, help_text="Gangs.")
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_GANGS, default=GangsQuery.limit, help_text="Gangs.")
 
 
 class PlacedGangSerializer(serializers.Serializer[Any]):
@@ -137,7 +137,7 @@ class NodeAskedSerializer(serializers.Serializer[Any]):
     """A type of node: like one of the snapshot, or with these amounts."""
 
     like = serializers.CharField(max_length=NAME, required=False, default="", allow_blank=True)
-    allocatable = _quantities("Such as `{cpu: '32', memory: 128Gi}`; `pods` is 110 where it is not said.")
+    allocatable = _quantities_field("Such as `{cpu: '32', memory: 128Gi}`; `pods` is 110 where it is not said.")
     labels = serializers.DictField(child=serializers.CharField(max_length=63, allow_blank=True), default=dict)
     zones = serializers.ListField(
         child=serializers.CharField(max_length=63), default=list, max_length=50, help_text="Taken in turn."
@@ -155,7 +155,7 @@ class CostChangeSerializer(serializers.Serializer[Any]):
     unpriced = serializers.IntegerField(help_text="Those of them without a price, which count nothing.")
 
 
-class NodesRequestSerializer(AboutSerializer):
+class NodesRequestSerializer(CapacityTargetSerializer):
     node = NodeAskedSerializer()
     pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now must fit.")
     pod = PodAskedSerializer(required=False)
@@ -197,7 +197,7 @@ class NodesSerializer(AnsweredSerializer, FoundNodesSerializer):
     pass
 
 
-class DrainRequestSerializer(AboutSerializer):
+class DrainRequestSerializer(CapacityTargetSerializer):
     nodes = serializers.ListField(
         child=serializers.CharField(max_length=NAME), min_length=1, max_length=MOST_DRAINED, help_text="Names."
     )
@@ -266,86 +266,102 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
 
     @extend_schema_field(FoundFitSerializer(allow_null=True))
     def get_fit(self, question: Question) -> Json | None:
-        return self._answer(question, Kind.FIT)
+        return self._answer_json(question, CapacityKind.FIT)
 
     @extend_schema_field(FoundNodesSerializer(allow_null=True))
     def get_nodes(self, question: Question) -> Json | None:
-        return self._answer(question, Kind.NODES)
+        return self._answer_json(question, CapacityKind.NODES)
 
     @extend_schema_field(FoundDrainSerializer(allow_null=True))
     def get_drain(self, question: Question) -> Json | None:
-        return self._answer(question, Kind.DRAIN)
+        return self._answer_json(question, CapacityKind.DRAIN)
 
     @extend_schema_field(FoundGangsSerializer(allow_null=True))
     def get_gangs(self, question: Question) -> Json | None:
-        return self._answer(question, Kind.GANGS)
+        return self._answer_json(question, CapacityKind.GANGS)
 
     @extend_schema_field(FoundBufferSerializer(allow_null=True))
     def get_buffer(self, question: Question) -> Json | None:
-        return self._answer(question, Kind.BUFFER)
+        return self._answer_json(question, CapacityKind.BUFFER)
 
-    def _answer(self, question: Question, kind: Kind) -> Json | None:
-        found = selectors.answer_of(question) if question.kind == kind else None
-        if found is None:
+    def _answer_json(self, question: Question, kind: CapacityKind) -> Json | None:
+        answer = selectors.answer_of(question) if question.kind == kind else None
+        if answer is None:
             return None
-        return plain(found, change_of(question.snapshot, asked_of(question.kind, question.asked), found))
+        return answer_to_json(
+            answer, change_of(question.snapshot, query_from_json(question.kind, question.asked), answer)
+        )
 
 
-def plain(found: Fit | Sizing | Rehearsal | GangFit | Buffer, cost: CostChange | None) -> Json:
+def answer_to_json(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer, cost: CostChange | None) -> Json:
     """The answer as REST tells it, with what it costs or saves."""
-    if isinstance(found, GangFit):
-        said = _gangs(found)
-    elif isinstance(found, Buffer):
-        said = buffer_plain(found)
+    if isinstance(answer, GangFit):
+        fields = _gangs_to_json(answer)
+    elif isinstance(answer, Buffer):
+        fields = buffer_plain(answer)
     else:
-        said = _fit(found) if isinstance(found, Fit) else _nodes(found) if isinstance(found, Sizing) else _drain(found)
-        if not isinstance(found, Fit):
-            said["cost"] = None if cost is None else CostChangeSerializer(cost).data
-    return {"answer": f"{words.sentence(found)}.", **said}
+        fields = (
+            _fit_to_json(answer)
+            if isinstance(answer, CapacityFit)
+            else _nodes_to_json(answer)
+            if isinstance(answer, Sizing)
+            else _drain_to_json(answer)
+        )
+        if not isinstance(answer, CapacityFit):
+            fields["cost"] = None if cost is None else CostChangeSerializer(cost).data
+    return {"answer": f"{sentences.answer_sentence(answer)}.", **fields}
 
 
-def _gangs(found: GangFit) -> Json:
+def _gangs_to_json(answer: GangFit) -> Json:
     results = [
-        {"domain": one.name, "nodes": one.nodes, "placed": one.placed, "pod": one.pod, "message": one.message}
-        for one in found.results
+        {
+            "domain": result.name,
+            "nodes": result.nodes,
+            "placed": result.placed,
+            "pod": result.pod,
+            "message": result.message,
+        }
+        for result in answer.results
     ]
     return {
-        "count": found.count,
-        "exact": found.exact,
-        "stopped": found.stopped,
-        "message": found.message,
+        "count": answer.count,
+        "exact": answer.exact,
+        "stopped": answer.stopped,
+        "message": answer.message,
         "domains": results,
-        "gangs": [{"domain": domain, "nodes": found.nodes_of(gang)} for gang, domain in enumerate(found.domains)],
-        "notes": list(found.notes),
+        "gangs": [{"domain": domain, "nodes": answer.nodes_of(gang)} for gang, domain in enumerate(answer.domains)],
+        "notes": list(answer.notes),
     }
 
 
-def _fit(found: Fit) -> Json:
-    counts = {name: count for name, count in zip(found.names, found.by_node.tolist(), strict=True) if count}
+def _fit_to_json(answer: CapacityFit) -> Json:
+    counts = {name: count for name, count in zip(answer.names, answer.by_node.tolist(), strict=True) if count}
     reasons = [
-        {"plugin": one.plugin, "reason": one.text, "nodes": len(one.nodes), "filled": one.filled}
-        for one in found.reasons
+        {"plugin": reason.plugin, "reason": reason.text, "nodes": len(reason.nodes), "filled": reason.filled}
+        for reason in answer.reasons
     ]
     return {
-        "count": found.count,
-        "exact": found.exact,
-        "stopped": found.stopped,
-        "message": found.message,
+        "count": answer.count,
+        "exact": answer.exact,
+        "stopped": answer.stopped,
+        "message": answer.message,
         "reasons": reasons,
         "nodes": counts,
-        "notes": list(found.notes),
+        "notes": list(answer.notes),
     }
 
 
-def _nodes(found: Sizing) -> Json:
+def _nodes_to_json(answer: Sizing) -> Json:
     return {
-        "pods": found.pods,
-        "fit_now": found.fits_now,
-        "needed": found.needed,
-        "at_least": found.at_least,
-        "tried": {str(added): left for added, left in found.tried.items()},
-        "exceptions": list(found.exceptions),
-        "unfit": [{"pods": list(one.pods), "message": one.message, "on_new_node": one.on_new} for one in found.unfit],
+        "pods": answer.pods,
+        "fit_now": answer.fits_now,
+        "needed": answer.needed,
+        "at_least": answer.at_least,
+        "tried": {str(added): unplaced for added, unplaced in answer.tried.items()},
+        "exceptions": list(answer.exceptions),
+        "unfit": [
+            {"pods": list(unfit.pods), "message": unfit.message, "on_new_node": unfit.on_new} for unfit in answer.unfit
+        ],
         "nodes": [
             {
                 "name": use.name,
@@ -354,23 +370,24 @@ def _nodes(found: Sizing) -> Json:
                 "daemon_pods": use.daemons,
                 "requested": dict(use.requested),
             }
-            for use in found.nodes
+            for use in answer.nodes
         ],
     }
 
 
-def _drain(found: Rehearsal) -> Json:
+def _drain_to_json(answer: Rehearsal) -> Json:
     nodes = [
         {
             "name": node.name,
             "emptied": node.emptied,
             "waves": node.waves,
             "moves": [
-                {"pod": one.pod, "target": one.target, "wave": one.wave, "budget": one.budget} for one in node.moves
+                {"pod": move.pod, "target": move.target, "wave": move.wave, "budget": move.budget}
+                for move in node.moves
             ],
-            "blocks": [{"pod": one.pod, "kind": one.kind, "message": one.message} for one in node.blocks],
-            "stays": [{"pod": one.pod, "kind": one.kind} for one in node.stays],
+            "blocks": [{"pod": block.pod, "kind": block.kind, "message": block.message} for block in node.blocks],
+            "stays": [{"pod": stay.pod, "kind": stay.kind} for stay in node.stays],
         }
-        for node in found.nodes
+        for node in answer.nodes
     ]
-    return {"emptied": found.emptied, "nodes": nodes}
+    return {"emptied": answer.emptied, "nodes": nodes}

@@ -15,18 +15,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.engine.patience import NotNow
-from kschedweb.engine.studies.capacity.capacity import Fit
+from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.capacity import charts, money, selectors, services, words
+from kschedweb.playground.capacity import charts, costs, selectors, sentences, services
 from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
-from kschedweb.playground.capacity.models import Kind
-from kschedweb.playground.capacity.questions import asked_of
+from kschedweb.playground.capacity.models import CapacityKind
+from kschedweb.playground.capacity.queries import query_from_json
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
-from kschedweb.web import told
+from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.figures import Chart
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.playground.capacity.answers import Found
+    from kschedweb.playground.capacity.answers import CapacityAnswer
     from kschedweb.playground.capacity.models import Question
     from kschedweb.policies.models import Revision
 
@@ -51,7 +51,7 @@ LONGEST_ADDRESS = 8_000  # characters that servers and proxies accept
 class _Page:
     """The page of a kind of question: its form, its table with columns ``head``, its chart, and the form's choices."""
 
-    kind: Kind
+    kind: CapacityKind
     form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm]
     head: Sequence[str]
     rows: Callable[[Any], list[list[object]]]
@@ -59,17 +59,24 @@ class _Page:
     offers: Mapping[str, Callable[[Snapshot], list[str]]]
 
 
-_WORKLOADS = {"workloads": selectors.workloads}
+_WORKLOADS = {"workloads": selectors.list_workloads}
 _NODES = {"node_names": selectors.node_names}
 PAGES = {
     page.kind: page
     for page in (
-        _Page(Kind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
-        _Page(Kind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES),
-        _Page(Kind.GANGS, GangsForm, charts.GANGS_HEAD, charts.gangs_rows, charts.fit_chart, _WORKLOADS),
-        _Page(Kind.BUFFER, BufferForm, charts.BUFFER_HEAD, charts.buffer_rows, charts.buffer_chart, {}),
+        _Page(CapacityKind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
         _Page(
-            Kind.DRAIN, DrainForm, charts.DRAIN_HEAD, charts.drain_rows, charts.drain_chart, {"zones": selectors.zones}
+            CapacityKind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES
+        ),
+        _Page(CapacityKind.GANGS, GangsForm, charts.GANGS_HEAD, charts.gangs_rows, charts.fit_chart, _WORKLOADS),
+        _Page(CapacityKind.BUFFER, BufferForm, charts.BUFFER_HEAD, charts.buffer_rows, charts.buffer_chart, {}),
+        _Page(
+            CapacityKind.DRAIN,
+            DrainForm,
+            charts.DRAIN_HEAD,
+            charts.drain_rows,
+            charts.drain_chart,
+            {"zones": selectors.list_zones},
         ),
     )
 }
@@ -77,57 +84,62 @@ PAGES = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW, in_part=True)
-def fit(request: PageRequest) -> HttpResponseBase:
+def show_fit(request: PageRequest) -> HttpResponseBase:
     """How many more pods of a shape fit, on which nodes, and why not more."""
-    return _asked(request, PAGES[Kind.FIT])
+    return _handle_question(request, PAGES[CapacityKind.FIT])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def nodes(request: PageRequest) -> HttpResponseBase:
+def show_nodes(request: PageRequest) -> HttpResponseBase:
     """How many nodes of a type must be added so that pods fit."""
-    return _asked(request, PAGES[Kind.NODES])
+    return _handle_question(request, PAGES[CapacityKind.NODES])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def drain(request: PageRequest) -> HttpResponseBase:
+def show_drain(request: PageRequest) -> HttpResponseBase:
     """Whether nodes can be emptied, in what order, blocked by what."""
-    return _asked(request, PAGES[Kind.DRAIN])
+    return _handle_question(request, PAGES[CapacityKind.DRAIN])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW, in_part=True)
-def gangs(request: PageRequest) -> HttpResponseBase:
+def show_gangs(request: PageRequest) -> HttpResponseBase:
     """How many more gangs of pods fit, where, and why not more."""
-    return _asked(request, PAGES[Kind.GANGS])
+    return _handle_question(request, PAGES[CapacityKind.GANGS])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def buffer(request: PageRequest) -> HttpResponseBase:
+def show_buffer(request: PageRequest) -> HttpResponseBase:
     """Whether the cluster survives the loss of a zone, or of its largest nodes."""
-    return _asked(request, PAGES[Kind.BUFFER])
+    return _handle_question(request, PAGES[CapacityKind.BUFFER])
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """The answer of a job, or its progress."""
     question = selectors.question_get(question_id)
-    snapshot, revision, page = question.snapshot, question.revision, PAGES[Kind(question.kind)]
+    snapshot, revision, page = question.snapshot, question.revision, PAGES[CapacityKind(question.kind)]
     _scope_to(request, snapshot, revision)
-    kept = {"cluster": snapshot.cluster.name, "snapshot": str(snapshot.pk)} if snapshot else {}
+    scope_params = {"cluster": snapshot.cluster.name, "snapshot": str(snapshot.pk)} if snapshot else {}
     if revision is not None:
-        kept |= {"policy": revision.policy.name, "revision": str(revision.number)}
-    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, "engine": question.engine, **_about(page)}
-    found = selectors.answer_of(question)
-    if found is None:
-        return _waits(request, question, context)
-    asked = asked_of(question.kind, question.asked)
-    context["cost"] = money.told(snapshot, asked, found)
-    form = page.form(initial=fields_of(asked))
-    response = _shown(request, page, form, snapshot, revision, found, context)
+        scope_params |= {"policy": revision.policy.name, "revision": str(revision.number)}
+    context: dict[str, Any] = {
+        "kept": urlencode(scope_params),
+        "question": question,
+        "engine": question.engine,
+        **_page_context(page),
+    }
+    answer = selectors.answer_of(question)
+    if answer is None:
+        return _render_progress(request, question, context)
+    query = query_from_json(question.kind, question.asked)
+    context["cost"] = costs.describe_cost_change(snapshot, query, answer)
+    form = page.form(initial=fields_of(query))
+    response = _render_page(request, page, form, snapshot, revision, answer, context)
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
@@ -140,7 +152,7 @@ def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revisio
     scope.policy, scope.revision = revision.policy if revision else None, revision
 
 
-def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
+def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     """The page of a question: a GET answers quick ones, a POST starts a job for the others."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
@@ -148,44 +160,44 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
         return render(request, "dashboard/nothing.html", {"noun": "capacity"})
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
-    revision = profiles_only(scope.revision) if page is PAGES[Kind.GANGS] else scope.revision
-    kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, Any] = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
+    revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
+    scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
+    context: dict[str, Any] = {"kept": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
     form = page.form(request.POST if request.method == "POST" else request.GET)
-    found, status = None, 200
-    if not form.asks:
+    answer, status = None, 200
+    if not form.is_submitted:
         form = page.form()
     elif not form.is_valid():
         status = 400
     else:
         try:
-            about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
-            about["asked"] = form.asked(snapshot)
-            found = _sought(about)
-            context["cost"] = money.told(snapshot, about["asked"], found)
-            context["engine"] = services.rules_of(snapshot, revision, about["asked"])[0].release.engine
+            arguments: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
+            arguments["query"] = form.to_query(snapshot)
+            answer = _try_answer(arguments)
+            context["cost"] = costs.describe_cost_change(snapshot, arguments["query"], answer)
+            context["engine"] = services.rules_of(snapshot, revision, arguments["query"])[0].release.engine
             if request.method == "POST":
-                address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
-                if found is None or len(address) > LONGEST_ADDRESS:
-                    return redirect("capacity-answer", services.question_ask(**about).pk)
+                address = f"{request.path}?{context['kept']}&{urlencode(_filled_fields(form))}"
+                if answer is None or len(address) > LONGEST_ADDRESS:
+                    return redirect("capacity-answer", services.question_ask(**arguments).pk)
                 return redirect(address)
-            context["later"] = found is None
+            context["later"] = answer is None
         except ApplicationError as error:
             _add_errors(form, error)
             status = error.status
-            context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
-    return _shown(request, page, form, snapshot, revision, found, context, status)
+            context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
+    return _render_page(request, page, form, snapshot, revision, answer, context, status)
 
 
-def _sought(about: dict[str, Any]) -> Found | None:
+def _try_answer(arguments: dict[str, Any]) -> CapacityAnswer | None:
     """The answer; ``None`` if a job is needed."""
     try:
-        return services.answer_at_once(**about)
-    except NotNow:
+        return services.answer_at_once(**arguments)
+    except DeadlineExceeded:
         return None
 
 
-def _said(form: forms.Form) -> dict[str, str]:
+def _filled_fields(form: forms.Form) -> dict[str, str]:
     """The filled fields of the form."""
     return {name: form.data[name] for name in form.fields if form.data.get(name)}
 
@@ -197,44 +209,51 @@ def _add_errors(form: forms.Form, error: ApplicationError) -> None:
         form.add_error(field if field in form.fields else None, problem["message"])
 
 
-def _shown(
+def _render_page(
     request: PageRequest,
     page: _Page,
     form: forms.Form,
     snapshot: Snapshot | None,
     revision: Revision | None,
-    found: Found | None,
+    answer: CapacityAnswer | None,
     context: dict[str, Any],
     status: int = 200,
 ) -> HttpResponseBase:
-    """The page with its answer, or the answer as a file (?format=); only the form if ``found`` is ``None``."""
+    """The page with its answer, or the answer as a file (?format=); only the form if ``answer`` is ``None``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
-    context |= {"form": form, "policy": told.words(words.label(revision)) if revision else "", **_about(page), **offers}
+    context |= {
+        "form": form,
+        "policy": messages.translate_words(sentences.revision_label(revision)) if revision else "",
+        **_page_context(page),
+        **offers,
+    }
     template = f"playground/capacity/{page.kind}.html"
-    if found is None:
+    if answer is None:
         return render(request, template, context, status=status)
-    rows = page.rows(found)
+    rows = page.rows(answer)
     if (file := request.GET.get("format")) in FORMATS:
         name, engine = f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", context["engine"]
-        return export(file, name, (*page.head, "engine"), ((*row, engine) for row in rows))
-    if isinstance(found, Fit):
-        rows = sorted(rows, key=lambda row: -_number(row[1]))
-        context["reasons"] = [(one, [found.names[node] for node in one.nodes[:5].tolist()]) for one in found.reasons]
+        return export_rows(file, name, (*page.head, "engine"), ((*row, engine) for row in rows))
+    if isinstance(answer, CapacityFit):
+        rows = sorted(rows, key=lambda row: -_as_number(row[1]))
+        context["reasons"] = [
+            (reason, [answer.names[node] for node in reason.nodes[:5].tolist()]) for reason in answer.reasons
+        ]
     context |= {
-        "found": found,
-        "answer": words.sentence(found),
-        "chart": page.chart(found),
+        "found": answer,
+        "answer": sentences.answer_sentence(answer),
+        "chart": page.chart(answer),
         "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, template, context)
 
 
-def _about(page: _Page) -> dict[str, str]:
+def _page_context(page: _Page) -> dict[str, str]:
     """The kind of the page, and the address of its form."""
     return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
 
 
-def _waits(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
+def _render_progress(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
     """The progress of the job; for htmx only the part that changes."""
     job = question.job
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
@@ -247,5 +266,5 @@ def _waits(request: PageRequest, question: Question, context: dict[str, Any]) ->
     return render(request, "parts/waits.html" if part else "playground/capacity/waiting.html", context)
 
 
-def _number(value: object) -> int:
+def _as_number(value: object) -> int:
     return value if isinstance(value, int) else 0

@@ -16,7 +16,7 @@ from kschedweb.playground.experiments import selectors, services
 from kschedweb.playground.experiments.models import Experiment
 from kschedweb.playground.experiments.services import MOST_POLICIES, MOST_SEEDS
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -72,14 +72,14 @@ class OutcomeSerializer(ExperimentSerializer):
     def get_series(self, experiment: Experiment) -> list[dict[str, Any]]:
         return [
             {
-                "policy": one.policy,
-                "seeds": one.seeds,
-                "measures": one.measures,
-                "engine": one.engines,
-                "interval": one.interval,
-                "skew": np.round(one.skew, 2).tolist(),
+                "policy": series.policy,
+                "seeds": series.seeds,
+                "measures": series.measures,
+                "engine": series.engines,
+                "interval": series.interval,
+                "skew": np.round(series.skew, 2).tolist(),
             }
-            for one in selectors.series(experiment)
+            for series in selectors.list_series(experiment)
         ]
 
 
@@ -118,21 +118,21 @@ class ExperimentStart(IdempotencyMixin, APIView):
     @extend_schema(request=StartSerializer, responses={202: ExperimentSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start an experiment; `job` is the work that does it."""
-        values = validated(StartSerializer, request.data)
+        values = validate_input(StartSerializer, request.data)
         recording = None
         if values["recording"]:
             recording = selectors.recording_list().filter(name=values["recording"]).first()
             if recording is None:
                 message = f"There is no recording named {values['recording']}."
                 raise ApplicationError.at("recording", message)
-        found = services.experiment_start(
+        experiment = services.experiment_start(
             user=request.user,
             recording=recording,
             policies=values["policies"],
             seeds=values["seeds"],
             setup=values["setup"],
         )
-        return accepted(request, ExperimentSerializer(found).data, "api:experiment", found.pk)
+        return accepted_response(request, ExperimentSerializer(experiment).data, "api:experiment", experiment.pk)
 
 
 class ExperimentDetail(APIView):

@@ -8,25 +8,25 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.playground.experiments.selectors import Series, shown
+from kschedweb.playground.experiments.selectors import PolicySeries, policy_label
 from kschedweb.web.durations import format_duration
-from kschedweb.web.figures import Chart, figure, line_style
+from kschedweb.web.figures import Chart, line_style, make_figure
 
 HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest", "engine")
 
 
-def skew(listed: Sequence[Series]) -> Chart:
+def skew_chart(listed: Sequence[PolicySeries]) -> Chart:
     """Skew over time, a line for each policy."""
     of_a_place = gettext("{y} points at {x} h").format(y="%{y}", x="%{x}")
     data: list[go.Scatter] = [
         go.Scatter(
-            name=shown(one.policy),
-            x=one.hours,
-            y=np.round(one.skew, 1).tolist(),
+            name=policy_label(series.policy),
+            x=series.hours,
+            y=np.round(series.skew, 1).tolist(),
             hovertemplate=f"{of_a_place}<extra>%{{fullData.name}}</extra>",
-            **line_style(place, len(one.hours)),
+            **line_style(place, len(series.hours)),
         )
-        for place, one in enumerate(listed)
+        for place, series in enumerate(listed)
     ]
     layout = go.Layout(
         height=380,
@@ -37,42 +37,46 @@ def skew(listed: Sequence[Series]) -> Chart:
     )
     hourly = [place for place, hour in enumerate(listed[0].hours) if hour == int(hour)]
     rows: list[list[object]] = [
-        [format_duration(3600 * listed[0].hours[place]), *(_at(one.skew, place) for one in listed)] for place in hourly
+        [format_duration(3600 * listed[0].hours[place]), *(_value_at(series.skew, place) for series in listed)]
+        for place in hourly
     ]
     return Chart(
-        figure(data, layout), _summary(listed), [gettext("Time"), *(shown(one.policy) for one in listed)], rows
+        make_figure(data, layout),
+        _skew_summary(listed),
+        [gettext("Time"), *(policy_label(series.policy) for series in listed)],
+        rows,
     )
 
 
-def _at(values: np.ndarray, place: int) -> float | None:
+def _value_at(values: np.ndarray, place: int) -> float | None:
     return round(float(values[place]), 1) if place < len(values) else None
 
 
-def _summary(listed: Sequence[Series]) -> str:
-    best = min(listed, key=lambda one: one.measures["skew"])
-    worst = max(listed, key=lambda one: one.measures["skew"])
-    said = {"best": shown(best.policy), "least": f"{best.measures['skew']:.1f}"}
+def _skew_summary(listed: Sequence[PolicySeries]) -> str:
+    best = min(listed, key=lambda series: series.measures["skew"])
+    worst = max(listed, key=lambda series: series.measures["skew"])
+    args = {"best": policy_label(best.policy), "least": f"{best.measures['skew']:.1f}"}
     if best is worst:
-        return gettext("%(best)s keeps the nodes within %(least)s points on average.") % said
-    said |= {"worst": shown(worst.policy), "most": f"{worst.measures['skew']:.1f}"}
+        return gettext("%(best)s keeps the nodes within %(least)s points on average.") % args
+    args |= {"worst": policy_label(worst.policy), "most": f"{worst.measures['skew']:.1f}"}
     sentence = gettext(
         "%(best)s keeps the nodes closest together, within %(least)s points on average; %(worst)s lets them drift "
         "%(most)s points apart."
     )
-    return sentence % said
+    return sentence % args
 
 
-def distribution(listed: Sequence[Series]) -> Chart:
+def distribution_chart(listed: Sequence[PolicySeries]) -> Chart:
     """The levels of nodes in the last hour: a box for each policy, over the nodes of all seeds."""
     data = [
         go.Box(
-            name=shown(one.policy),
-            x=np.round(one.levels[:, -1, :].ravel(), 1).tolist(),
+            name=policy_label(series.policy),
+            x=np.round(series.levels[:, -1, :].ravel(), 1).tolist(),
             boxpoints="outliers",
             orientation="h",
             hoverinfo="x",
         )
-        for one in listed
+        for series in listed
     ]
     layout = go.Layout(
         height=120 + 45 * len(listed),
@@ -81,19 +85,27 @@ def distribution(listed: Sequence[Series]) -> Chart:
         yaxis={"type": "category", "automargin": True, "autorange": "reversed"},
     )
     rows: list[list[object]] = []
-    for one in listed:
-        marks = np.percentile(one.levels[:, -1, :], (0, 25, 50, 75, 100))
-        rows.append([shown(one.policy), *np.round(marks, 1).tolist()])
-    said = gettext("The lowest and the highest node, the middle half and the median, in the last hour.")
+    for series in listed:
+        marks = np.percentile(series.levels[:, -1, :], (0, 25, 50, 75, 100))
+        rows.append([policy_label(series.policy), *np.round(marks, 1).tolist()])
+    summary = gettext("The lowest and the highest node, the middle half and the median, in the last hour.")
     head = [gettext("Policy"), gettext("Lowest"), "25 %", gettext("Median"), "75 %", gettext("Highest")]
-    return Chart(figure(data, layout), said, head, rows)
+    return Chart(make_figure(data, layout), summary, head, rows)
 
 
-def rows(listed: Sequence[Series]) -> Iterator[tuple[object, ...]]:
+def series_rows(listed: Sequence[PolicySeries]) -> Iterator[tuple[object, ...]]:
     """Every time of every policy, means over the seeds."""
-    for one in listed:
-        marks = [one.levels.mean(axis=2), one.levels.min(axis=2), one.levels.max(axis=2)]
+    for series in listed:
+        marks = [series.levels.mean(axis=2), series.levels.min(axis=2), series.levels.max(axis=2)]
         middle, low, high = (np.round(part.mean(axis=0), 2).tolist() for part in marks)
-        engines = "; ".join(one.engines)
-        for place, hours in enumerate(one.hours):
-            yield one.policy, hours, round(float(one.skew[place]), 2), middle[place], low[place], high[place], engines
+        engines = "; ".join(series.engines)
+        for place, hours in enumerate(series.hours):
+            yield (
+                series.policy,
+                hours,
+                round(float(series.skew[place]), 2),
+                middle[place],
+                low[place],
+                high[place],
+                engines,
+            )

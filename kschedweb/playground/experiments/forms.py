@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.experiment import Setup
 from kschedweb.playground.experiments import selectors
-from kschedweb.web import told
+from kschedweb.web import messages
 from kschedweb.web.translating import gettext_lazy as _
 
 DEFAULT = Setup()
@@ -72,12 +72,15 @@ class ExperimentForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kept = [
-            (str(one.pk), gettext("%(name)s (%(number)s machines)") % {"name": one.name, "number": one.machines})
-            for one in selectors.recording_list()
+        uploaded = [
+            (
+                str(recording.pk),
+                gettext("%(name)s (%(number)s machines)") % {"name": recording.name, "number": recording.machines},
+            )
+            for recording in selectors.recording_list()
         ]
-        self.fields["recording"].choices = [("", told.words(selectors.DEMO_TITLE)), *kept]  # type: ignore[attr-defined]
-        self.fields["policies"].choices = selectors.choices()  # type: ignore[attr-defined]
+        self.fields["recording"].choices = [("", messages.translate_words(selectors.DEMO_TITLE)), *uploaded]  # type: ignore[attr-defined]
+        self.fields["policies"].choices = selectors.list_policies()  # type: ignore[attr-defined]
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
@@ -95,7 +98,7 @@ class ExperimentForm(forms.Form):
     def setup(self) -> dict[str, Any]:
         """The settings that differ from the engine's defaults."""
         usual = DEFAULT.to_dict()
-        asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
+        values = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
         since = self.cleaned_data["since"]
-        asked["since"] = usual["since"] if since is None else since * HOUR
-        return {name: value for name, value in asked.items() if value != usual[name]}
+        values["since"] = usual["since"] if since is None else since * HOUR
+        return {name: value for name, value in values.items() if value != usual[name]}

@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.jobs.models import Job
 
 
@@ -21,7 +21,7 @@ class Recording(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = Covered(own=True)
+    objects = Covered(visible_to_creator=True)
 
     class Meta:
         ordering = ("name",)
@@ -39,7 +39,7 @@ class Experiment(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = Covered(own=True)
+    objects = Covered(visible_to_creator=True)
 
     class Meta:
         ordering = ("-created_at", "-id")

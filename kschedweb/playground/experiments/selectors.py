@@ -13,11 +13,11 @@ import numpy as np
 from django.http import Http404
 
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.experiment import Recording as EngineRecording
-from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, trials
+from kschedweb.engine.experiment import UseRecording as EngineRecording
+from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, list_trials
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
-from kschedweb.policies.kinds import WITH_PROFILES
-from kschedweb.web import told
+from kschedweb.policies.dialects import WITH_PROFILES
+from kschedweb.web import messages
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,10 +34,10 @@ def experiment_list() -> QuerySet[Experiment]:
 
 
 def experiment_get(experiment_id: UUID | str) -> Experiment:
-    found = experiment_list().filter(pk=experiment_id).first()
-    if found is None:
+    experiment = experiment_list().filter(pk=experiment_id).first()
+    if experiment is None:
         raise Http404("There is no such experiment.")
-    return found
+    return experiment
 
 
 def recording_list() -> QuerySet[Recording]:
@@ -47,46 +47,46 @@ def recording_list() -> QuerySet[Recording]:
 def recording_read(experiment: Experiment) -> EngineRecording:
     """The recording that the experiment replays."""
     if experiment.recording_id is None:
-        return demo()
+        return demo_recording()
     content = Recording.objects.values_list("content", flat=True).get(pk=experiment.recording_id)
-    return EngineRecording.read(StringIO(gzip.decompress(bytes(content)).decode(), newline=None))
+    return EngineRecording.from_csv(StringIO(gzip.decompress(bytes(content)).decode(), newline=None))
 
 
 @lru_cache(maxsize=1)
-def demo() -> EngineRecording:
+def demo_recording() -> EngineRecording:
     """The synthetic recording of the site, which is the same every time."""
-    return EngineRecording.generated(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
+    return EngineRecording.generate(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
 
 
-def choices() -> list[tuple[str, str]]:
+def list_policies() -> list[tuple[str, str]]:
     """The policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
-    known = [(name, told.words(words)) for name, words in _titles().items()]
-    return [*known, *policy_choices(WITH_PROFILES)]
+    built_in = [(name, messages.translate_words(words)) for name, words in _policy_titles().items()]
+    return [*built_in, *policy_choices(WITH_PROFILES)]
 
 
-def title(policy: str) -> str:
+def policy_title(policy: str) -> str:
     """A policy's name in a sentence, in English."""
     name, at, number = policy.partition("@")
-    return f"{name}, revision {number}" if at else _titles().get(policy, policy)
+    return f"{name}, revision {number}" if at else _policy_titles().get(policy, policy)
 
 
-def shown(policy: str) -> str:
+def policy_label(policy: str) -> str:
     """The same in the language of the reader."""
-    return told.words(title(policy))
+    return messages.translate_words(policy_title(policy))
 
 
 @cache
-def _titles() -> dict[str, str]:
+def _policy_titles() -> dict[str, str]:
     """The names of the experiment's policies in a sentence."""
-    found = {DEFAULT: "kube-scheduler's defaults"}
-    for plugin, trial in trials():
+    titles = {DEFAULT: "kube-scheduler's defaults"}
+    for plugin, trial in list_trials():
         weighed = f", weight {trial.weight}," if trial.weight != 1 else ""
-        found[trial.name] = trial.title or f"{plugin}{weighed} beside the defaults"
-    return {**found, FUTURE: "A placement that knows the future"}
+        titles[trial.name] = trial.title or f"{plugin}{weighed} beside the defaults"
+    return {**titles, FUTURE: "A placement that knows the future"}
 
 
 @dataclass(frozen=True)
-class Series:
+class PolicySeries:
     """One policy over all its seeds. ``levels`` is [seeds, intervals, nodes] in percent."""
 
     policy: str
@@ -107,23 +107,25 @@ class Series:
         return [round((place + 1) * self.interval / 3600.0, 3) for place in range(self.levels.shape[1])]
 
 
-def series(experiment: Experiment) -> list[Series]:
+def list_series(experiment: Experiment) -> list[PolicySeries]:
     """The results so far, in the order of the experiment's policies."""
     runs = list(Run.objects.filter(experiment=experiment))
-    found = []
+    series = []
     for policy in experiment.policies:
         of_policy = [run for run in runs if run.policy == policy]
         if of_policy:
-            levels = np.array([_levels(run) for run in of_policy])
+            levels = np.array([_read_levels(run) for run in of_policy])
             seeds, engines = [run.seed for run in of_policy], sorted({run.engine for run in of_policy if run.engine})
-            found.append(Series(policy, of_policy[0].interval, seeds, levels, _means(of_policy), engines))
-    return found
+            series.append(
+                PolicySeries(policy, of_policy[0].interval, seeds, levels, _mean_measures(of_policy), engines)
+            )
+    return series
 
 
-def _levels(run: Run) -> np.ndarray:
+def _read_levels(run: Run) -> np.ndarray:
     return np.frombuffer(zlib.decompress(bytes(run.levels)), dtype="<f4").reshape(-1, run.nodes)
 
 
-def _means(runs: list[Run]) -> dict[str, float]:
+def _mean_measures(runs: list[Run]) -> dict[str, float]:
     listed: list[dict[str, Any]] = [run.measures for run in runs]
     return {name: float(np.mean([measures[name] for measures in listed])) for name in listed[0]}

@@ -12,15 +12,22 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
-from kschedweb.engine.experiment import Recording as EngineRecording
-from kschedweb.engine.experiment import RecordingError, ReplayResult, Setup, SetupError, Workload, replay
+from kschedweb.engine.experiment import (
+    ExperimentWorkload,
+    RecordingError,
+    ReplayResult,
+    Setup,
+    SetupError,
+    replay_workload,
+)
+from kschedweb.engine.experiment import UseRecording as EngineRecording
 from kschedweb.engine.experiment.future import knowing_future
-from kschedweb.engine.experiment.policies import FUTURE, PolicyError, configuration, engine_of, policies
+from kschedweb.engine.experiment.policies import FUTURE, PolicyError, engine_of, list_policies, load_configuration
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.experiments import selectors
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
-from kschedweb.policies.selectors import configuration as of_revision
+from kschedweb.policies.selectors import load_configuration as of_revision
 from kschedweb.web.errors import ApplicationError, NotFound, TooLarge, Unprocessable
 
 if TYPE_CHECKING:
@@ -37,9 +44,9 @@ def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -
     """Store an uploaded recording (CSV, possibly gzipped) as ``name``, which must be new."""
     if Recording.objects.filter(name=name).exists():
         raise ApplicationError.at("recording_name", f"There is a recording named {name} already: choose another name.")
-    text = _text(content, limit)
+    text = _decode_text(content, limit)
     try:
-        read = EngineRecording.read(StringIO(text, newline=None))
+        read = EngineRecording.from_csv(StringIO(text, newline=None))
     except RecordingError as error:
         raise ApplicationError.at("file", f"The file is no recording: {error}.") from None
     machines, samples = read.percent.shape
@@ -50,7 +57,7 @@ def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -
     return recording
 
 
-def _text(content: bytes, limit: int) -> str:
+def _decode_text(content: bytes, limit: int) -> str:
     try:
         if content.startswith(b"\x1f\x8b"):
             reader = zlib.decompressobj(31)
@@ -80,17 +87,17 @@ def experiment_start(
         setup=setup,
         created_by=user,
     )
-    _check(experiment)
+    _check_experiment(experiment)
     experiment.save()
-    of = recording.name if recording else selectors.DEMO_TITLE.lower()
-    title = f"Experiment: {len(experiment.policies)} policies on {of}"
+    recording_title = recording.name if recording else selectors.DEMO_TITLE.lower()
+    title = f"Experiment: {len(experiment.policies)} policies on {recording_title}"
     experiment.job = job_start("experiments.run", title=title, params={"experiment": str(experiment.pk)}, user=user)
     experiment.save(update_fields=["job"])
     audit.record(user, "experiment.started", experiment, title)
     return experiment
 
 
-def _check(experiment: Experiment) -> None:
+def _check_experiment(experiment: Experiment) -> None:
     """Raise ApplicationError with the field for an experiment that cannot be run."""
     if not 1 <= len(experiment.policies) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
@@ -98,26 +105,26 @@ def _check(experiment: Experiment) -> None:
         raise ApplicationError.at("seeds", f"Enter from 1 to {MOST_SEEDS} whole numbers, 0 or more.")
     for policy in experiment.policies:
         try:
-            _configuration(policy, 1)
+            _load_configuration(policy, 1)
         except NotFound as error:
             raise ApplicationError.at("policies", error.detail) from None
         except PolicyError as error:
-            raise ApplicationError.at("policies", f"{selectors.title(policy)}: {error}") from None
+            raise ApplicationError.at("policies", f"{selectors.policy_title(policy)}: {error}") from None
     try:
-        setup = Setup.of(experiment.setup)
+        setup = Setup.from_values(experiment.setup)
         if setup.nodes > MOST_NODES:
             raise SetupError(f"nodes: must not be above {MOST_NODES}")
         if setup.nodes * setup.cores * setup.requested / setup.least > MOST_PODS:
             raise SetupError(f"nodes: there would be more than {MOST_PODS} pods at a time")
-        Workload(selectors.recording_read(experiment), experiment.seeds[0], setup)
+        ExperimentWorkload(selectors.recording_read(experiment), experiment.seeds[0], setup)
     except SetupError as error:
-        field, _, said = str(error).partition(": ")
+        field, _, message = str(error).partition(": ")
         raise ApplicationError.at(
-            field if said else "setup", f"{(said or field)[0].upper()}{(said or field)[1:]}."
+            field if message else "setup", f"{(message or field)[0].upper()}{(message or field)[1:]}."
         ) from None
 
 
-def _configuration(policy: str, nodes: int) -> Configuration | None:
+def _load_configuration(policy: str, nodes: int) -> Configuration | None:
     """The configuration of a policy; ``None`` for the policy that knows the future. Raises NotFound or PolicyError."""
     if "@" in policy:
         try:
@@ -128,47 +135,49 @@ def _configuration(policy: str, nodes: int) -> Configuration | None:
             raise NotFound(f"There is no policy {policy}.") from error
     if policy == FUTURE:
         return None
-    known = policies(nodes)
-    if policy not in known:
-        raise NotFound(f"There is no policy {policy}; known are {', '.join([*known, FUTURE])}, and name@revision.")
-    return configuration(known[policy])
+    built_in = list_policies(nodes)
+    if policy not in built_in:
+        raise NotFound(f"There is no policy {policy}; known are {', '.join([*built_in, FUTURE])}, and name@revision.")
+    return load_configuration(built_in[policy])
 
 
 def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
     """Do the missing runs and store each as soon as it is done; ``step`` is called for each simulated hour."""
-    recording, setup = selectors.recording_read(experiment), Setup.of(experiment.setup)
-    done = set(experiment.runs.values_list("policy", "seed"))
+    recording, setup = selectors.recording_read(experiment), Setup.from_values(experiment.setup)
+    finished_runs = set(experiment.runs.values_list("policy", "seed"))
     hours = round(recording.seconds / 3600.0)
     total = len(experiment.policies) * len(experiment.seeds) * hours
     begun = 0
     for seed in experiment.seeds:
-        workload = Workload(recording, seed, setup)
+        workload = ExperimentWorkload(recording, seed, setup)
         for policy in experiment.policies:
-            if (policy, seed) not in done:
-                tell = _teller(step, f"{selectors.title(policy)}, seed {seed}", begun, total)
-                config = _configuration(policy, workload.setup.nodes)
-                _keep(experiment, policy, seed, _replay(workload, policy, config, tell), engine_of(config))
+            if (policy, seed) not in finished_runs:
+                tell = _make_progress(step, f"{selectors.policy_title(policy)}, seed {seed}", begun, total)
+                config = _load_configuration(policy, workload.setup.nodes)
+                _store_run(experiment, policy, seed, _run_replay(workload, policy, config, tell), engine_of(config))
             begun += hours
     return {"experiment": str(experiment.pk), "runs": len(experiment.policies) * len(experiment.seeds)}
 
 
-def _teller(step: Step, text: str, begun: int, total: int) -> Progress:
-    def tell(time: float) -> None:
+def _make_progress(step: Step, text: str, begun: int, total: int) -> Progress:
+    def report(time: float) -> None:
         step(text, begun + round(time / 3600.0), total)
 
-    return tell
+    return report
 
 
-def _replay(workload: Workload, policy: str, config: Configuration | None, progress: Progress) -> ReplayResult:
+def _run_replay(
+    workload: ExperimentWorkload, policy: str, config: Configuration | None, progress: Progress
+) -> ReplayResult:
     try:
         if config is None:
             return knowing_future(workload, progress=progress)
-        return replay(workload, config, progress=progress)
+        return replay_workload(workload, config, progress=progress)
     except SimulationError as error:
-        raise Unprocessable(f"{selectors.title(policy)}: {error}") from None
+        raise Unprocessable(f"{selectors.policy_title(policy)}: {error}") from None
 
 
-def _keep(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult, engine: str) -> None:
+def _store_run(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult, engine: str) -> None:
     Run.objects.update_or_create(
         experiment=experiment,
         policy=policy,

@@ -13,7 +13,7 @@ from kschedweb.web.errors import NotFound
 @job_task(name="experiments.run", restartable=True)
 def run(progress: Progress, *, experiment: str) -> dict[str, Any]:
     """Do the missing runs of the experiment with this id."""
-    found = Experiment.objects.filter(pk=experiment).first()
-    if found is None:
+    row = Experiment.objects.filter(pk=experiment).first()
+    if row is None:
         raise NotFound("The experiment was deleted before it could be run.")
-    return services.experiment_run(experiment=found, step=progress.step)
+    return services.experiment_run(experiment=row, step=progress.step)

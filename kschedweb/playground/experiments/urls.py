@@ -1,10 +1,10 @@
 from django.urls import path
 
 from kschedweb.playground.experiments import views
-from kschedweb.web.moved import moved
+from kschedweb.web.redirects import moved_route
 
 urlpatterns = [
-    moved("experiments/", "comparisons", kind="experiment"),
-    path("experiments/new/", views.new, name="experiment-new"),
-    path("experiments/<uuid:experiment_id>/", views.experiment, name="experiment"),
+    moved_route("experiments/", "comparisons", kind="experiment"),
+    path("experiments/new/", views.new_experiment, name="experiment-new"),
+    path("experiments/<uuid:experiment_id>/", views.show_experiment, name="experiment"),
 ]

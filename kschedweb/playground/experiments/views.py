@@ -14,9 +14,9 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.playground.experiments import charts, selectors, services
 from kschedweb.playground.experiments.forms import ExperimentForm
 from kschedweb.playground.experiments.models import Experiment, Recording
-from kschedweb.playground.scenarios.uploads import received
+from kschedweb.playground.scenarios.uploads import receive_file
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -30,65 +30,69 @@ if TYPE_CHECKING:
 
 
 @requires(Action.EDIT)
-def new(request: PageRequest) -> HttpResponse:
+def new_experiment(request: PageRequest) -> HttpResponse:
     form = ExperimentForm(request.POST or None, request.FILES or None)
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                return redirect("experiment", _start(request.user, form).pk)
+                return redirect("experiment", _start_experiment(request.user, form).pk)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
     return render(request, "playground/experiments/new.html", {"form": form}, status=status)
 
 
-def _start(user: User, form: ExperimentForm) -> Experiment:
-    asked = form.cleaned_data
+def _start_experiment(user: User, form: ExperimentForm) -> Experiment:
+    values = form.cleaned_data
     recording: Recording | None = None
-    if asked["file"]:
-        with received(asked["file"], settings.UPLOAD_LIMIT) as content:
+    if values["file"]:
+        with receive_file(values["file"], settings.UPLOAD_LIMIT) as content:
             recording = services.recording_add(
-                user=user, name=asked["recording_name"], content=content, limit=settings.UPLOAD_LIMIT
+                user=user, name=values["recording_name"], content=content, limit=settings.UPLOAD_LIMIT
             )
-    elif asked["recording"]:
-        recording = selectors.recording_list().get(pk=asked["recording"])
+    elif values["recording"]:
+        recording = selectors.recording_list().get(pk=values["recording"])
     return services.experiment_start(
-        user=user, recording=recording, policies=asked["policies"], seeds=asked["seeds"], setup=form.setup
+        user=user, recording=recording, policies=values["policies"], seeds=values["seeds"], setup=form.setup
     )
 
 
 @require_safe
 @requires(Action.VIEW)
-def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
+def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
     """The results, or the progress while it runs."""
-    found = selectors.experiment_get(experiment_id)
-    listed = selectors.series(found)
+    experiment = selectors.experiment_get(experiment_id)
+    listed = selectors.list_series(experiment)
     if (form := request.GET.get("format")) in FORMATS:
-        return export(form, f"experiment-{found.pk}", charts.HEAD, charts.rows(listed))
-    job = found.job
+        return export_rows(form, f"experiment-{experiment.pk}", charts.HEAD, charts.series_rows(listed))
+    job = experiment.job
     context: dict[str, Any] = {
-        "experiment": found,
+        "experiment": experiment,
         "job": job,
         "ended": job is None or job.state in ENDED,
         "may_cancel": job is not None and may_change(request.user, job),
-        "policies": [selectors.shown(policy) for policy in found.policies],
+        "policies": [selectors.policy_label(policy) for policy in experiment.policies],
         "series": listed,
     }
     if listed:
-        base = next((one.measures["skew"] for one in listed if one.policy == "default"), None)
+        base = next((series.measures["skew"] for series in listed if series.policy == "default"), None)
         parts = [
-            (selectors.shown(one.policy), _shown(one.measures), 100.0 * one.measures["skew"] / base if base else None)
-            for one in sorted(listed, key=lambda one: one.measures["skew"])
+            (
+                selectors.policy_label(series.policy),
+                _add_percentages(series.measures),
+                100.0 * series.measures["skew"] / base if base else None,
+            )
+            for series in sorted(listed, key=lambda series: series.measures["skew"])
         ]
-        engines = [(selectors.shown(one.policy), one.engines) for one in listed if one.engines]
-        context["engines"] = sorted(engines, key=lambda one: one[1])
-        context |= {"measures": parts, "best": parts[0], "skew": charts.skew(listed)}
-        context |= {"distribution": charts.distribution(listed)}
+        engines = [(selectors.policy_label(series.policy), series.engines) for series in listed if series.engines]
+        context["engines"] = sorted(engines, key=lambda pair: pair[1])
+        context |= {"measures": parts, "best": parts[0], "skew": charts.skew_chart(listed)}
+        context |= {"distribution": charts.distribution_chart(listed)}
     return render(request, "playground/experiments/detail.html", context)
 
 
-def _shown(measures: dict[str, float]) -> dict[str, float]:
+def _add_percentages(measures: dict[str, float]) -> dict[str, float]:
     """The measures with shares in percent too."""
     return {**measures, **{f"{name}_percent": 100.0 * measures[name] for name in ("high", "short")}}

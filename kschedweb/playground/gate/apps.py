@@ -4,8 +4,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Choice, Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -15,10 +15,10 @@ class GateConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
-        navigation.register(Group.POLICIES, Entry(_("Releases"), "history", "releases", 40))
-        navigation.register(Group.WHAT_IF, Entry(_("CI gate"), "circle-check", "gate", 40, stems=("gate",)))
-        navigation.choosing((Choice.CLUSTER,), "releases")
-        actions.register(
+        navigation.register_entries(RailGroup.POLICIES, Entry(_("Releases"), "history", "releases", 40))
+        navigation.register_entries(RailGroup.WHAT_IF, Entry(_("CI gate"), "circle-check", "gate", 40, stems=("gate",)))
+        navigation.declare_choices((BarChoice.CLUSTER,), "releases")
+        actions.register_actions(
             PaletteAction(_("Check a policy in the gate"), "check", "gate", "ci pipeline threshold"),
         )
-        register(RetentionRule("gate.Gate", "created_at", "answers", ANSWERED))
+        register_rules(RetentionRule("gate.Gate", "created_at", "answers", ANSWERED))

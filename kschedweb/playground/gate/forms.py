@@ -11,14 +11,14 @@ from django.utils.translation import gettext
 from kschedweb.clusters.prices.selectors import is_priced
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import thresholds
 from kschedweb.engine.studies.gate.gate import DEFAULTS
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.playground.gate import selectors
-from kschedweb.playground.gate.words import Pasted
-from kschedweb.web import told
+from kschedweb.playground.gate.invocation import GateInvocation
+from kschedweb.web import messages
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ LINE = re.compile(r"\s*(?P<name>[^\s:]+)\s*:?\s+(?P<limits>.+)")
 PART = re.compile(r"(max|min|maxChange)\s*=\s*(\S+)")
 
 
-def _amount(label: str, help_text: str) -> forms.CharField:
+def _amount_field(label: str, help_text: str) -> forms.CharField:
     attributes = {"inputmode": "decimal", "autocomplete": "off"}
     widget = forms.TextInput(attrs=attributes)
     return forms.CharField(label=label, help_text=help_text, required=False, max_length=20, widget=widget)
@@ -68,13 +68,15 @@ class GateForm(forms.Form):
         required=False,
         help_text=_("For a cluster. A scenario says itself which pods are placed."),
     )
-    newly = _amount(
+    newly = _amount_field(
         _("Newly unschedulable"), _("Pods that find no node but would under the baseline. A number, or any.")
     )
-    moved = _amount(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."))
-    pending = _amount(_("Pending"), _("Pods that wait at the end."))
-    skew = _amount(_("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow."))
-    zone_loss = _amount(
+    moved = _amount_field(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."))
+    pending = _amount_field(_("Pending"), _("Pods that wait at the end."))
+    skew = _amount_field(
+        _("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow.")
+    )
+    zone_loss = _amount_field(
         _("Loss of a zone"), _("Pods of this priority and above find a node again, whichever zone is lost at the end.")
     )
     measures = forms.CharField(
@@ -88,19 +90,19 @@ class GateForm(forms.Form):
     def __init__(self, user: User, data: Any, *, cluster: str = "", policy: str = "") -> None:
         policies = policy_choices()
         clusters, scenarios = selectors.cluster_choices(), selectors.scenario_choices(user)
-        known = [value for value, _ in clusters + scenarios]
-        wanted = f"cluster:{cluster}"
-        first = {"policy": policy or "default", "on": wanted if wanted in known else next(iter(known), "")}
+        targets = [value for value, _ in clusters + scenarios]
+        preferred = f"cluster:{cluster}"
+        first = {"policy": policy or "default", "on": preferred if preferred in targets else next(iter(targets), "")}
         latest = {value.partition("@")[0]: value for value, _ in reversed(policies)}
         first["policy"] = latest.get(first["policy"], next(iter(latest.values()), ""))
         fields = {name: "" for name in self.base_fields} | DEFAULTS_OF_FIELDS | first | {"place": ALL}
-        given = {name: data.get(name) for name in fields if name in data}
-        super().__init__(fields | given)
+        values = {name: data.get(name) for name in fields if name in data}
+        super().__init__(fields | values)
         self.user = user
-        self.asked = bool(given)
+        self.has_params = bool(values)
         listed = {
             "policy": policies,
-            "baseline": [("", told.words(DEFAULTS)), *policies],
+            "baseline": [("", messages.translate_words(DEFAULTS)), *policies],
             "on": [(gettext("Clusters"), clusters), (gettext("Scenarios"), scenarios)],
         }
         for name, choices in listed.items():
@@ -113,20 +115,20 @@ class GateForm(forms.Form):
         }
         for key in ("maxPending", "maxSkewIncrease", "zoneLossPriority"):
             if key in raw:
-                raw[key] = thresholds.number(raw[key])
+                raw[key] = thresholds.parse_number(raw[key])
         if data.get("measures"):
-            raw["measures"] = self._measures(data["measures"])
+            raw["measures"] = self._parse_measures(data["measures"])
         try:
-            data["thresholds"] = thresholds.read(raw, "")
-        except DocumentError as error:
-            for one in error.problems:
-                key = one.path.partition(".")[0].partition("[")[0]
-                told = one.path[len(key) :].lstrip(".")
-                self.add_error(FIELDS.get(key), f"{told}: {one.text}." if told else f"It {one.text}.")
+            data["thresholds"] = thresholds.read_thresholds(raw, "")
+        except ScenarioError as error:
+            for problem in error.problems:
+                key = problem.path.partition(".")[0].partition("[")[0]
+                path = problem.path[len(key) :].lstrip(".")
+                self.add_error(FIELDS.get(key), f"{path}: {problem.text}." if path else f"It {problem.text}.")
         return data
 
-    def _measures(self, text: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _parse_measures(self, text: str) -> dict[str, Any]:
+        measures: dict[str, Any] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip():
                 continue
@@ -139,20 +141,20 @@ class GateForm(forms.Form):
                     % {"number": number},
                 )
                 continue
-            found[read["name"]] = {key: thresholds.number(value.rstrip(",")) for key, value in limits}
-        return found
+            measures[read["name"]] = {key: thresholds.parse_number(value.rstrip(",")) for key, value in limits}
+        return measures
 
     @property
     def thresholds(self) -> Thresholds:
-        found: Thresholds = self.cleaned_data["thresholds"]
-        return found
+        limits: Thresholds = self.cleaned_data["thresholds"]
+        return limits
 
     @property
-    def pasted(self) -> Pasted:
+    def invocation(self) -> GateInvocation:
         """The question as shell commands."""
         data = self.cleaned_data
         kind, _, name = data["on"].partition(":")
-        return Pasted(
+        return GateInvocation(
             policy=data["policy"],
             baseline=data["baseline"],
             thresholds=self.thresholds.plain,

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.studies.gate.gate import Policy, titles
+from kschedweb.engine.studies.gate.gate import GatePolicy, policy_titles
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.validation import release_of_record
@@ -38,7 +38,7 @@ class Gate(Inquiry):
     passed = models.BooleanField(null=True)
     verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data
 
-    objects = Covered("snapshot", "revision", own=True)
+    objects = Covered("snapshot", "revision", visible_to_creator=True)
 
     @property
     def policy_title(self) -> str:
@@ -52,5 +52,5 @@ class Gate(Inquiry):
 
     @cached_property
     def _titles(self) -> tuple[str, str]:
-        policy = Policy(self.policy, release=release_of_record(self.process))
-        return titles(policy, Policy(self.baseline, release=release_of_record(self.baseline_process)))
+        policy = GatePolicy(self.policy, release=release_of_record(self.process))
+        return policy_titles(policy, GatePolicy(self.baseline, release=release_of_record(self.baseline_process)))

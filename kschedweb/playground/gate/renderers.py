@@ -20,7 +20,7 @@ class _Rendered(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        return rendering.render(data, self.form).encode("utf-8", "backslashreplace") if data else b""
+        return rendering.render_verdict(data, self.form).encode("utf-8", "backslashreplace") if data else b""
 
 
 class JUnitRenderer(_Rendered):

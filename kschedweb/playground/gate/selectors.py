@@ -11,9 +11,9 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.selectors import snapshot_asked
-from kschedweb.jobs.models import State
+from kschedweb.jobs.models import JobState
 from kschedweb.playground.gate.models import Gate
-from kschedweb.playground.scenarios.models import ScenarioRevision, readable
+from kschedweb.playground.scenarios.models import ScenarioRevision, readable_by
 from kschedweb.playground.scenarios.selectors import revision_get, scenario_get, scenario_list
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
 
@@ -31,25 +31,25 @@ def gate_list(user: User) -> QuerySet[Gate]:
     """The gates that ``user`` may see, newest first, without large fields: all but those on private scenarios."""
     listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
     listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
-    shared = readable(user, "revision__scenario")
+    shared = readable_by(user, "revision__scenario")
     return listed.filter(shared | Q(revision=None)) if shared else listed
 
 
 def gate_get(user: User, gate_id: UUID | str) -> Gate:
     """One gate; raises ``Http404`` if there is none that ``user`` may see."""
-    found = gate_list(user).filter(pk=gate_id).first()
-    if found is None:
+    gate = gate_list(user).filter(pk=gate_id).first()
+    if gate is None:
         raise Http404("There is no such verdict, or its scenario is not shared with you.")
-    return found
+    return gate
 
 
-def verdict(gate: Gate) -> dict[str, Any] | None:
+def get_verdict(gate: Gate) -> dict[str, Any] | None:
     """The verdict as REST shows it; ``None`` while the job runs. Raises ApplicationError if the job failed."""
     if gate.verdict is not None:
         return {"id": str(gate.pk), **gate.verdict}
-    if gate.state == State.CANCELLED:
+    if gate.state == JobState.CANCELLED:
         raise Conflict(gettext("The job was cancelled before there was a verdict: ask again."))
-    if gate.state == State.FAILED:
+    if gate.state == JobState.FAILED:
         raise Unprocessable((gate.job.error if gate.job else "") or "The job failed before there was a verdict.")
     return None
 
@@ -59,7 +59,7 @@ def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
     try:
         return snapshot_asked(cluster, snapshot)
     except (Http404, NotFound) as error:
-        raise missing("snapshot.id" if snapshot else "snapshot.cluster", error) from None
+        raise missing_error("snapshot.id" if snapshot else "snapshot.cluster", error) from None
 
 
 def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> ScenarioRevision:
@@ -67,10 +67,10 @@ def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> 
     try:
         return revision_get(scenario_get(user, scenario), number)
     except Http404 as error:
-        raise missing("scenario.revision" if number else "scenario.id", error) from None
+        raise missing_error("scenario.revision" if number else "scenario.id", error) from None
 
 
-def missing(path: str, error: Exception) -> NotFound:
+def missing_error(path: str, error: Exception) -> NotFound:
     """``error`` as an error of the field ``path``."""
     return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
 

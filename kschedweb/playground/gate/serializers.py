@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.documents.json_schema import Schemas
-from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
@@ -20,17 +20,17 @@ MOST_NUMBER = 10**9 - 1
 VERDICTS = ("pass", "fail")
 
 
-def _openapi(schema: Any) -> Any:
+def _to_openapi(schema: Any) -> Any:
     """A JSON schema in the words of OpenAPI 3.0, which has no ``const``."""
     if isinstance(schema, list):
-        return [_openapi(one) for one in schema]
+        return [_to_openapi(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    plain = {key: _openapi(value) for key, value in schema.items() if key != "const"}
+    plain = {key: _to_openapi(value) for key, value in schema.items() if key != "const"}
     return plain | ({"enum": [schema["const"]]} if "const" in schema else {})
 
 
-@extend_schema_field(_openapi(Schemas().type(THRESHOLDS)))
+@extend_schema_field(_to_openapi(Schemas().type(THRESHOLDS)))
 class ThresholdsField(serializers.JSONField):
     pass
 

@@ -17,8 +17,8 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.patience import NotNow
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
@@ -27,14 +27,14 @@ from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.policies.validation import process_of, release_of_record
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.studies.gate.thresholds import Thresholds
-    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 AT_ONCE = 1_000_000  # pods to schedule times nodes of an answer at once
@@ -46,15 +46,15 @@ _turn = Lock()
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A question. Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is set; ``about`` names it.
+    """A question. Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is set.
 
-    ``place`` and ``seed`` are those of a scenario's run.
+    ``subject`` names it. ``place`` and ``seed`` are those of a scenario's run.
     """
 
-    policy: engine.Policy
-    baseline: engine.Policy
+    policy: engine.GatePolicy
+    baseline: engine.GatePolicy
     thresholds: Thresholds
-    about: str
+    subject: str
     snapshot: Snapshot | None = None
     revision: ScenarioRevision | None = None
     objects: list[dict[str, Any]] | None = None
@@ -67,27 +67,27 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
 
     Raises Unprocessable with the problems of policies, thresholds and objects under their paths.
     """
-    with refusals():
+    with translate_errors():
         for policy, path in ((question.policy, "policy"), (question.baseline, "baseline")):
-            configuration, _ = engine.configured(policy, path)
+            configuration, _ = engine.load_configuration(policy, path)
             _no_secret(configuration.document, path)
         try:
-            found = _at_once(question)
-        except NotNow:
-            return _later(user, question)
-    return _known(user, question, found)
+            verdict = _at_once(question)
+        except DeadlineExceeded:
+            return _queue_gate(user, question)
+    return _store_verdict(user, question, verdict)
 
 
 def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
     """Find and store the verdict, unless there is one already; ``step`` gets the progress."""
     if gate.verdict is None:
         step("Reading the cluster", 0, 0)
-        question = _again(gate)
-        with refusals():
-            found = engine.verdict(_prepared(question), _asked(question), progress=step)
+        question = _request_from_gate(gate)
+        with translate_errors():
+            verdict = engine.compute_verdict(_prepare(question), _to_engine_question(question), progress=step)
         values = {
-            "verdict": _storable(found.to_dict()),
-            "passed": found.passed,
+            "verdict": _to_storable(verdict.to_dict()),
+            "passed": verdict.passed,
             "ended_at": timezone.now(),
             "objects_given": None,
         }
@@ -102,7 +102,7 @@ def _no_secret(value: Any, path: str) -> None:
         for key, inner in value.items():
             if key in SECRETS and inner:
                 text = f"{key}: holds a secret, which is not needed here: leave it out"
-                raise DocumentError([DocumentProblem(path, text)])
+                raise ScenarioError([DocumentProblem(path, text)])
             _no_secret(inner, path)
     elif isinstance(value, list | tuple):
         for inner in value:
@@ -112,49 +112,49 @@ def _no_secret(value: Any, path: str) -> None:
 def _at_once(question: GateRequest) -> engine.GateVerdict:
     cluster = question.revision.snapshot if question.revision is not None else question.snapshot
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
-        raise NotNow
-    prepared = _prepared(question)
-    nodes, pods = engine.size(prepared)
+        raise DeadlineExceeded
+    prepared = _prepare(question)
+    nodes, pods = engine.count_nodes_and_pods(prepared)
     if nodes * pods > AT_ONCE:
-        raise NotNow
+        raise DeadlineExceeded
     with at_once(_turn, AT_ONCE_SECONDS) as step:
-        return engine.verdict(prepared, _asked(question), progress=step)
+        return engine.compute_verdict(prepared, _to_engine_question(question), progress=step)
 
 
 @transaction.atomic
-def _known(user: User | None, question: GateRequest, found: engine.GateVerdict) -> Gate:
-    made = _row(user, question)
-    made.verdict, made.passed, made.ended_at = _storable(found.to_dict()), found.passed, timezone.now()
-    made.save()
-    audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}", passed=found.passed)
-    return made
+def _store_verdict(user: User | None, question: GateRequest, verdict: engine.GateVerdict) -> Gate:
+    gate = _new_gate(user, question)
+    gate.verdict, gate.passed, gate.ended_at = _to_storable(verdict.to_dict()), verdict.passed, timezone.now()
+    gate.save()
+    audit.record(user, "gate.asked", gate, f"{gate.policy} on {gate.about}", passed=verdict.passed)
+    return gate
 
 
 @transaction.atomic
-def _later(user: User | None, question: GateRequest) -> Gate:
+def _queue_gate(user: User | None, question: GateRequest) -> Gate:
     refuse_more(Gate, user, "gates")
-    made = _row(user, question)
+    gate = _new_gate(user, question)
     if question.objects is not None:
-        made.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
-    made.save()
-    title = f"Gate: {made.policy} on {made.about}"
+        gate.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
+    gate.save()
+    title = f"Gate: {gate.policy} on {gate.about}"
     private = question.revision.scenario.private if question.revision else question.snapshot is None
-    made.job = job_start("gate.judge", title=title, params={"gate": str(made.pk)}, user=user, private=private)
-    made.save(update_fields=["job"])
-    audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}")
-    return made
+    gate.job = job_start("gate.judge", title=title, params={"gate": str(gate.pk)}, user=user, private=private)
+    gate.save(update_fields=["job"])
+    audit.record(user, "gate.asked", gate, f"{gate.policy} on {gate.about}")
+    return gate
 
 
-def _row(user: User | None, question: GateRequest) -> Gate:
+def _new_gate(user: User | None, question: GateRequest) -> Gate:
     """Make a new row, and delete old ones."""
     return Gate(
         policy=question.policy.label[:120],
-        policy_document=_text(question.policy),
+        policy_document=_document_text(question.policy),
         process=process_of(question.policy.release),
         baseline=question.baseline.label[:120],
-        baseline_document=_text(question.baseline),
+        baseline_document=_document_text(question.baseline),
         baseline_process=process_of(question.baseline.release),
-        about=question.about[:300],
+        about=question.subject[:300],
         snapshot=question.snapshot,
         revision=question.revision,
         place=question.place,
@@ -164,67 +164,69 @@ def _row(user: User | None, question: GateRequest) -> Gate:
     )
 
 
-def _storable(value: Any) -> Any:
+def _to_storable(value: Any) -> Any:
     """``value`` without characters that some databases refuse and that names of objects may contain."""
     if isinstance(value, dict):
-        return {_storable(key): _storable(inner) for key, inner in value.items()}
+        return {_to_storable(key): _to_storable(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_storable(inner) for inner in value]
+        return [_to_storable(inner) for inner in value]
     return rendering.FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) else value
 
 
-def _text(policy: engine.Policy) -> str:
+def _document_text(policy: engine.GatePolicy) -> str:
     return policy.document if isinstance(policy.document, str) else ""
 
 
-def _again(gate: Gate) -> GateRequest:
+def _request_from_gate(gate: Gate) -> GateRequest:
     """The question that a stored gate asks."""
-    given = None
+    objects = None
     if gate.objects_given is not None:
-        given = json.loads(gzip.decompress(bytes(gate.objects_given)))
+        objects = json.loads(gzip.decompress(bytes(gate.objects_given)))
     elif gate.snapshot is None and gate.revision is None:
         raise Unprocessable("The snapshot was deleted before there was a verdict.")
     return GateRequest(
-        policy=engine.Policy(gate.policy, gate.policy_document, release_of_record(gate.process)),
-        baseline=engine.Policy(gate.baseline, gate.baseline_document or None, release_of_record(gate.baseline_process)),
-        thresholds=thresholds.read(gate.thresholds),
-        about=gate.about,
+        policy=engine.GatePolicy(gate.policy, gate.policy_document, release_of_record(gate.process)),
+        baseline=engine.GatePolicy(
+            gate.baseline, gate.baseline_document or None, release_of_record(gate.baseline_process)
+        ),
+        thresholds=thresholds.read_thresholds(gate.thresholds),
+        subject=gate.about,
         snapshot=gate.snapshot,
         revision=gate.revision,
-        objects=given,
+        objects=objects,
         place=gate.place,
         seed=gate.seed,
     )
 
 
-def _asked(question: GateRequest) -> engine.GateQuestion:
-    return engine.GateQuestion(question.policy, question.baseline, question.thresholds, question.about)
+def _to_engine_question(question: GateRequest) -> engine.GateQuestion:
+    return engine.GateQuestion(question.policy, question.baseline, question.thresholds, question.subject)
 
 
-def _prepared(question: GateRequest) -> Prepared:
+def _prepare(question: GateRequest) -> PreparedScenario:
     if question.revision is not None:
-        return scenarios.prepared(question.revision, question.seed)
+        return scenarios.prepare_revision(question.revision, question.seed)
     if question.snapshot is not None:
-        taken = question.snapshot.taken_at.timestamp()
+        taken_at = question.snapshot.taken_at.timestamp()
         return engine.prepared_of(
             snapshot_objects(question.snapshot),
             place=question.place,
             seed=question.seed,
-            now=taken,
-            utilisation=current(question.snapshot.cluster, taken),
+            now=taken_at,
+            utilisation=current_watermarks(question.snapshot.cluster, taken_at),
             prices=table_of(question.snapshot.cluster),
         )
     return engine.prepared_of(question.objects or [], place=question.place, seed=question.seed)
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """A context that turns errors of the engine into those of REST and pages."""
     try:
         yield
-    except DocumentError as error:
+    except ScenarioError as error:
         first = str(error.problems[0]) if error.problems else str(error)
         raise Unprocessable(
             f"{first[:1000].rstrip('.')}.",
-            errors=[{"path": one.path, "message": one.text[:1000]} for one in error.problems],
+            errors=[{"path": problem.path, "message": problem.text[:1000]} for problem in error.problems],
         ) from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "gate",
         _("Gate verdicts"),
@@ -21,6 +21,6 @@ register(
         ),
         page="gate",
         filters=GateFilter,
-        beside=tuple(GateForm.base_fields),
+        other_parameters=tuple(GateForm.base_fields),
     ),
 )

@@ -14,7 +14,7 @@ from kschedweb.web.errors import NotFound
 def judge(progress: Progress, *, gate: str) -> dict[str, Any]:
     """Find the verdict of the gate with this id, unless it is known already."""
     related = ("snapshot__cluster", "revision__scenario")
-    found = Gate.objects.select_related(*related).defer("snapshot__content").filter(pk=gate).first()
-    if found is None:
+    row = Gate.objects.select_related(*related).defer("snapshot__content").filter(pk=gate).first()
+    if row is None:
         raise NotFound("The gate was deleted before there was a verdict.")
-    return services.gate_do(gate=found, step=progress.step)
+    return services.gate_do(gate=row, step=progress.step)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from kschedweb.playground.gate import views
-from kschedweb.playground.gate.releases import releases
+from kschedweb.playground.gate.release_views import show_releases
 
 urlpatterns = [
-    path("gate/", views.gate, name="gate"),
-    path("releases/", releases, name="releases"),
-    path("gate/<uuid:gate_id>/", views.verdict, name="gate-verdict"),
+    path("gate/", views.show_gate, name="gate"),
+    path("releases/", show_releases, name="releases"),
+    path("gate/<uuid:gate_id>/", views.show_verdict, name="gate-verdict"),
 ]

@@ -14,14 +14,14 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.engine.releases.classic.comparing import RuleKind, RuleSide
-from kschedweb.playground.gate.selectors import missing, snapshot_of
-from kschedweb.playground.migration import listing, selectors, services, words
+from kschedweb.engine.releases.classic.comparison import RuleKind, RuleSide
+from kschedweb.playground.gate.selectors import missing_error, snapshot_of
+from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.models import Question
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.pagination import ListPagination
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -38,8 +38,8 @@ ORDERING = OpenApiParameter(
     enum=[f"{way}{name}" for name in listing.ORDERS for way in ("", "-")],
     description="By which column; a `-` turns it round.",
 )
-KEPT = [
-    OpenApiParameter("verdict", str, enum=[str(one) for one in listing.DIFFER], description="Only these."),
+POD_FILTERS = [
+    OpenApiParameter("verdict", str, enum=[str(verdict) for verdict in listing.DIFFER], description="Only these."),
     OpenApiParameter("rule", str, description="Only those of one rule: `side:kind:name`."),
     OpenApiParameter("search", str, description="Part of `namespace/name`."),
 ]
@@ -81,8 +81,8 @@ class MovesRuleSerializer(serializers.Serializer[Any]):
     """A predicate or priority of the classic policy, or a plugin of the profile."""
 
     name = serializers.CharField(help_text="'' where none can be named.")
-    side = serializers.ChoiceField(choices=[str(one) for one in RuleSide])
-    kind = serializers.ChoiceField(choices=[str(one) for one in RuleKind])
+    side = serializers.ChoiceField(choices=[str(side) for side in RuleSide])
+    kind = serializers.ChoiceField(choices=[str(kind) for kind in RuleKind])
 
 
 class MovesRuleCountSerializer(MovesRuleSerializer):
@@ -119,7 +119,7 @@ class MovesSerializer(serializers.ModelSerializer[Question]):
         read_only_fields = fields
 
     def get_answer(self, question: Question) -> str:
-        return words.sentence(question.counts) if question.counts else ""
+        return sentences.answer_sentence(question.counts) if question.counts else ""
 
 
 class MovesReasonSerializer(MovesRuleSerializer):
@@ -134,7 +134,7 @@ class MovesPodSerializer(serializers.Serializer[Any]):
     """A pod that moves, or fits only under one."""
 
     pod = serializers.CharField()
-    verdict = serializers.ChoiceField(choices=[str(one) for one in listing.DIFFER])
+    verdict = serializers.ChoiceField(choices=[str(verdict) for verdict in listing.DIFFER])
     bound_to = serializers.CharField(source="boundTo", help_text="Its node in the snapshot; '' for none.")
     classic = serializers.CharField(help_text="Its node under the classic policy; '' for none.")
     profile = serializers.CharField(help_text="Its node under the profile; '' for none.")
@@ -143,7 +143,7 @@ class MovesPodSerializer(serializers.Serializer[Any]):
     rule = MovesReasonSerializer()
 
 
-def _answered(question: Question, request: ApiRequest) -> Response:
+def _question_response(question: Question, request: ApiRequest) -> Response:
     """201 with the answer, 202 while it is worked out."""
     address = reverse("api:moves-answer", args=[question.pk], request=request)
     status = 201 if question.counts is not None else 202
@@ -171,23 +171,23 @@ class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
         Where the number of nodes times that of pods is at most 2,000,000, the answer comes at once (201), within 3 s;
         all else answers 202, and a job works it out.
         """
-        data = validated(MovesAskSerializer, request.data)
-        asked = services.MigrationQuestion(
-            classic=_revision(data["classic"], "classic"),
-            profile=_revision(data["profile"], "profile") if "profile" in data else None,
+        data = validate_input(MovesAskSerializer, request.data)
+        query = services.MigrationQuery(
+            classic=_get_revision(data["classic"], "classic"),
+            profile=_get_revision(data["profile"], "profile") if "profile" in data else None,
             snapshot=snapshot_of(data["snapshot"]["cluster"], str(data["snapshot"].get("id") or "")),
             bound=data["bound"],
             namespaces=tuple(data["namespaces"]),
             sequence=data["sequence"],
         )
-        return _answered(services.question_ask(user=request.user, asked=asked), request)
+        return _question_response(services.question_ask(user=request.user, query=query), request)
 
 
-def _revision(asked: dict[str, Any], path: str) -> Revision:
+def _get_revision(reference: dict[str, Any], path: str) -> Revision:
     try:
-        return revision_asked(asked["name"], str(asked.get("revision") or ""))
+        return revision_asked(reference["name"], str(reference.get("revision") or ""))
     except (Http404, NotFound) as error:
-        raise missing(f"{path}.name", error) from None
+        raise missing_error(f"{path}.name", error) from None
 
 
 class MovesAnswer(APIView):
@@ -199,7 +199,7 @@ class MovesAnswer(APIView):
         return Response(MovesSerializer(selectors.question_get(id)).data)
 
 
-@extend_schema_view(get=extend_schema(operation_id="moves_pods", parameters=[*KEPT, ORDERING]))
+@extend_schema_view(get=extend_schema(operation_id="moves_pods", parameters=[*POD_FILTERS, ORDERING]))
 class MovesPods(generics.ListAPIView[Any]):
     """The pods that move, or fit only under one; none as long as there is no answer."""
 
@@ -209,14 +209,14 @@ class MovesPods(generics.ListAPIView[Any]):
     queryset = Question.objects.none()
 
     def get_queryset(self) -> Any:
-        found = selectors.question_get(self.kwargs["id"])
+        question = selectors.question_get(self.kwargs["id"])
         params = self.request.query_params
         ordering = params.get("ordering", "")
         if ordering and ordering.removeprefix("-") not in listing.ORDERS:
-            said = f"ordering: one of {', '.join(listing.ORDERS)}, or that with a - in front."
-            raise ApplicationError.at("ordering", said)
-        asked = {name: params.get(name, "") for name in listing.ANY}
-        return [row.raw for row in listing.MovedPods(selectors.differing(found), asked, ordering)]
+            message = f"ordering: one of {', '.join(listing.ORDERS)}, or that with a - in front."
+            raise ApplicationError.at("ordering", message)
+        filters = {name: params.get(name, "") for name in listing.ANY}
+        return [row.raw for row in listing.MovedPods(selectors.differing_pods(question), filters, ordering)]
 
 
 urlpatterns = [

@@ -19,5 +19,5 @@ class QuestionFilter(FilterSet):
         fields: list[str] = []
 
     def filter_search(self, queryset: QuerySet[Question], name: str, value: str) -> QuerySet[Question]:
-        named = Q(classic_label__icontains=value) | Q(profile_label__icontains=value)
-        return queryset.filter(named | Q(about__icontains=value))
+        by_policy = Q(classic_label__icontains=value) | Q(profile_label__icontains=value)
+        return queryset.filter(by_policy | Q(about__icontains=value))

@@ -10,9 +10,9 @@ from django.http import Http404
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions.selectors import policy_choices, revision_named
 from kschedweb.playground.migration import selectors
-from kschedweb.playground.migration.services import MigrationQuestion
-from kschedweb.playground.migration.words import CONVERSION
-from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
+from kschedweb.playground.migration.sentences import CONVERSION
+from kschedweb.playground.migration.services import MigrationQuery
+from kschedweb.policies.dialects import CONVERTIBLE, WITH_PROFILES
 from kschedweb.web.errors import NotFound
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -54,25 +54,25 @@ class MovesForm(forms.Form):
         first = {name: choices[0][0] if choices else "" for name, choices in listed.items()}
         if snapshot is not None:
             first["snapshot"] = str(snapshot.pk)
-        given = {name: data.get(name) for name in self.base_fields if name in data}
-        self.asked = bool(given)
+        values = {name: data.get(name) for name in self.base_fields if name in data}
+        self.has_params = bool(values)
         for name in ("classic", "profile"):
-            newest = (value for value, _ in listed[name] if value.partition("@")[0] == given.get(name))
-            given[name] = next(newest, given.get(name, first[name]))
-        super().__init__(first | {"pods": PENDING} | given)
+            newest = (value for value, _ in listed[name] if value.partition("@")[0] == values.get(name))
+            values[name] = next(newest, values.get(name, first[name]))
+        super().__init__(first | {"pods": PENDING} | values)
         for name, choices in listed.items():
             self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     @property
-    def question(self) -> MigrationQuestion:
+    def query(self) -> MigrationQuery:
         """The question; raises NotFound or Http404 if something was deleted in the meantime."""
         data = self.cleaned_data
         snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=data["snapshot"]).first()
         if snapshot is None:
             raise NotFound.at("snapshot", "This snapshot is gone: choose another one.")
-        return MigrationQuestion(
-            classic=_revision("classic", data["classic"]),
-            profile=_revision("profile", data["profile"]) if data["profile"] else None,
+        return MigrationQuery(
+            classic=_get_revision("classic", data["classic"]),
+            profile=_get_revision("profile", data["profile"]) if data["profile"] else None,
             snapshot=snapshot,
             bound=data["pods"] == ALL,
             namespaces=tuple(name for part in data["namespaces"].split(",") if (name := part.strip())),
@@ -80,8 +80,8 @@ class MovesForm(forms.Form):
         )
 
 
-def _revision(field: str, named: str) -> Revision:
+def _get_revision(field: str, reference: str) -> Revision:
     try:
-        return revision_named(named)
+        return revision_named(reference)
     except Http404:
         raise NotFound.at(field, "This policy is gone: choose another one.") from None

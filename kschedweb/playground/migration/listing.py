@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import MoveVerdict, RuleKind, RuleSide
-from kschedweb.engine.releases.classic.describing import DESCRIBED
-from kschedweb.playground.migration.words import VERDICTS, rule_name, rule_words
-from kschedweb.playground.runs.rows import Rows, arranged
-from kschedweb.web.units import counted
+from kschedweb.engine.releases.classic.comparison import MoveVerdict, RuleKind, RuleSide
+from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
+from kschedweb.playground.migration.sentences import VERDICTS, rule_name, rule_words
+from kschedweb.playground.runs.rows import LazyRows, sort_rows
+from kschedweb.web.units import format_count
 
 Json = dict[str, Any]
 HEAD = (
@@ -59,7 +59,7 @@ class MovedPod:
         rule = self.raw["rule"]
         if rule["kind"] != RuleKind.PREFERS:
             return str(rule["reason"])
-        return f"{counted(rule['lead'], 'points')} ahead, {100 * rule['share']:.0f} % of the span"
+        return f"{format_count(rule['lead'], 'points')} ahead, {100 * rule['share']:.0f} % of the span"
 
     def cells(self) -> tuple[object, ...]:
         raw, rule = self.raw, self.raw["rule"]
@@ -69,34 +69,34 @@ class MovedPod:
         )  # fmt: skip
 
 
-class MovedPods(Rows[MovedPod]):
-    """The moved pods that match ``asked``: verdict, rule (its ``key``) and search ("": any).
+class MovedPods(LazyRows[MovedPod]):
+    """The moved pods that match ``asked``: verdict, rule (its ``rule_key``) and search ("": any).
 
     ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of the answer.
     """
 
-    def __init__(self, differing: Sequence[Json], asked: dict[str, str], ordering: str = "") -> None:
+    def __init__(self, differing: Sequence[Json], filters: dict[str, str], ordering: str = "") -> None:
         self.rows = [
-            one
-            for one in differing
-            if asked["verdict"] in ("", one["verdict"])
-            and asked["rule"] in ("", key(one["rule"]))
-            and asked["search"] in one["pod"]
+            move
+            for move in differing
+            if filters["verdict"] in ("", move["verdict"])
+            and filters["rule"] in ("", rule_key(move["rule"]))
+            and filters["search"] in move["pod"]
         ]
         if (by := ordering.removeprefix("-")) in ORDERS:
-            self.rows = arranged(self.rows, lambda one: _order(one, by), down=ordering.startswith("-"))
+            self.rows = sort_rows(self.rows, lambda move: _sort_key(move, by), down=ordering.startswith("-"))
 
-    def row(self, of: Json) -> MovedPod:
-        return MovedPod(of)
+    def row(self, record: Json) -> MovedPod:
+        return MovedPod(record)
 
 
-def _order(one: Json, by: str) -> Any:
+def _sort_key(move: Json, by: str) -> Any:
     if by == "rule":
-        return rule_name(one["rule"]).lower()
-    return one["rule"]["share"] if by == "share" else one["boundTo"] if by == "bound" else one[by]
+        return rule_name(move["rule"]).lower()
+    return move["rule"]["share"] if by == "share" else move["boundTo"] if by == "bound" else move[by]
 
 
-def key(rule: Json) -> str:
+def rule_key(rule: Json) -> str:
     """The name of a rule in an address."""
     return f"{rule['side']}:{rule['kind']}:{rule['name']}"
 
@@ -109,7 +109,7 @@ class MovedByRule:
 
     @property
     def key(self) -> str:
-        return key(self.raw)
+        return rule_key(self.raw)
 
     @property
     def name(self) -> str:
@@ -122,19 +122,19 @@ class MovedByRule:
     @property
     def explained(self) -> bool:
         """Whether there is a page about the rule."""
-        return self.raw["side"] == RuleSide.CLASSIC and self.name in DESCRIBED
+        return self.raw["side"] == RuleSide.CLASSIC and self.name in DESCRIPTIONS
 
     @property
     def only(self) -> int:
         return int(self.raw["pods"] - self.raw["moves"])
 
 
-def groups(counts: Json) -> list[MovedByRule]:
+def moved_by_rule(counts: Json) -> list[MovedByRule]:
     """The rules, those with most pods first."""
     return [MovedByRule(rule) for rule in counts["rules"]]
 
 
-def verdicts(counts: Json) -> list[tuple[str, str, str, int]]:
+def verdict_counts(counts: Json) -> list[tuple[str, str, str, int]]:
     """(verdict, words, meaning, pods) of each verdict that occurs, differences first."""
     return [
         (str(verdict), *VERDICTS[verdict], counts["verdicts"][verdict])

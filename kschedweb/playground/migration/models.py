@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -31,4 +31,4 @@ class Question(Inquiry):
     content = models.BinaryField(null=True)  # gzipped JSON of the pods that differ: selectors.differing reads it
     notes = models.JSONField(default=list)  # what was left out or read differently
 
-    objects = Covered("snapshot", own=True)
+    objects = Covered("snapshot", visible_to_creator=True)

@@ -10,11 +10,11 @@ from django.http import Http404
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.engine.releases import load
-from kschedweb.jobs.inquiries import unpacked
-from kschedweb.playground.gate.words import about_snapshot
+from kschedweb.jobs.inquiries import unpack_answer
+from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.playground.migration.models import Question
-from kschedweb.policies.conversion.selectors import conversion
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.conversion.selectors import convert_revision
+from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -38,32 +38,32 @@ def question_list() -> QuerySet[Question]:
 
 def question_get(question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none."""
-    found = question_list().filter(pk=question_id).first()
-    if found is None:
+    question = question_list().filter(pk=question_id).first()
+    if question is None:
         raise Http404("There is no such question.")
-    return found
+    return question
 
 
-def differing(question: Question) -> list[dict[str, Any]]:
+def differing_pods(question: Question) -> list[dict[str, Any]]:
     """The pods that move or fit on one side only, as plain data of ``engine.releases.classic.comparing.PodMove``."""
     if question.content is None:
         return []
-    found: list[dict[str, Any]] = unpacked(question.content)
-    return found
+    moves: list[dict[str, Any]] = unpack_answer(question.content)
+    return moves
 
 
-def target(classic: Revision, profile: Revision | None) -> tuple[Configuration, str]:
+def target_configuration(classic: Revision, profile: Revision | None) -> tuple[Configuration, str]:
     """The configuration of ``profile``, or of the converted classic policy with a summary of the conversion."""
     if profile is not None:
-        return configuration(profile), ""
-    converted = conversion(classic)
+        return load_configuration(profile), ""
+    converted = convert_revision(classic)
     loaded = load(converted.document)
     if loaded.configuration is None:
         raise Unprocessable.at("profile", f"The conversion cannot run: {'; '.join(loaded.errors)}")
     return loaded.configuration, converted.summary
 
 
-def namespaces(snapshot: Snapshot) -> list[str]:
+def list_namespaces(snapshot: Snapshot) -> list[str]:
     """The namespaces with pods."""
     pods = PodRow.objects.filter(snapshot=snapshot)
     return list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
@@ -83,4 +83,7 @@ def snapshot_choices() -> list[tuple[str, str]]:
         .select_related("cluster")
         .defer("content", "resource_versions")
     )
-    return [(str(one.pk), about_snapshot(one)) for one in listed.order_by("cluster__name", "-taken_at")[:MOST_CHOICES]]
+    return [
+        (str(snapshot.pk), about_snapshot(snapshot))
+        for snapshot in listed.order_by("cluster__name", "-taken_at")[:MOST_CHOICES]
+    ]

@@ -10,27 +10,27 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions import utilisation
+from kschedweb.decisions import figures_in_force
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.patience import NotNow
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
-from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
+from kschedweb.engine.releases.classic.comparison import MoveTally, compare_pods, select_pods
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
     Step,
     answer_store,
-    answered,
     ask_job,
     at_once,
     connection_released,
-    packed,
+    pack_answer,
     refuse_more,
+    save_answered,
 )
-from kschedweb.playground.gate.words import about_snapshot
-from kschedweb.playground.migration import selectors, words
+from kschedweb.playground.gate.invocation import about_snapshot
+from kschedweb.playground.migration import selectors, sentences
 from kschedweb.playground.migration.models import Question
-from kschedweb.policies.selectors import algorithm, classic_only, profiles_only
+from kschedweb.policies.selectors import classic_only, load_algorithm, profiles_only
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _turn = Lock()
 
 
 @dataclass(frozen=True)
-class MigrationQuestion:
+class MigrationQuery:
     """A question; ``profile`` is ``None`` for the conversion of the classic policy.
 
     ``bound``: compare bound pods too, each as if it were pending. ``namespaces``: pods of these only; empty means all.
@@ -59,52 +59,52 @@ class MigrationQuestion:
     sequence: bool = False
 
 
-def question_ask(*, user: User | None, asked: MigrationQuestion) -> Question:
+def question_ask(*, user: User | None, query: MigrationQuery) -> Question:
     """Ask a question; the returned one has its answer, or a job that finds it.
 
     Raises Unprocessable with problems under their fields.
     """
-    _check(asked)
-    made = _row(user, asked)
+    _check_query(query)
+    question = _new_question(user, query)
     try:
-        told = _told(*_at_once(made))
-    except NotNow:
-        return _later(user, made)
-    return _known(user, made, told)
+        fields = _answer_fields(*_at_once(question))
+    except DeadlineExceeded:
+        return _queue_question(user, question)
+    return _store_answer(user, question, fields)
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.counts is None:
-        answer_store(question, **_told(*_worked_out(question, step)))
-    return {"question": str(question.pk), "answer": words.sentence(question.counts or {})}
+        answer_store(question, **_answer_fields(*_worked_out(question, step)))
+    return {"question": str(question.pk), "answer": sentences.answer_sentence(question.counts or {})}
 
 
-def _check(asked: MigrationQuestion) -> None:
-    classic_only(asked.classic, "classic")
-    if asked.profile is not None:
-        profiles_only(asked.profile, "profile")
-    if asked.bound and asked.sequence:
-        said = "Only pods that wait can be placed one after the other: ask about those, or about each by itself."
-        raise Unprocessable.at("sequence", said)
-    known = set(selectors.namespaces(asked.snapshot)) if asked.namespaces else set()
-    if unknown := [name for name in asked.namespaces if name not in known]:
+def _check_query(query: MigrationQuery) -> None:
+    classic_only(query.classic, "classic")
+    if query.profile is not None:
+        profiles_only(query.profile, "profile")
+    if query.bound and query.sequence:
+        message = "Only pods that wait can be placed one after the other: ask about those, or about each by itself."
+        raise Unprocessable.at("sequence", message)
+    namespaces = set(selectors.list_namespaces(query.snapshot)) if query.namespaces else set()
+    if unknown := [name for name in query.namespaces if name not in namespaces]:
         raise Unprocessable.at("namespaces", f"The snapshot has no pods in namespace {', '.join(unknown[:5])}.")
-    selectors.target(asked.classic, asked.profile)
+    selectors.target_configuration(query.classic, query.profile)
 
 
-def _at_once(question: Question) -> tuple[Tally, list[dict[str, Any]], list[str]]:
+def _at_once(question: Question) -> tuple[MoveTally, list[dict[str, Any]], list[str]]:
     snapshot = question.snapshot
     assert snapshot is not None
     pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
     work = pods * int(snapshot.counts.get("Node", 0))
     if work > AT_ONCE or snapshot.size > AT_ONCE_SIZE:
-        raise NotNow
+        raise DeadlineExceeded
     with at_once(_turn, AT_ONCE_SECONDS) as step:
         return _worked_out(question, step)
 
 
-def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, Any]], list[str]]:
+def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[str, Any]], list[str]]:
     """The counts, the pods that differ, and what was left out."""
     if question.classic is None or (question.profile is None and not question.converted):
         raise Unprocessable("A policy was deleted before there was an answer.")
@@ -112,55 +112,57 @@ def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, A
         raise Unprocessable("The snapshot was deleted before there was an answer.")
     step("Reading the cluster", 0, 0)
     objects = snapshot_objects(question.snapshot)
-    rules = algorithm(question.classic)
-    configuration, said = selectors.target(question.classic, question.profile)
+    rules = load_algorithm(question.classic)
+    configuration, conversion_summary = selectors.target_configuration(question.classic, question.profile)
     counting = configuration.release.counting
-    today = utilisation.applied(EngineSnapshot.from_objects(objects, counting=counting), question.snapshot)
+    today = figures_in_force.apply_figures(EngineSnapshot.from_objects(objects, counting=counting), question.snapshot)
     classic = ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
-    pods = asked(today, bound=question.bound, namespaces=question.namespaces)
+    pods = select_pods(today, bound=question.bound, namespaces=question.namespaces)
     connection_released()
-    tally, differing = Tally(), []
-    for number, move in enumerate(moves(classic, today, rules, configuration, pods, sequence=question.sequence), 1):
-        tally.add(move)
+    tally, differing = MoveTally(), []
+    for number, move in enumerate(
+        compare_pods(classic, today, rules, configuration, pods, sequence=question.sequence), 1
+    ):
+        tally.add_move(move)
         if move.differs:
             differing.append(move.to_dict())
         step("Comparing decisions", number, len(pods))
-    return tally, differing, words.notes(rules, configuration, said)
+    return tally, differing, sentences.answer_notes(rules, configuration, conversion_summary)
 
 
-def _told(tally: Tally, differing: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+def _answer_fields(tally: MoveTally, differing: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
     """The fields of a question that an answer fills."""
-    return {"counts": tally.to_dict(), "content": packed(differing), "notes": notes}
+    return {"counts": tally.to_dict(), "content": pack_answer(differing), "notes": notes}
 
 
-def _row(user: User | None, asked: MigrationQuestion) -> Question:
+def _new_question(user: User | None, query: MigrationQuery) -> Question:
     return Question(
-        classic=asked.classic,
-        classic_label=words.label(asked.classic),
-        converted=asked.profile is None,
-        profile=asked.profile,
-        profile_label=words.CONVERSION if asked.profile is None else words.label(asked.profile),
-        snapshot=asked.snapshot,
-        about=about_snapshot(asked.snapshot),
-        bound=asked.bound,
-        namespaces=sorted(set(asked.namespaces)),
-        sequence=asked.sequence,
+        classic=query.classic,
+        classic_label=sentences.revision_label(query.classic),
+        converted=query.profile is None,
+        profile=query.profile,
+        profile_label=sentences.CONVERSION if query.profile is None else sentences.revision_label(query.profile),
+        snapshot=query.snapshot,
+        about=about_snapshot(query.snapshot),
+        bound=query.bound,
+        namespaces=sorted(set(query.namespaces)),
+        sequence=query.sequence,
         created_by=user,
     )
 
 
 @transaction.atomic
-def _known(user: User | None, question: Question, told: dict[str, Any]) -> Question:
-    return _noted(user, answered(question, **told))
+def _store_answer(user: User | None, question: Question, fields: dict[str, Any]) -> Question:
+    return _audit_question(user, save_answered(question, **fields))
 
 
 @transaction.atomic
-def _later(user: User | None, question: Question) -> Question:
-    title = f"Moves: {words.title(question)}"
+def _queue_question(user: User | None, question: Question) -> Question:
+    title = f"Moves: {sentences.question_title(question)}"
     ask_job(question, kind="moves.answer", title=title, refuse=lambda: refuse_more(Question, user, "questions"))
-    return _noted(user, question)
+    return _audit_question(user, question)
 
 
-def _noted(user: User | None, question: Question) -> Question:
-    audit.record(user, "moves.asked", question, words.title(question))
+def _audit_question(user: User | None, question: Question) -> Question:
+    audit.record(user, "moves.asked", question, sentences.question_title(question))
     return question

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "migration",
         _("Classic migration"),
@@ -23,6 +23,6 @@ register(
         ),
         page="migration",
         filters=QuestionFilter,
-        beside=tuple(MovesForm.base_fields),
+        other_parameters=tuple(MovesForm.base_fields),
     ),
 )

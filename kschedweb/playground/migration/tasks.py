@@ -14,5 +14,5 @@ from kschedweb.playground.migration.models import Question
 def answer(progress: Progress, *, question: str) -> dict[str, Any]:
     """Answer the question with this id, unless it is answered already."""
     related = ("classic__policy", "profile__policy", "snapshot__cluster")
-    found = question_of_job(Question, question, *related)
-    return services.question_answer(question=found, step=progress.step)
+    row = question_of_job(Question, question, *related)
+    return services.question_answer(question=row, step=progress.step)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.urls import path
 
 from kschedweb.playground.migration import views
-from kschedweb.web.moved import moved
+from kschedweb.web.redirects import moved_route
 
 urlpatterns = [
-    path("migration/", views.migration, name="migration"),
-    path("migration/<uuid:question_id>/", views.answer, name="migration-answer"),
-    moved("moves/", "migration"),
-    moved("moves/<uuid:question_id>/", "migration-answer"),
+    path("migration/", views.show_migration, name="migration"),
+    path("migration/<uuid:question_id>/", views.show_answer, name="migration-answer"),
+    moved_route("moves/", "migration"),
+    moved_route("moves/<uuid:question_id>/", "migration-answer"),
 ]

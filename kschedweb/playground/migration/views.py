@@ -12,16 +12,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.migration import listing, selectors, services, words
+from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.news import announced, numbered_page
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ PAGE_SIZE, PODS = 20, 50
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-@announced
-def migration(request: PageRequest) -> HttpResponse:
+@with_news
+def show_migration(request: PageRequest) -> HttpResponse:
     """The form and earlier questions; a POST asks."""
     if request.method == "POST":
-        demand(request.user, Action.EDIT, refusal="An editor may ask which pods would move.")
+        require_action(request.user, Action.EDIT, refusal="An editor may ask which pods would move.")
     form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
     missing = next((name for name in ("snapshot", "classic") if not form.fields[name].choices), "")  # type: ignore[attr-defined]
-    if request.method == "POST" and form.is_valid() and (made := _asked(request, form)):
-        return redirect("migration-answer", made.pk)
+    if request.method == "POST" and form.is_valid() and (question := _ask_question(request, form)):
+        return redirect("migration-answer", question.pk)
     filters = QuestionFilter(request.GET, queryset=selectors.question_list().defer("content"))
     context = {
         "form": form,
@@ -52,14 +52,14 @@ def migration(request: PageRequest) -> HttpResponse:
         "page": numbered_page(request, filters.qs),
         "asked": {name: value for name, value in request.GET.items() if name in form.fields},
     }
-    refused = form.asked and not missing and not form.is_valid()
+    refused = form.has_params and not missing and not form.is_valid()
     return render(request, "playground/migration/moves.html", context, status=400 if refused else 200)
 
 
-def _asked(request: PageRequest, form: MovesForm) -> Question | None:
+def _ask_question(request: PageRequest, form: MovesForm) -> Question | None:
     """The question; ``None`` if it is invalid, and the form has the errors."""
     try:
-        return services.question_ask(user=request.user, asked=form.question)
+        return services.question_ask(user=request.user, query=form.query)
     except ApplicationError as error:
         add_errors(form, error)
         return None
@@ -67,25 +67,25 @@ def _asked(request: PageRequest, form: MovesForm) -> Question | None:
 
 @require_safe
 @requires(Action.VIEW)
-def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """An answer, differences first, as a page or a file, or the progress of its job."""
-    found = selectors.question_get(question_id)
-    if found.counts is None:
-        return _waits(request, found)
-    asked = {name: request.GET.get(name, "").strip() for name in listing.ANY}
-    listed = listing.MovedPods(selectors.differing(found), asked, request.GET.get("ordering", ""))
+    question = selectors.question_get(question_id)
+    if question.counts is None:
+        return _render_progress(request, question)
+    filters = {name: request.GET.get(name, "").strip() for name in listing.ANY}
+    listed = listing.MovedPods(selectors.differing_pods(question), filters, request.GET.get("ordering", ""))
     if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"moves-{found.pk}", listing.HEAD, (row.cells() for row in listed))
+        return export_rows(file, f"moves-{question.pk}", listing.HEAD, (row.cells() for row in listed))
     context = {
-        "question": found,
-        "sentence": words.sentence(found.counts),
-        "pods": words.pods_of(found),
-        "groups": listing.groups(found.counts),
-        "verdicts": listing.verdicts(found.counts),
+        "question": question,
+        "sentence": sentences.answer_sentence(question.counts),
+        "pods": sentences.pods_of(question),
+        "groups": listing.moved_by_rule(question.counts),
+        "verdicts": listing.verdict_counts(question.counts),
         "differ": listing.DIFFER,
-        "asked": asked,
+        "asked": filters,
         "page": Paginator(listed, PODS).get_page(request.GET.get("page")),
-        "decisions": _decisions(found),
+        "decisions": _decision_links(question),
     }
     response = render(request, "playground/migration/answer.html", context)
     if request.htmx:
@@ -93,7 +93,7 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     return response
 
 
-def _decisions(question: Question) -> dict[str, str]:
+def _decision_links(question: Question) -> dict[str, str]:
     """The parameters of links to decisions under each side, for sides that are saved."""
     if question.snapshot is None:
         return {}
@@ -107,11 +107,11 @@ def _decisions(question: Question) -> dict[str, str]:
     }
 
 
-def _waits(request: PageRequest, question: Question) -> HttpResponse:
+def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     ended = question.job is None or question.job.state in ENDED
     context: dict[str, Any] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
     context |= {"address": reverse("migration-answer", args=[question.pk]), "again": reverse("migration")}
-    context["pods"] = words.pods_of(question)
+    context["pods"] = sentences.pods_of(question)
     if question.job is not None:
         context["may_cancel"] = may_change(request.user, question.job)
     return render(

@@ -14,16 +14,16 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.playground.recordings import flown, selectors, services
+from kschedweb.playground.recordings import from_flight_recorder, selectors, services
 from kschedweb.playground.recordings.download import download_response
 from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.playground.recordings.models import Recording
-from kschedweb.playground.recordings.services import LEAST, MOST
+from kschedweb.playground.recordings.services import MAX_SECONDS, MIN_SECONDS
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 from kschedweb.playground.scenarios.serializers import ScenarioFileSerializer, ScenarioSerializer
-from kschedweb.web.pages import part
-from kschedweb.web.rest import IdempotencyMixin, NameField, accepted, validated
+from kschedweb.web.pages import page_part
+from kschedweb.web.rest import IdempotencyMixin, NameField, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -71,7 +71,7 @@ class RecordingStartSerializer(serializers.Serializer[Any]):
     """Which cluster, and for how many seconds."""
 
     cluster = NameField(queryset=Cluster.objects)
-    seconds = serializers.IntegerField(min_value=LEAST, max_value=MOST)
+    seconds = serializers.IntegerField(min_value=MIN_SECONDS, max_value=MAX_SECONDS)
 
 
 class RecordingScenarioSerializer(serializers.Serializer[Any]):
@@ -99,9 +99,9 @@ class RecordingList(IdempotencyMixin, generics.ListAPIView[Recording]):
     @extend_schema(request=RecordingStartSerializer, responses={202: ClusterRecordingSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Begin to record a connected cluster; 409 where it is not connected, or is being recorded already."""
-        asked = validated(RecordingStartSerializer, request.data)
-        made = services.recording_start(user=request.user, **asked)
-        return accepted(request, ClusterRecordingSerializer(made).data, "api:recording", made.pk)
+        values = validate_input(RecordingStartSerializer, request.data)
+        recording = services.recording_start(user=request.user, **values)
+        return accepted_response(request, ClusterRecordingSerializer(recording).data, "api:recording", recording.pk)
 
 
 class RecordingDetail(APIView):
@@ -119,7 +119,7 @@ class RecordingDetail(APIView):
         return Response(status=204)
 
 
-@part
+@page_part
 class RecordingRecords(APIView):
     action_required = Action.VIEW
 
@@ -135,11 +135,11 @@ class RecordingScenario(IdempotencyMixin, APIView):
     @extend_schema(request=RecordingScenarioSerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Make a scenario of your own that replays the recording; 409 while it is being made."""
-        asked = validated(RecordingScenarioSerializer, request.data)
+        values = validate_input(RecordingScenarioSerializer, request.data)
         recording = selectors.recording_get(id)
-        made = services.scenario_make(user=request.user, recording=recording, name=asked["name"])
-        headers = {"Location": reverse("api:scenario", args=[made.pk], request=request)}
-        body = ScenarioSerializer(scenarios.scenario_get(request.user, made.pk)).data
+        scenario = services.scenario_make(user=request.user, recording=recording, name=values["name"])
+        headers = {"Location": reverse("api:scenario", args=[scenario.pk], request=request)}
+        body = ScenarioSerializer(scenarios.scenario_get(request.user, scenario.pk)).data
         return Response(body, status=201, headers=headers)
 
 
@@ -149,9 +149,9 @@ class RecordingFile(IdempotencyMixin, APIView):
     @extend_schema(request=RecordingFileSerializer, responses={201: ScenarioFileSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Keep a copy of the recording as a file of a scenario of your own; 409 while it is being made."""
-        asked = validated(RecordingFileSerializer, request.data)
+        values = validate_input(RecordingFileSerializer, request.data)
         recording = selectors.recording_get(id)
-        scenario = scenarios.scenario_get(request.user, asked["scenario"])
+        scenario = scenarios.scenario_get(request.user, values["scenario"])
         row = services.file_give(user=request.user, recording=recording, scenario=scenario)
         headers = {"Location": reverse("api:scenario-file", [scenario.pk, row.name], request=request)}
         return Response(ScenarioFileSerializer(row).data, status=201, headers=headers)
@@ -179,9 +179,11 @@ class RecordingMoment(IdempotencyMixin, APIView):
     @extend_schema(request=MomentScenarioSerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario that starts from a cluster as of a moment; 404 where its flight recorder does not know it."""
-        made = flown.scenario_of_moment(user=request.user, **validated(MomentScenarioSerializer, request.data))
-        headers = {"Location": reverse("api:scenario", args=[made.pk], request=request)}
-        body = ScenarioSerializer(scenarios.scenario_get(request.user, made.pk)).data
+        scenario = from_flight_recorder.scenario_of_moment(
+            user=request.user, **validate_input(MomentScenarioSerializer, request.data)
+        )
+        headers = {"Location": reverse("api:scenario", args=[scenario.pk], request=request)}
+        body = ScenarioSerializer(scenarios.scenario_get(request.user, scenario.pk)).data
         return Response(body, status=201, headers=headers)
 
 
@@ -191,21 +193,21 @@ class RecordingRange(IdempotencyMixin, APIView):
     @extend_schema(request=RangeSerializer, responses={201: ClusterRecordingSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a recording of what a flight recorder kept in a range; 404 where it does not know all of it."""
-        asked = validated(RangeSerializer, request.data)
-        made = flown.recording_of_range(
-            user=request.user, cluster=asked["cluster"], first=asked["since"], last=asked["until"]
+        values = validate_input(RangeSerializer, request.data)
+        recording = from_flight_recorder.recording_of_range(
+            user=request.user, cluster=values["cluster"], first=values["since"], last=values["until"]
         )
-        headers = {"Location": reverse("api:recording", args=[made.pk], request=request)}
-        return Response(ClusterRecordingSerializer(made).data, status=201, headers=headers)
+        headers = {"Location": reverse("api:recording", args=[recording.pk], request=request)}
+        return Response(ClusterRecordingSerializer(recording).data, status=201, headers=headers)
 
 
-_ONE = "recordings/<uuid:id>/"
+_DETAIL_PATH = "recordings/<uuid:id>/"
 urlpatterns = [
     path("recordings/of-moment/", RecordingMoment.as_view(), name="recording-moment"),
     path("recordings/of-range/", RecordingRange.as_view(), name="recording-range"),
     path("recordings/", RecordingList.as_view(), name="recordings"),
-    path(_ONE, RecordingDetail.as_view(), name="recording"),
-    path(f"{_ONE}records/", RecordingRecords.as_view(), name="recording-records"),
-    path(f"{_ONE}scenario/", RecordingScenario.as_view(), name="recording-scenario"),
-    path(f"{_ONE}file/", RecordingFile.as_view(), name="recording-file"),
+    path(_DETAIL_PATH, RecordingDetail.as_view(), name="recording"),
+    path(f"{_DETAIL_PATH}records/", RecordingRecords.as_view(), name="recording-records"),
+    path(f"{_DETAIL_PATH}scenario/", RecordingScenario.as_view(), name="recording-scenario"),
+    path(f"{_DETAIL_PATH}file/", RecordingFile.as_view(), name="recording-file"),
 ]

@@ -3,8 +3,8 @@ from __future__ import annotations
 from django.apps import AppConfig
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -15,5 +15,7 @@ class RecordingsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.register(Group.WHAT_IF, Entry(_("Recordings"), "video", "recordings", 50, stems=("recording",)))
-        register(RetentionRule("recordings.Recording", "created_at", "work", IDLE))
+        navigation.register_entries(
+            RailGroup.WHAT_IF, Entry(_("Recordings"), "video", "recordings", 50, stems=("recording",))
+        )
+        register_rules(RetentionRule("recordings.Recording", "created_at", "work", IDLE))

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def download_response(recording: Recording) -> StreamingHttpResponse:
     """The stored records, one JSON value per line, gzipped."""
-    response = StreamingHttpResponse(selectors.pieces(recording), content_type="application/gzip")
+    response = StreamingHttpResponse(selectors.read_chunks(recording), content_type="application/gzip")
     response["Content-Disposition"] = f'attachment; filename="{recording.file_name}.gz"'
     return response

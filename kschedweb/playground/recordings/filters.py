@@ -13,7 +13,7 @@ class RecordingFilter(django_filters.FilterSet):  # type: ignore[misc]
     cluster = django_filters.CharFilter(field_name="cluster__name", label=_("Cluster"), max_length=63)
 
     since = MomentFilter(field_name="created_at", label=_("Started from"))
-    until = MomentFilter(field_name="created_at", label=_("Started before"), until=True)
+    until = MomentFilter(field_name="created_at", label=_("Started before"), is_end=True)
 
     class Meta:
         model = Recording

@@ -9,7 +9,7 @@ from django.utils.text import format_lazy
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.playground.recordings import selectors
-from kschedweb.playground.recordings.services import MOST
+from kschedweb.playground.recordings.services import MAX_SECONDS
 from kschedweb.playground.scenarios.models import Scenario
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -30,14 +30,14 @@ class StartForm(forms.Form):
     cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label=_("Connected cluster"))
     minutes = forms.IntegerField(
         min_value=1,
-        max_value=MOST // 60,
+        max_value=MAX_SECONDS // 60,
         initial=30,
-        label=format_lazy(_("Minutes, at most {most} (a day)"), most=f"{MOST // 60:,}"),
+        label=format_lazy(_("Minutes, at most {most} (a day)"), most=f"{MAX_SECONDS // 60:,}"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["cluster"].queryset = selectors.connected()  # type: ignore[attr-defined]
+        self.fields["cluster"].queryset = selectors.list_recordable()  # type: ignore[attr-defined]
 
 
 class GiveForm(forms.Form):
@@ -47,4 +47,4 @@ class GiveForm(forms.Form):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["scenario"].queryset = selectors.scenarios(user)  # type: ignore[attr-defined]
+        self.fields["scenario"].queryset = selectors.list_own_scenarios(user)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 from kschedweb.jobs.models import ENDED, Job
 
@@ -56,8 +56,8 @@ class Recording(models.Model):
 
     @property
     def file_name(self) -> str:
-        began = self.began_at or self.created_at
-        return f"{self.cluster.name}-{began:%Y%m%d-%H%M%S}.jsonl"
+        start = self.began_at or self.created_at
+        return f"{self.cluster.name}-{start:%Y%m%d-%H%M%S}.jsonl"
 
 
 class Chunk(models.Model):

@@ -16,14 +16,14 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
-from kschedweb.clusters.connecting import opening
+from kschedweb.clusters.connecting import openers
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.clusters.kinds import BY_NAME, KINDS
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
 from kschedweb.engine.studies.traces.ledger import Ledger
-from kschedweb.engine.studies.traces.text import lines
+from kschedweb.engine.studies.traces.text import read_lines
 from kschedweb.jobs.services import job_progress
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.recordings import selectors, services
@@ -44,7 +44,7 @@ NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 logger = structlog.get_logger(__name__)
 
 
-class Recorder:
+class ClusterRecorder:
     """Records a cluster; ``clock`` returns monotonic seconds of the epoch."""
 
     def __init__(self, recording: Recording, job: Job, *, clock: Callable[[], float] | None = None) -> None:
@@ -53,23 +53,23 @@ class Recorder:
         self._notes = list(recording.notes)
         self._unlisted = {kind.name for kind in KINDS}
         self._resumes = recording.began_at is not None
-        began = services.recording_begin(recording=recording, at=_moment(int(self._clock())))
-        self._began = began.timestamp()
+        start = services.recording_begin(recording=recording, at=_to_moment(int(self._clock())))
+        self._began = start.timestamp()
         self._until = self._began + recording.seconds
         self._writer, self._ledger = Writer(recording, job), Ledger(self._began)
         if self._resumes:
-            self._resume()
+            self._resume_ledger()
         self._kept = 0.0
 
-    def _resume(self) -> None:
+    def _resume_ledger(self) -> None:
         if self._recording.records:
-            text = lines(selectors.pieces(self._recording), longest=MOST_RECORD)
-            self._ledger = Ledger.resumed(self._began, text)
+            text = read_lines(selectors.read_chunks(self._recording), longest=MOST_RECORD)
+            self._ledger = Ledger.from_lines(self._began, text)
         last = self._recording.kept_at.timestamp() if self._recording.kept_at else self._began
         missed = min(self._clock(), self._until) - last
         if missed >= GAP:
             after = last - self._began
-            self._note(
+            self._add_note(
                 f"Nobody watched for {missed:.0f} s, {after:.0f} s after the beginning: pods that came and went "
                 "meanwhile are missing."
             )
@@ -79,11 +79,11 @@ class Recorder:
         reflectors: list[Reflector] = []
         try:
             if self._clock() < self._until:
-                opens = opening.opener(self._recording.cluster).open
+                opens = openers.get_opener(self._recording.cluster).open
                 reflectors = [Reflector(opens, kind, self._inbox.put) for kind in KINDS]
                 for reflector in reflectors:
                     reflector.start()
-            self._follow(reflectors)
+            self._follow_events(reflectors)
         finally:
             for reflector in reflectors:
                 reflector.end()
@@ -91,61 +91,67 @@ class Recorder:
                 reflector.join(STOP_SECONDS)
         return {"recording": str(self._recording.pk), "records": self._writer.records, "pods": self._ledger.pods}
 
-    def _follow(self, reflectors: list[Reflector]) -> None:
+    def _follow_events(self, reflectors: list[Reflector]) -> None:
         patience = time.monotonic() + PATIENCE
-        while not (full := self._full()) and self._clock() < self._until:
-            self._hear()
+        while not (full := self._full_reason()) and self._clock() < self._until:
+            self._drain_inbox()
             if time.monotonic() - self._kept >= KEEP_EVERY:
-                self._keep()
+                self._store_lines()
             if time.monotonic() > patience and not self._resumes and self._unlisted & NEEDED:
-                said = [one.problem for one in reflectors if one.kind.name in NEEDED and one.problem]
-                raise ApplicationError(said[0] if said else "The cluster did not list its nodes and pods in time.")
+                problems = [
+                    reflector.problem for reflector in reflectors if reflector.kind.name in NEEDED and reflector.problem
+                ]
+                raise ApplicationError(
+                    problems[0] if problems else "The cluster did not list its nodes and pods in time."
+                )
         if full:
             after = self._clock() - self._began
-            self._note(f"Ended after {after:.0f} s: {full}.")
-        self._keep(last=True)
+            self._add_note(f"Ended after {after:.0f} s: {full}.")
+        self._store_lines(last=True)
 
     # Events.
 
-    def _hear(self) -> None:
+    def _drain_inbox(self) -> None:
         try:
             news = self._inbox.get(timeout=LONGEST_WAIT)
             for _ in range(AT_ONCE):
-                self._take(news)
-                if self._full():
+                self._handle_event(news)
+                if self._full_reason():
                     return
                 news = self._inbox.get_nowait()
-            self._take(news)
+            self._handle_event(news)
         except queue.Empty:
             pass
 
-    def _take(self, news: object) -> None:
+    def _handle_event(self, news: object) -> None:
         now = self._clock()
         try:
             match news:
                 case Changed(_, raw):
-                    self._write(self._ledger.changed(raw, now))
+                    self._write_lines(self._ledger.record_change(raw, now))
                 case Removed(_, raw):
-                    self._write(self._ledger.removed(raw, now))
+                    self._write_lines(self._ledger.record_removal(raw, now))
                 case Listed(kind, items):
                     self._unlisted.discard(kind)
                     if news.problem and not BY_NAME[kind].optional:  # few clusters serve it
-                        self._note(f"{news.problem}: they are missing.")
+                        self._add_note(f"{news.problem}: they are missing.")
                     elif not news.problem:
-                        self._write(self._ledger.listed(kind, items, now))
+                        self._write_lines(self._ledger.sync_list(kind, items, now))
         except ObjectError as problem:
-            self._note(f"An object was left out: {problem}.")
+            self._add_note(f"An object was left out: {problem}.")
 
-    def _write(self, found: list[str]) -> None:
-        for line in found:
+    def _write_lines(self, records: list[str]) -> None:
+        for line in records:
             if len(line) > MOST_RECORD:
-                self._note(f"An object of {len(line):,} characters was left out; a record has at most {MOST_RECORD:,}.")
-            elif self._full():
+                self._add_note(
+                    f"An object of {len(line):,} characters was left out; a record has at most {MOST_RECORD:,}."
+                )
+            elif self._full_reason():
                 return
             else:
                 self._writer.add(line)
 
-    def _full(self) -> str:
+    def _full_reason(self) -> str:
         """Why the recording is full; "" if it is not."""
         if self._writer.size >= settings.UPLOAD_LIMIT:
             return f"a file has at most {settings.UPLOAD_LIMIT >> 20:,} MiB of text (KSCHEDWEB_UPLOAD_LIMIT_MIB)"
@@ -154,20 +160,22 @@ class Recorder:
             (self._ledger.pods, MOST_PODS, "pods"),
             (self._ledger.nodes, MOST_NODES, "nodes"),
         )
-        return next((f"a scenario takes at most {most:,} {what}" for count, most, what in bounds if count >= most), "")
+        return next(
+            (f"a scenario takes at most {limit:,} {noun}" for count, limit, noun in bounds if count >= limit), ""
+        )
 
-    def _note(self, text: str) -> None:
+    def _add_note(self, text: str) -> None:
         if text not in self._notes and len(self._notes) < services.MOST_NOTES:
             self._notes.append(text)
 
     # Storage.
 
-    def _keep(self, *, last: bool = False) -> None:
+    def _store_lines(self, *, last: bool = False) -> None:
         self._kept, now = time.monotonic(), min(self._clock(), self._until)
         close_old_connections()
         try:
-            self._writer.keep(_moment(now), nodes=self._ledger.nodes, pods=self._ledger.pods, notes=self._notes)
-            opening.renew(self._recording.cluster)
+            self._writer.keep(_to_moment(now), nodes=self._ledger.nodes, pods=self._ledger.pods, notes=self._notes)
+            openers.renew_opener(self._recording.cluster)
             if not self._go_on(now):
                 raise Cancelled
         except (OperationalError, InterfaceError):
@@ -181,8 +189,10 @@ class Recorder:
         """Report the progress; returns whether to go on."""
         pods, records, total = self._ledger.pods, self._writer.records, self._recording.seconds
         step = f"{records:,} records of {self._ledger.nodes:,} nodes and {pods:,} pods; seconds:"
-        return job_progress(self._job, step=step, done=int(now - self._began), total=total, left=self._until - now)
+        return job_progress(
+            self._job, step=step, completed=int(now - self._began), total=total, seconds_left=self._until - now
+        )
 
 
-def _moment(time: float) -> datetime:
+def _to_moment(time: float) -> datetime:
     return datetime.fromtimestamp(time, UTC)

@@ -27,10 +27,10 @@ def recording_list() -> QuerySet[Recording]:
 
 def recording_get(recording_id: UUID | str) -> Recording:
     """Raises ``Http404``."""
-    found = recording_list().filter(pk=recording_id).first()
-    if found is None:
+    recording = recording_list().filter(pk=recording_id).first()
+    if recording is None:
         raise Http404("There is no such recording.")
-    return found
+    return recording
 
 
 def recording_running(cluster: Cluster) -> Recording | None:
@@ -38,18 +38,18 @@ def recording_running(cluster: Cluster) -> Recording | None:
     return recording_list().filter(cluster=cluster, job__isnull=False).exclude(job__state__in=ENDED).first()
 
 
-def pieces(recording: Recording) -> Iterator[bytes]:
+def read_chunks(recording: Recording) -> Iterator[bytes]:
     """The chunks of gzipped text of a recording."""
     for content in Chunk.objects.filter(recording=recording).order_by("number").values_list("content", flat=True):
         yield bytes(content)
 
 
-def connected() -> QuerySet[Cluster]:
+def list_recordable() -> QuerySet[Cluster]:
     """The clusters that can be recorded, by name."""
     return Cluster.objects.filter(source__in=CONNECTED)
 
 
-def scenarios(user: User) -> QuerySet[Scenario]:
+def list_own_scenarios(user: User) -> QuerySet[Scenario]:
     """The scenarios to which ``user`` may copy a recording, by name."""
-    own = Scenario.objects.filter(built_in=False)
-    return own if user.everywhere("administer") else own.filter(created_by=user)
+    scenarios = Scenario.objects.filter(built_in=False)
+    return scenarios if user.everywhere("administer") else scenarios.filter(created_by=user)

@@ -15,7 +15,7 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.recordings import selectors
 from kschedweb.playground.recordings.models import Recording
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
 
-LEAST, MOST = 10, 86_400  # seconds that a recording lasts
+MIN_SECONDS, MAX_SECONDS = 10, 86_400  # seconds that a recording lasts
 MOST_NOTES = 20
 
 
 @transaction.atomic
 def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Recording:
     """Start to record ``cluster``; raises ``Conflict`` if it is not connected, or is being recorded already."""
-    if not LEAST <= seconds <= MOST:
-        message = f"A recording lasts from {LEAST} s to {MOST // 3600} h."
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        message = f"A recording lasts from {MIN_SECONDS} s to {MAX_SECONDS // 3600} h."
         raise ApplicationError.at("seconds", message)
     if cluster.source not in CONNECTED:
         raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to watch.")
     Cluster.objects.select_for_update().get(pk=cluster.pk)
     if selectors.recording_running(cluster) is not None:
-        said = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
-        raise Conflict.at("cluster", said)
+        problem = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
+        raise Conflict.at("cluster", problem)
     recording = Recording.objects.create(cluster=cluster, seconds=seconds, created_by=user)
     title = f"Record cluster {cluster.name}"
     recording.job = job_start("recordings.record", title=title, params={"recording": str(recording.pk)}, user=user)
@@ -81,42 +81,42 @@ def scenario_make(
 
     ``autoscaler`` is what the document says under that key.
     """
-    upload = _upload(recording)
+    upload = _recording_upload(recording)
     assert recording.began_at is not None
-    began = recording.began_at.astimezone(UTC)
+    start = recording.began_at.astimezone(UTC)
     lasted, cluster = math.ceil(recording.lasted), recording.cluster.name
-    given = name.strip() or scenarios.name_free(f"{cluster} as recorded {began:%Y-%m-%d %H:%M}", user)
+    scenario_name = name.strip() or scenarios.name_free(f"{cluster} as recorded {start:%Y-%m-%d %H:%M}", user)
     document = {
         "apiVersion": "kschedweb/v1",
         "kind": "Scenario",
-        "name": given,
-        "description": f"What happened in {cluster} within {lasted:,} s from {began:%Y-%m-%d %H:%M:%S %Z}.",
+        "name": scenario_name,
+        "description": f"What happened in {cluster} within {lasted:,} s from {start:%Y-%m-%d %H:%M:%S %Z}.",
         "base": {"empty": True},
         "arrivals": [{"trace": {"file": upload.name, "format": FileKind.RECORDS.value}}],
         "run": {"place": "pending", "until": lasted},
         **({"autoscaler": autoscaler} if autoscaler else {}),
     }
     comment = f"Made of a recording of {cluster}"
-    made = scenarios.scenario_create(text=as_yaml(document), author=user, comment=comment, files=[upload])
-    audit.record(user, "recording.used", recording, recording.cluster.name, scenario=made.name)
-    return made
+    scenario = scenarios.scenario_create(text=as_yaml(document), author=user, comment=comment, files=[upload])
+    audit.record(user, "recording.used", recording, recording.cluster.name, scenario=scenario.name)
+    return scenario
 
 
 @transaction.atomic
 def file_give(*, user: User, recording: Recording, scenario: Scenario) -> ScenarioFile:
     """Copy ``recording`` to a file of ``scenario``, which its document can name."""
-    row = scenarios.file_add(scenario=scenario, upload=_upload(recording), author=user)
+    row = scenarios.file_add(scenario=scenario, upload=_recording_upload(recording), author=user)
     audit.record(user, "recording.used", recording, recording.cluster.name, scenario=scenario.name)
     return row
 
 
-def _upload(recording: Recording) -> uploads.Upload:
+def _recording_upload(recording: Recording) -> uploads.Upload:
     """The recording as a file of a scenario; raises ``Conflict`` if it is empty or running."""
     if not recording.ended:
         raise Conflict(gettext("The cluster is still being recorded: wait for the end, or stop it."))
     if not recording.records:
         raise Conflict(gettext("Nothing was recorded: there is nothing to replay."))
-    content = b"".join(selectors.pieces(recording))
+    content = b"".join(selectors.read_chunks(recording))
     # The last line may have exceeded the limit.
     limit = max(settings.UPLOAD_LIMIT, recording.size)
-    return uploads.read(recording.file_name, content, limit=limit, kind=FileKind.RECORDS)
+    return uploads.read_upload(recording.file_name, content, limit=limit, kind=FileKind.RECORDS)

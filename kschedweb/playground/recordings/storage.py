@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.recordings.models import Chunk, Recording
 from kschedweb.web.errors import NotFound
@@ -44,7 +44,9 @@ class Writer:
     @transaction.atomic
     def keep(self, at: datetime, **counts: Any) -> None:
         """Store all lines, which cover everything up to ``at``. Raises ``Cancelled`` if the attempt is over."""
-        mine = Job.objects.select_for_update().filter(pk=self._job.pk, state=State.RUNNING, attempt=self._job.attempt)
+        mine = Job.objects.select_for_update().filter(
+            pk=self._job.pk, state=JobState.RUNNING, attempt=self._job.attempt
+        )
         if not mine.exists():
             raise Cancelled
         if not Recording.objects.select_for_update().filter(pk=self._recording.pk).exists():

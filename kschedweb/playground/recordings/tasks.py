@@ -6,16 +6,16 @@ from typing import Any
 
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.playground.recordings.models import Recording
-from kschedweb.playground.recordings.recorder import Recorder
+from kschedweb.playground.recordings.recorder import ClusterRecorder
 from kschedweb.web.errors import NotFound
 
 RESTARTS = 1000  # a restart loses only the time in between
 
 
-@job_task(name="recordings.record", restartable=True, attempts=RESTARTS, apart=True)
+@job_task(name="recordings.record", restartable=True, attempts=RESTARTS, in_thread=True)
 def record(progress: Progress, *, recording: str) -> dict[str, Any]:
     """Start or continue the recording with this id."""
-    found = Recording.objects.select_related("cluster").filter(pk=recording).first()
-    if found is None:
+    row = Recording.objects.select_related("cluster").filter(pk=recording).first()
+    if row is None:
         raise NotFound("The recording was deleted before it could begin.")
-    return Recorder(found, progress.job).run()
+    return ClusterRecorder(row, progress.job).run()

@@ -14,18 +14,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
-from kschedweb.playground.runs import deciding, podtable, selectors, services
-from kschedweb.playground.runs.comparisons import moved
-from kschedweb.playground.runs.deeds import DeedList
-from kschedweb.playground.runs.descheduling import EvictionList, told
-from kschedweb.playground.runs.entries import NOTHING
+from kschedweb.playground.runs import pod_decisions, pod_rows, selectors, services
+from kschedweb.playground.runs.autoscaler_rows import DeedList
+from kschedweb.playground.runs.comparisons import moved_pods
+from kschedweb.playground.runs.descheduling import EvictionList, descheduling_json
 from kschedweb.playground.runs.models import Comparison, Run
-from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
 from kschedweb.playground.runs.reports.report_file import FORMATS, report_response
 from kschedweb.playground.runs.reports.serializers import RunReportSerializer
+from kschedweb.playground.runs.run_policies import NOTHING
 from kschedweb.playground.runs.samples import SampleList
 from kschedweb.playground.runs.scaling import ScalingList
 from kschedweb.playground.runs.serializers import (
@@ -48,7 +48,7 @@ from kschedweb.playground.runs.serializers import (
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 from kschedweb.web.heavy import heavy
 from kschedweb.web.pagination import ListPagination
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,23 +59,23 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.engine.studies.play.outcome import Outcome
-    from kschedweb.playground.runs.entries import RunPolicy
+    from kschedweb.engine.studies.play.outcome import RunOutcome
+    from kschedweb.playground.runs.run_policies import RunPolicy
 
 AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
 
 
-def _ordering(orders: Sequence[str]) -> OpenApiParameter:
+def _ordering_parameter(orders: Sequence[str]) -> OpenApiParameter:
     enum = [f"{way}{name}" for name in orders for way in ("", "-")]
     return OpenApiParameter("ordering", str, enum=enum, description="By which column; a `-` turns it round.")
 
 
-def _ordered(request: Request, orders: Sequence[str]) -> str:
+def _get_ordering(request: Request, orders: Sequence[str]) -> str:
     """The order that is asked for; "" for none. Raises ApplicationError for one that is not known."""
-    asked: str = request.query_params.get("ordering", "")
-    if asked and asked.removeprefix("-") not in orders:
+    ordering: str = request.query_params.get("ordering", "")
+    if ordering and ordering.removeprefix("-") not in orders:
         raise ApplicationError.at("ordering", f"ordering: one of {', '.join(orders)}, or that with a - in front.")
-    return asked
+    return ordering
 
 
 class RunList(generics.ListAPIView[Run]):
@@ -95,19 +95,19 @@ class RunStart(IdempotencyMixin, APIView):
     @extend_schema(request=RunStartSerializer, responses={202: RunSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Run a scenario under a policy; `job` is the work that does it."""
-        values = validated(RunStartSerializer, request.data)
-        found = services.run_start(
+        values = validate_input(RunStartSerializer, request.data)
+        run = services.run_start(
             user=request.user,
             revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
             policy=values["policy"],
             document=values["document"],
             seed=values["seed"],
-            kept=_kept(request, values["like"]),
+            policies_by_label=_get_policies(request, values["like"]),
         )
-        return accepted(request, RunSerializer(found).data, "api:run", found.pk)
+        return accepted_response(request, RunSerializer(run).data, "api:run", run.pk)
 
 
-def _kept(request: ApiRequest, like: UUID | None) -> Mapping[str, RunPolicy]:
+def _get_policies(request: ApiRequest, like: UUID | None) -> Mapping[str, RunPolicy]:
     return NOTHING if like is None else selectors.kept_with(request.user, like)
 
 
@@ -120,20 +120,20 @@ class RunDetail(APIView):
         return Response(RunDetailSerializer(selectors.run_get(request.user, id)).data)
 
 
-class _OfRun(generics.ListAPIView[Any]):
+class _RunRows(generics.ListAPIView[Any]):
     """Rows of a run that is done; 409 before."""
 
     action_required = Action.VIEW
     pagination_class = ListPagination
     queryset = Run.objects.none()
 
-    def outcome(self) -> Outcome:
-        return selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
+    def get_outcome(self) -> RunOutcome:
+        return selectors.load_outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
 
-    def time(self, end: float) -> float:
-        asked = self.request.query_params.get("at", "")
+    def get_time(self, end: float) -> float:
+        at = self.request.query_params.get("at", "")
         try:
-            time = float(asked) if asked else end
+            time = float(at) if at else end
         except ValueError:
             time = float("nan")
         if not 0 <= time < float("inf"):
@@ -146,22 +146,24 @@ class _OfRun(generics.ListAPIView[Any]):
     get=extend_schema(
         parameters=[
             AT,
-            OpenApiParameter("state", str, enum=list(podtable.STATES)),
+            OpenApiParameter("state", str, enum=list(pod_rows.STATES)),
             OpenApiParameter("search", str, description="Part of `namespace/name`."),
             OpenApiParameter("node", str),
-            _ordering(podtable.ORDERS),
+            _ordering_parameter(pod_rows.ORDERS),
         ]
     )
 )
-class RunPods(_OfRun):
+class RunPods(_RunRows):
     """The pods as they come, at a time."""
 
     serializer_class = RunPodSerializer
 
     def get_queryset(self) -> Any:
-        outcome = self.outcome()
-        asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
-        return PodList(outcome, self.time(outcome.end), **asked, ordering=_ordered(self.request, podtable.ORDERS))
+        outcome = self.get_outcome()
+        filters = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
+        return PodList(
+            outcome, self.get_time(outcome.end), **filters, ordering=_get_ordering(self.request, pod_rows.ORDERS)
+        )
 
 
 @extend_schema_view(
@@ -175,40 +177,40 @@ class RunPods(_OfRun):
         ]
     )
 )
-class RunMoves(_OfRun):
+class RunMoves(_RunRows):
     """Every pod coming to a node or leaving it, in the order in which they did."""
 
     serializer_class = RunMoveSerializer
 
     def get_queryset(self) -> Any:
-        return MoveList(self.outcome(), forced=self.request.query_params.get("forced") == "true")
+        return MoveList(self.get_outcome(), forced=self.request.query_params.get("forced") == "true")
 
 
-class RunScalings(_OfRun):
+class RunScalings(_RunRows):
     """Every change of the number of pods that a scaled workload asks for, in order."""
 
     serializer_class = RunScalingSerializer
 
     def get_queryset(self) -> Any:
-        return ScalingList(self.outcome())
+        return ScalingList(self.get_outcome())
 
 
-class RunDeeds(_OfRun):
+class RunDeeds(_RunRows):
     """The nodes that the autoscaler asked for and deleted, in order."""
 
     serializer_class = RunDeedSerializer
 
     def get_queryset(self) -> Any:
-        return DeedList(self.outcome())
+        return DeedList(self.get_outcome())
 
 
-class RunEvictions(_OfRun):
+class RunEvictions(_RunRows):
     """What the descheduler evicted, in order."""
 
     serializer_class = RunEvictionSerializer
 
     def get_queryset(self) -> Any:
-        return EvictionList(self.outcome())
+        return EvictionList(self.get_outcome())
 
 
 class RunDescheduler(APIView):
@@ -217,16 +219,16 @@ class RunDescheduler(APIView):
     @extend_schema(operation_id="run_descheduler", responses=RunDeschedulerSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """The rounds of the descheduler, and the policies that undo one another. 409 until the run is done."""
-        return Response(told(selectors.outcome(selectors.run_get(request.user, id))))
+        return Response(descheduling_json(selectors.load_outcome(selectors.run_get(request.user, id))))
 
 
-class RunSamples(_OfRun):
+class RunSamples(_RunRows):
     """How things stood, at even distances of time."""
 
     serializer_class = RunSampleSerializer
 
     def get_queryset(self) -> Any:
-        return SampleList(self.outcome())
+        return SampleList(self.get_outcome())
 
 
 ATTEMPT = OpenApiParameter("attempt", int, description="The pod's try, from 1; the last without it.")
@@ -249,22 +251,22 @@ class RunDecision(APIView):
     )
     def get(self, request: ApiRequest, id: UUID, namespace: str, pod: str) -> Response:
         run, key = selectors.run_get(request.user, id), f"{namespace}/{pod}"
-        outcome = selectors.outcome(run)
+        outcome = selectors.load_outcome(run)
         if key not in outcome.index:
             raise NotFound(f"The run has no pod {key[:300]}.")
         tries = int(outcome.attempts[outcome.index[key]])
-        asked = request.query_params.get("attempt") or str(tries)
-        if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= max(tries, 1)):
+        attempt = request.query_params.get("attempt") or str(tries)
+        if not (attempt.isascii() and attempt.isdigit() and len(attempt) < 10 and 1 <= int(attempt) <= max(tries, 1)):
             raise Unprocessable.at("attempt", f"The pod was tried {tries} times: enter a number from 1 to {tries}.")
-        found = deciding.decision_sought(
+        answer = pod_decisions.decision_sought(
             request.user,
             run,
             key,
-            int(asked),
-            lambda shown, tried: deciding.told(run, shown, tried),
+            int(attempt),
+            lambda presentation, replayed: pod_decisions.decision_json(run, presentation, replayed),
             lambda _, content: content["answer"],
         )
-        return waiting(request, found) if isinstance(found, Question) else Response(found)
+        return respond_accepted(request, answer) if isinstance(answer, Question) else Response(answer)
 
 
 AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
@@ -282,8 +284,8 @@ class RunReport(APIView):
     def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
         """A run as one file: what was simulated and what not, its measures and figures. 409 until it is done."""
         address = request.build_absolute_uri(page_address("run", args=[id]))
-        found = run_report(selectors.run_get(request.user, id), address)
-        return report_response(found, request.query_params.get("as", "json"))
+        report = run_report(selectors.run_get(request.user, id), address)
+        return report_response(report, request.query_params.get("as", "json"))
 
 
 class ComparisonReport(APIView):
@@ -293,8 +295,8 @@ class ComparisonReport(APIView):
     def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
         """A comparison as one file: what was simulated and what not, what differs, figures. 409 until all ended."""
         address = request.build_absolute_uri(page_address("comparison", args=[id]))
-        found = comparison_report(selectors.comparison_get(request.user, id), address)
-        return report_response(found, request.query_params.get("as", "json"))
+        report = comparison_report(selectors.comparison_get(request.user, id), address)
+        return report_response(report, request.query_params.get("as", "json"))
 
 
 class ComparisonList(generics.ListAPIView[Comparison]):
@@ -314,17 +316,17 @@ class ComparisonStart(IdempotencyMixin, APIView):
     @extend_schema(request=ComparisonStartSerializer, responses={202: ComparisonDetailSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start a run for every policy and seed; follow `runs` until all have ended."""
-        values = validated(ComparisonStartSerializer, request.data)
-        found = services.comparison_start(
+        values = validate_input(ComparisonStartSerializer, request.data)
+        comparison = services.comparison_start(
             user=request.user,
             revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
             policies=values["policies"],
             seeds=values["seeds"],
             title=values["title"],
-            kept=_kept(request, values["like"]),
+            policies_by_label=_get_policies(request, values["like"]),
         )
-        body = ComparisonDetailSerializer(selectors.comparison_get(request.user, found.pk)).data
-        return accepted(request, body, "api:comparison", found.pk)
+        body = ComparisonDetailSerializer(selectors.comparison_get(request.user, comparison.pk)).data
+        return accepted_response(request, body, "api:comparison", comparison.pk)
 
 
 class ComparisonDetail(APIView):
@@ -341,9 +343,9 @@ class ComparisonDetail(APIView):
         parameters=[
             OpenApiParameter("other", OpenApiTypes.INT, description="Place of the policy in `policies`, from 1."),
             OpenApiParameter("plugin", str),
-            OpenApiParameter("what", str, enum=list(moved.WHAT)),
+            OpenApiParameter("what", str, enum=list(moved_pods.CHANGE_KINDS)),
             OpenApiParameter("search", str, description="Part of `namespace/name`."),
-            _ordering(moved.ORDERS),
+            _ordering_parameter(moved_pods.ORDERS),
         ]
     )
 )
@@ -356,12 +358,12 @@ class ComparisonMoved(generics.ListAPIView[Any]):
     queryset = Comparison.objects.none()
 
     def get_queryset(self) -> Any:
-        found = selectors.comparison_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
-        asked = {name: self.request.query_params.get(name, "") for name in moved.ANY}
+        comparison = selectors.comparison_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
+        filters = {name: self.request.query_params.get(name, "") for name in moved_pods.ANY}
         other = self.request.query_params.get("other", "1")
         position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
-        ordering = _ordered(self.request, moved.ORDERS)
-        return moved.MovedList(list(selectors.difference_list(found)), position, asked, ordering)
+        ordering = _get_ordering(self.request, moved_pods.ORDERS)
+        return moved_pods.MovedList(list(selectors.difference_list(comparison)), position, filters, ordering)
 
 
 urlpatterns = [

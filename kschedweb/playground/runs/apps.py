@@ -8,8 +8,8 @@ from django.db.models import Q
 from kschedweb.playground.scenarios.signals import ready_placed
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -18,16 +18,18 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kschedweb.decisions.inquiring import answering
-        from kschedweb.decisions.models import Kind
+        from kschedweb.decisions.inquiring import handlers
+        from kschedweb.decisions.models import QuestionKind
         from kschedweb.jobs.models import UNFINISHED
         from kschedweb.jobs.retention import IDLE
-        from kschedweb.playground.runs import deciding
+        from kschedweb.playground.runs import pod_decisions
 
-        answering.register(Kind.RUN, answering.Answering(deciding.decision_answer, deciding.readable))
+        handlers.register_handler(
+            QuestionKind.RUN, handlers.QuestionHandler(pod_decisions.decision_answer, pod_decisions.check_readable)
+        )
 
         ready_placed.connect(run_ready, dispatch_uid="run the ready scenarios")
-        actions.register(
+        actions.register_actions(
             PaletteAction(
                 _("Compare policies"),
                 "git-compare",
@@ -38,15 +40,15 @@ class RunsConfig(AppConfig):
             ),
             PaletteAction(_("Run a scenario"), "play", "run-new", "simulate simulation", action="edit"),
         )
-        navigation.register(
-            Group.WHAT_IF, Entry(_("Comparisons"), "git-compare", "comparisons", 20, stems=("comparison",))
+        navigation.register_entries(
+            RailGroup.WHAT_IF, Entry(_("Comparisons"), "git-compare", "comparisons", 20, stems=("comparison",))
         )
         navigation.register_tabs(
             "comparisons",
             Entry(_("Comparisons"), "", "comparisons", 10, stems=("comparison",)),
             Entry(_("Runs"), "", "runs", 20, stems=("run",)),
         )
-        register(
+        register_rules(
             RetentionRule("runs.Comparison", "created_at", "work", ~Q(runs__job__state__in=UNFINISHED)),
             RetentionRule("runs.Run", "created_at", "work", Q(comparison=None) & IDLE),
         )
@@ -54,6 +56,6 @@ class RunsConfig(AppConfig):
 
 def run_ready(**placed: Any) -> None:
     """Each ready scenario comes with its run."""
-    from kschedweb.playground.runs import ready
+    from kschedweb.playground.runs import ready_runs
 
-    ready.placed(**placed)
+    ready_runs.play_ready_run(**placed)

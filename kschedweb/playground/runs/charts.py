@@ -8,13 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
+from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
 from kschedweb.playground.runs.maps.frames import Frames, HeatmapRow
 from kschedweb.playground.runs.time_scale import TimeScale
-from kschedweb.web.counting import counted
+from kschedweb.web.counting import format_count
 from kschedweb.web.durations import format_duration
-from kschedweb.web.figures import ABOVE, Chart, figure
-from kschedweb.web.nodemap.nodemap import whole
+from kschedweb.web.figures import ABOVE, Chart, make_figure
+from kschedweb.web.nodemap.nodemap import round_half_up
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kschedweb.web.nodemap.nodemap import Show
+    from kschedweb.web.nodemap.nodemap import NodeColouring
 
 MOST_POINTS, MOST_LINES = 600, 60
 QUEUES = {
@@ -34,27 +34,27 @@ QUEUES = {
 # Colours of Okabe and Ito; a queue has the same one in every run.
 COLOURS = {"active": "#0072b2", "backing_off": "#e69f00", "unschedulable": "#d55e00", "gated": "#cc79a7"}
 EVENTS = {
-    Kind.PREEMPTED: (_("preempted"), "x"),
-    Kind.EVICTED: (_("evicted"), "triangle-down"),
-    Kind.NODE_GONE: (_("lost with a node"), "square"),
-    Kind.FAILED: (_("rejected by a kubelet"), "diamond"),
-    Kind.COLLECTED: (_("collected"), "circle"),
+    MoveKind.PREEMPTED: (_("preempted"), "x"),
+    MoveKind.EVICTED: (_("evicted"), "triangle-down"),
+    MoveKind.NODE_GONE: (_("lost with a node"), "square"),
+    MoveKind.FAILED: (_("rejected by a kubelet"), "diamond"),
+    MoveKind.COLLECTED: (_("collected"), "circle"),
 }
 BINS = 60
 
 
-def thinned(count: int, most: int) -> list[int]:
-    """At most ``most`` of ``count`` positions, evenly spaced, with the first and the last."""
-    if count <= most:
+def thin_positions(count: int, limit: int) -> list[int]:
+    """At most ``limit`` of ``count`` positions, evenly spaced, with the first and the last."""
+    if count <= limit:
         return list(range(count))
-    return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
+    return [int(place) for place in np.unique(np.linspace(0, count - 1, limit).round())]
 
 
-def pending(outcome: Outcome) -> Chart:
+def pending_chart(outcome: RunOutcome) -> Chart:
     """Waiting pods by queue over time; below, the pods that were preempted, evicted or lost their node."""
-    scale, samples = TimeScale.of(outcome.end), outcome.samples
-    kept = thinned(len(samples.time), MOST_POINTS)
-    at = np.round(samples.time[kept] / scale.seconds, 4).tolist()
+    scale, samples = TimeScale.for_end(outcome.end), outcome.samples
+    positions = thin_positions(len(samples.time), MOST_POINTS)
+    at = np.round(samples.time[positions] / scale.seconds, 4).tolist()
     # The line of an always empty queue would hide that of the queue below it.
     filled = [queue for queue in QUEUES if getattr(samples, queue).any()] or ["active"]
     data: list[go.Scatter] = [
@@ -62,21 +62,21 @@ def pending(outcome: Outcome) -> Chart:
             mode="lines" if len(at) > 1 else "markers",
             name=str(QUEUES[queue]),
             x=at,
-            y=getattr(samples, queue)[kept].tolist(),
+            y=getattr(samples, queue)[positions].tolist(),
             stackgroup="pods",
             line={"shape": "hv", "width": 1, "color": COLOURS[queue]},
             hovertemplate=gettext("%(pods)s pods") % {"pods": "%{y}"},
         )
         for queue in filled
     ]
-    events = [_events(outcome, kind, scale) for kind in EVENTS]
+    events = [_event_trace(outcome, kind, scale) for kind in EVENTS]
     data += [trace for trace in events if trace]
     vertical = {"rangemode": "tozero", "automargin": True}
     layout = go.Layout(
         height=340,
         hovermode="x unified",
         legend=ABOVE,
-        xaxis={**scale.axis(), "range": [0, outcome.end / scale.seconds or 1]},
+        xaxis={**scale.axis_layout(), "range": [0, outcome.end / scale.seconds or 1]},
         yaxis={**vertical, "title": {"text": gettext("pods that wait")}},
         margin={"t": 60, "b": 50},
         meta={"scale": scale.seconds},
@@ -87,18 +87,18 @@ def pending(outcome: Outcome) -> Chart:
         layout["xaxis"]["anchor"] = "y2"
         layout["height"] = 420
     head = [gettext("Time"), *(words.capitalize() for words in QUEUES.values()), gettext("Running"), gettext("Unknown")]
-    lines = [kept[place] for place in thinned(len(kept), MOST_LINES)]
+    lines = [positions[place] for place in thin_positions(len(positions), MOST_LINES)]
     rows: list[list[object]] = [
         [format_duration(float(samples.time[line])), *(int(getattr(samples, queue)[line]) for queue in QUEUES),
          int(samples.running[line]), int(samples.bound[line] - samples.running[line])]
         for line in lines
     ]  # fmt: skip
-    return Chart(figure(data, layout), _pending_summary(outcome), head, rows)
+    return Chart(make_figure(data, layout), _pending_summary(outcome), head, rows)
 
 
-def _events(outcome: Outcome, kind: Kind, scale: TimeScale) -> go.Scatter | None:
+def _event_trace(outcome: RunOutcome, kind: MoveKind, scale: TimeScale) -> go.Scatter | None:
     """Markers for one kind of departure: the pods in each of BINS intervals."""
-    when = outcome.forced.time[outcome.forced.kind == kind]
+    when = outcome.forced_moves.time[outcome.forced_moves.kind == kind]
     if not when.size:
         return None
     counts, edges = np.histogram(when, bins=BINS, range=(0.0, outcome.end or 1.0))
@@ -115,44 +115,44 @@ def _events(outcome: Outcome, kind: Kind, scale: TimeScale) -> go.Scatter | None
     )
 
 
-def _pods(count: int) -> str:
+def _count_waiting(count: int) -> str:
     return ngettext("%(pods)s pod waits", "%(pods)s pods wait", count) % {"pods": f"{count:,}"}
 
 
-def _pending_summary(outcome: Outcome) -> str:
+def _pending_summary(outcome: RunOutcome) -> str:
     waiting = outcome.samples.pending
     if not len(waiting):
         return gettext("Nothing was sampled.")
-    most = int(waiting.argmax())
-    said = gettext("At most %(most)s, after %(when)s; %(last)s at the end, after %(end)s.") % {
-        "most": _pods(int(waiting[most])),
-        "when": format_duration(float(outcome.samples.time[most])),
-        "last": _pods(len(outcome.pending)),
+    peak = int(waiting.argmax())
+    sentence = gettext("At most %(most)s, after %(when)s; %(last)s at the end, after %(end)s.") % {
+        "most": _count_waiting(int(waiting[peak])),
+        "when": format_duration(float(outcome.samples.time[peak])),
+        "last": _count_waiting(len(outcome.pending)),
         "end": format_duration(outcome.end),
     }
-    gone = [(int((outcome.forced.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
+    departures = [(int((outcome.forced_moves.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
     parts = [
         ngettext("%(pods)s pod is %(gone)s", "%(pods)s pods are %(gone)s", count)
         % {"pods": f"{count:,}", "gone": words}
-        for count, words in gone
+        for count, words in departures
         if count
     ]
     listed = gettext(", ").join(parts)
     listed = listed[:1].upper() + listed[1:]
     after = gettext("%(listed)s.") % {"listed": listed} if parts else gettext("No pod has to leave for another.")
-    return gettext("%(first)s %(second)s") % {"first": said, "second": after}
+    return gettext("%(first)s %(second)s") % {"first": sentence, "second": after}
 
 
-def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -> Chart:
+def heatmap_chart(frames: Frames, rows: Sequence[HeatmapRow], show: NodeColouring, end: float) -> Chart:
     """A heatmap of nodes over time, fullest first; a row is a node, or the mean of neighbours in that order."""
-    scale, unit = TimeScale.of(end), show.unit
+    scale, unit = TimeScale.for_end(end), show.unit
     grouped = any(row.count > 1 for row in rows)
-    made = figure(
+    plot = make_figure(
         [
             go.Heatmap(
-                x=np.round(found.times / scale.seconds, 4).tolist(),
+                x=np.round(frames.times / scale.seconds, 4).tolist(),
                 y=[row.label for row in rows],
-                z=[_numbers(row.values) for row in rows],
+                z=[_round_numbers(row.values) for row in rows],
                 hovertemplate=f"%{{y}}<br>%{{x}} {scale.unit}<br>%{{z}} {unit}<extra></extra>",
                 hoverongaps=False,
                 zmin=0,
@@ -162,43 +162,47 @@ def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -
         ],
         go.Layout(
             height=120 + max(160, 9 * len(rows)),
-            xaxis={**scale.axis(), "showgrid": False},
+            xaxis={**scale.axis_layout(), "showgrid": False},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
             margin={"b": 50},
             meta={"scale": scale.seconds},
         ),
     )
-    shown = thinned(len(found.times), 8)
+    columns = thin_positions(len(frames.times), 8)
     head = [
         gettext("Nodes") if grouped else gettext("Node"),
         gettext("Count"),
-        *(f"{format_duration(float(found.times[place]))} ({unit})" for place in shown),
+        *(f"{format_duration(float(frames.times[place]))} ({unit})" for place in columns),
     ]
     table: list[list[object]] = [
-        [row.label, row.count, *(_number(row.values[place]) for place in shown)] for row in rows
+        [row.label, row.count, *(_round_number(row.values[place]) for place in columns)] for row in rows
     ]
-    told = {
+    args = {
         "shown": f"{show.label[0].upper()}{show.label[1:]}",
-        "nodes": counted(len(found.nodes), "nodes"),
+        "nodes": format_count(len(frames.nodes), "nodes"),
         "unit": unit,
     }
-    said = gettext("%(shown)s, %(nodes)s") % told
+    summary = gettext("%(shown)s, %(nodes)s") % args
     if grouped:
-        told["groups"] = str(len(rows))
-        said = (
+        args["groups"] = str(len(rows))
+        summary = (
             gettext("%(shown)s, %(nodes)s in %(groups)s groups of neighbours by load; a cell is the mean of its group")
-            % told
+            % args
         )
-    last = found.values[-1][~np.isnan(found.values[-1])]
+    last = frames.values[-1][~np.isnan(frames.values[-1])]
     if last.size:
-        told |= {"said": said, "mean": str(whole(last.astype(np.float64).mean())), "most": str(whole(last.max()))}
-        said = gettext("%(said)s; at the end the mean is %(mean)s %(unit)s, the most %(most)s %(unit)s") % told
-    return Chart(made, gettext("%(said)s.") % {"said": said}, head, table)
+        args |= {
+            "said": summary,
+            "mean": str(round_half_up(last.astype(np.float64).mean())),
+            "most": str(round_half_up(last.max())),
+        }
+        summary = gettext("%(said)s; at the end the mean is %(mean)s %(unit)s, the most %(most)s %(unit)s") % args
+    return Chart(plot, gettext("%(said)s.") % {"said": summary}, head, table)
 
 
-def _number(value: Any) -> float | None:
+def _round_number(value: Any) -> float | None:
     return None if np.isnan(value) else round(float(value), 1)
 
 
-def _numbers(values: NDArray[np.float32]) -> list[float | None]:
-    return [_number(value) for value in values]
+def _round_numbers(values: NDArray[np.float32]) -> list[float | None]:
+    return [_round_number(value) for value in values]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.studies.measure.descheduling import fights, heirs, workload
-from kschedweb.engine.studies.moves.landing import GONE, LANDS, RETURNS, UNFIT
-from kschedweb.playground.runs.rows import Rows
+from kschedweb.engine.studies.measure.descheduling import find_fights, find_successors, workload_of
+from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
+from kschedweb.playground.runs.rows import LazyRows
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.moves.fight import Fight
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.moves.repeated_cycles import Fight
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 HEAD = ("time", "round", "pod", "workload", "node", "plugin", "profile", "fate", "target")
 ROUND_HEAD = ("round", "time", "evicted", "refused", "said")
@@ -19,7 +19,7 @@ FATES = {
     LANDS: "lands on another node",
     RETURNS: "comes back",
     UNFIT: "gets no node",
-    GONE: "is not replaced",
+    NOT_REPLACED: "is not replaced",
 }
 
 
@@ -45,11 +45,11 @@ class EvictionRow:
         return astuple(self)
 
 
-class EvictionList(Rows[EvictionRow]):
+class EvictionList(LazyRows[EvictionRow]):
     """The evictions of the descheduler, in order."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome, self.heirs = outcome, heirs(outcome)
+    def __init__(self, outcome: RunOutcome) -> None:
+        self.outcome, self.heirs = outcome, find_successors(outcome)
         self.rows = range(len(outcome.evictions))
 
     def row(self, row: int) -> EvictionRow:
@@ -57,7 +57,7 @@ class EvictionList(Rows[EvictionRow]):
         pod, node, heir = int(log.pod[row]), int(log.node[row]), int(self.heirs[row])
         place = int(out.node[heir]) if heir >= 0 else -1
         if heir < 0:
-            fate = GONE
+            fate = NOT_REPLACED
         elif place < 0:
             fate = UNFIT
         else:
@@ -66,7 +66,7 @@ class EvictionList(Rows[EvictionRow]):
             round(float(log.time[row]), 6),
             int(log.round[row]),
             out.pods[pod],
-            workload(out, pod),
+            workload_of(out, pod),
             out.nodes[node] if node >= 0 else "",
             out.movers[int(log.plugin[row])],
             out.movers[int(log.profile[row])],
@@ -89,24 +89,24 @@ class RoundRow:
         return astuple(self)
 
 
-class RoundList(Rows[RoundRow]):
+class RoundList(LazyRows[RoundRow]):
     """The rounds of the descheduler, in order."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: RunOutcome) -> None:
         self.outcome = outcome
         self.rows = range(len(outcome.rounds))
 
     def row(self, row: int) -> RoundRow:
-        time, evicted, refused, said = self.outcome.rounds[row]
-        return RoundRow(row + 1, round(time, 6), evicted, refused, said)
+        time, evicted, refused, message = self.outcome.rounds[row]
+        return RoundRow(row + 1, round(time, 6), evicted, refused, message)
 
 
-def fight_list(outcome: Outcome) -> list[Fight]:
+def fight_list(outcome: RunOutcome) -> list[Fight]:
     """Pods that are evicted again and again, and by whom they are brought back."""
-    return fights(outcome) if outcome.rounds else []
+    return find_fights(outcome) if outcome.rounds else []
 
 
-def told(outcome: Outcome) -> dict[str, Any]:
+def descheduling_json(outcome: RunOutcome) -> dict[str, Any]:
     """The rounds and the fights as plain data."""
-    fighting = [{**asdict(one), "sentence": one.sentence} for one in fight_list(outcome)]
-    return {"rounds": [asdict(one) for one in RoundList(outcome)], "fights": fighting}
+    fighting = [{**asdict(fight), "sentence": fight.sentence} for fight in fight_list(outcome)]
+    return {"rounds": [asdict(round_row) for round_row in RoundList(outcome)], "fights": fighting}

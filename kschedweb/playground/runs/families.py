@@ -53,7 +53,7 @@ class ShownFamily:
     def help(self) -> str:
         return self.words.help
 
-    def holds(self, measure: str) -> bool:
+    def has_measure(self, measure: str) -> bool:
         return family_of(measure) == self.family
 
 
@@ -132,11 +132,11 @@ WORDS = {
 }
 
 
-def shown(family: Family) -> ShownFamily:
+def with_words(family: Family) -> ShownFamily:
     return ShownFamily(family, WORDS[family])
 
 
-def present(measures: Iterable[str]) -> list[ShownFamily]:
+def present_families(measures: Iterable[str]) -> list[ShownFamily]:
     """The families with at least one of ``measures``, in order."""
     names = {family_of(name) for name in measures}
-    return [shown(family) for family in FAMILIES if family in names]
+    return [with_words(family) for family in FAMILIES if family in names]

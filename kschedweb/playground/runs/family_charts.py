@@ -14,15 +14,15 @@ from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
 from kschedweb.engine.studies.measure.registry import FRAGMENTATION, find_spec
-from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.playground.runs import charts
-from kschedweb.playground.runs.charts import thinned
+from kschedweb.playground.runs.charts import thin_positions
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
-from kschedweb.playground.runs.families import ShownFamily, present
-from kschedweb.playground.runs.measures import Measure, amount
+from kschedweb.playground.runs.families import ShownFamily, present_families
+from kschedweb.playground.runs.measures import RunMeasure, format_amount
 from kschedweb.playground.runs.time_scale import TimeScale
 from kschedweb.web.durations import format_duration
-from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class ChartedRun:
     """One policy's run: its label, its outcome, and its measures by name."""
 
     label: str
-    outcome: Outcome
-    measures: dict[str, Measure]
+    outcome: RunOutcome
+    measures: dict[str, RunMeasure]
 
 
 @dataclass(frozen=True)
-class Series:
+class StepSeries:
     """A step function: each of ``values`` holds from its time to the next; nan is a gap."""
 
     label: str
@@ -59,7 +59,7 @@ class Series:
 @dataclass(frozen=True)
 class FamilyChart:
     family: ShownFamily
-    measures: list[Measure]
+    measures: list[RunMeasure]
     chart: Chart | None
 
     @property
@@ -78,56 +78,58 @@ def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[Family
 
     ``key`` is the shown resource, or "use-" and a resource; anything else means CPU.
     """
-    first, named = listed[0].measures, key.removeprefix("use-")
-    resource = named if named in listed[0].outcome.resources else "cpu"
+    first, key_resource = listed[0].measures, key.removeprefix("use-")
+    resource = key_resource if key_resource in listed[0].outcome.resources else "cpu"
     return [
         FamilyChart(
-            family, [one for name, one in first.items() if family.holds(name)], _CHARTS[family.name](listed, resource)
+            family,
+            [measure for name, measure in first.items() if family.has_measure(name)],
+            _CHARTS[family.name](listed, resource),
         )
-        for family in present(first)
+        for family in present_families(first)
     ]
 
 
-def what(resource: str) -> str:
+def resource_label(resource: str) -> str:
     """A resource in words."""
     return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
-def pending(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def pending_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Waiting pods over time: by queue for one policy, in total for several."""
     if len(listed) > 1:
-        return comparison_charts.pending([(one.label, one.outcome) for one in listed])
-    return charts.pending(listed[0].outcome)
+        return comparison_charts.pending_chart([(charted.label, charted.outcome) for charted in listed])
+    return charts.pending_chart(listed[0].outcome)
 
 
-def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def waits_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """The share of pods that are bound within a time after their arrival."""
-    data, rows, said = [], [], []
-    for place, one in enumerate(listed):
-        out = one.outcome
-        tried = out.attempts > 0
-        took = np.sort((out.bound - out.arrived)[tried & ~np.isnan(out.bound)])
-        wanted = len(took) + len(out.pending)
+    data, rows, parts = [], [], []
+    for place, charted in enumerate(listed):
+        out = charted.outcome
+        attempted = out.attempts > 0
+        took = np.sort((out.bound - out.arrived)[attempted & ~np.isnan(out.bound)])
+        total = len(took) + len(out.pending)
         if not took.size:
             continue
-        kept = thinned(len(took), MOST_TIMES)
+        positions = thin_positions(len(took), MOST_TIMES)
         data.append(
             go.Scatter(
-                name=one.label,
-                x=np.maximum(took[kept], INSTANT).round(6).tolist(),
-                y=[round(100 * (position + 1) / wanted, 2) for position in kept],
+                name=charted.label,
+                x=np.maximum(took[positions], INSTANT).round(6).tolist(),
+                y=[round(100 * (position + 1) / total, 2) for position in positions],
                 hovertemplate=gettext("%(share)s %% within %(seconds)s s") % {"share": "%{y}", "seconds": "%{x}"},
-                **line_style(place, len(kept), shape="hv"),
+                **line_style(place, len(positions), shape="hv"),
             )
         )
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
-        rows.append([one.label, *(format_duration(float(value)) for value in at), len(out.pending)])
-        half, most = (format_duration(float(at[place])) for place in (2, 5))
-        told = {"half": half, "most": most, "never": f"{len(out.pending):,}"}
+        rows.append([charted.label, *(format_duration(float(value)) for value in at), len(out.pending)])
+        half, p99 = (format_duration(float(at[place])) for place in (2, 5))
+        args = {"half": half, "most": p99, "never": f"{len(out.pending):,}"}
         text = gettext("half within %(half)s, 99 %% within %(most)s")
         if len(out.pending):
             text = gettext("half within %(half)s, 99 %% within %(most)s; %(never)s never have one")
-        said.append(_of(one, listed, text % told))
+        parts.append(_with_label(charted, listed, text % args))
     if not data:
         return None
     layout = go.Layout(
@@ -144,149 +146,161 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         *(gettext("%(share)s %% of those placed") % {"share": f"{100 * share:g}"} for share in QUANTILES),
         gettext("Without a node (pods)"),
     ]
-    summary = gettext("Pods get their node: %(said)s.") % {"said": gettext("; ").join(said)}
-    return Chart(figure(data, layout), summary, head, rows)
+    summary = gettext("Pods get their node: %(said)s.") % {"said": gettext("; ").join(parts)}
+    return Chart(make_figure(data, layout), summary, head, rows)
 
 
-def replicas(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def replicas_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """The pods that each scaled workload asks for, and those that are ready."""
-    series, said = [], []
-    for place, one in enumerate(listed):
-        out = one.outcome
+    series, parts = [], []
+    for place, charted in enumerate(listed):
+        out = charted.outcome
         for number, name in enumerate(out.scaled):
-            looks = out.looks.of(number)
-            kept = thinned(len(looks.time), MOST_TIMES)
-            label = f"{name}{_under(one.label, listed)}"
-            times, side = looks.time[kept], place if len(listed) > 1 else number
-            series.append(Series(label, times, looks.replicas[kept].astype(np.float64), side=side))
+            looks = out.looks.for_workload(number)
+            positions = thin_positions(len(looks.time), MOST_TIMES)
+            label = f"{name}{_under_label(charted.label, listed)}"
+            times, side = looks.time[positions], place if len(listed) > 1 else number
+            series.append(StepSeries(label, times, looks.replicas[positions].astype(np.float64), side=side))
             series.append(
-                Series(
+                StepSeries(
                     gettext("%(label)s, ready") % {"label": label},
                     times,
-                    looks.ready[kept].astype(np.float64),
+                    looks.ready[positions].astype(np.float64),
                     True,
                     side,
                 )
             )
             ends = {"label": label, "least": f"{looks.replicas.min():,}", "most": f"{looks.replicas.max():,}"}
-            said.append(gettext("%(label)s asks for %(least)s to %(most)s pods") % ends)
-    return over_time(series, listed, gettext("pods"), _whole(said)) if series else None
+            parts.append(gettext("%(label)s asks for %(least)s to %(most)s pods") % ends)
+    return over_time(series, listed, gettext("pods"), _join_sentences(parts)) if series else None
 
 
-def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def leaving_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Pods that were forced to leave so far, and those beyond their disruption budgets."""
-    series, said = [], []
-    for place, one in enumerate(listed):
-        forced, guards = one.outcome.forced.time, one.outcome.guards
-        series.append(_counted(one, one.label if len(listed) > 1 else gettext("had to leave"), forced, place))
+    series, parts = [], []
+    for place, charted in enumerate(listed):
+        forced, guards = charted.outcome.forced_moves.time, charted.outcome.guards
+        series.append(
+            _cumulative_series(charted, charted.label if len(listed) > 1 else gettext("had to leave"), forced, place)
+        )
         text = gettext("%(pods)s pods had to leave") % {"pods": f"{len(forced):,}"}
-        if one.outcome.budgets:
+        if charted.outcome.budgets:
             beyond = guards.time[guards.beyond > 0]
-            named = gettext("beyond a budget")
+            label = gettext("beyond a budget")
             if len(listed) > 1:
-                named = gettext("%(label)s, beyond a budget") % {"label": one.label}
-            series.append(_counted(one, named, beyond, place, faint=True))
+                label = gettext("%(label)s, beyond a budget") % {"label": charted.label}
+            series.append(_cumulative_series(charted, label, beyond, place, faint=True))
             both = {"pods": f"{len(forced):,}", "beyond": f"{len(beyond):,}"}
             text = gettext("%(pods)s pods had to leave, %(beyond)s beyond a budget") % both
-        said.append(_of(one, listed, text))
-    if not any(len(one.times) > 2 for one in series):
+        parts.append(_with_label(charted, listed, text))
+    if not any(len(line.times) > 2 for line in series):
         return None
-    return over_time(series, listed, gettext("pods so far"), _whole(said))
+    return over_time(series, listed, gettext("pods so far"), _join_sentences(parts))
 
 
-def _counted(one: ChartedRun, label: str, when: Floats, side: int, faint: bool = False) -> Series:
+def _cumulative_series(charted: ChartedRun, label: str, when: Floats, side: int, faint: bool = False) -> StepSeries:
     times = np.sort(when)
-    kept = thinned(len(times), MOST_TIMES)
-    counts = np.arange(1, len(times) + 1, dtype=np.float64)[kept]
-    ends = [0.0, *times[kept].tolist(), one.outcome.end], [0.0, *counts.tolist(), float(len(times))]
-    return Series(label, np.array(ends[0]), np.array(ends[1]), faint, side)
+    positions = thin_positions(len(times), MOST_TIMES)
+    counts = np.arange(1, len(times) + 1, dtype=np.float64)[positions]
+    ends = [0.0, *times[positions].tolist(), charted.outcome.end], [0.0, *counts.tolist(), float(len(times))]
+    return StepSeries(label, np.array(ends[0]), np.array(ends[1]), faint, side)
 
 
-def empty(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def empty_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Empty nodes over time."""
     series = []
-    for place, one in enumerate(listed):
-        if one.outcome.nodes:
-            times = _times(one.outcome, MOST_TIMES // 2)
-            series.append(Series(one.label, times, empty_nodes(one.outcome, times).astype(np.float64), side=place))
+    for place, charted in enumerate(listed):
+        if charted.outcome.nodes:
+            times = _sample_times(charted.outcome, MOST_TIMES // 2)
+            series.append(
+                StepSeries(charted.label, times, empty_nodes(charted.outcome, times).astype(np.float64), side=place)
+            )
     if not series:
         return None
-    ends = [int(one.values[-1]) for one in series]
-    said = ", ".join(f"{count:,}{_under(one.label, listed)}" for count, one in zip(ends, series, strict=True))
+    ends = [int(line.values[-1]) for line in series]
+    counts_text = ", ".join(
+        f"{count:,}{_under_label(line.label, listed)}" for count, line in zip(ends, series, strict=True)
+    )
     summary = (
-        gettext("Empty nodes at the end: %(said)s.") % {"said": said}
+        gettext("Empty nodes at the end: %(said)s.") % {"said": counts_text}
         if any(ends)
         else gettext("At the end no node is empty.")
     )
     return over_time(series, listed, gettext("empty nodes"), summary)
 
 
-def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def evenness_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Skew and spread over the nodes of the requested share of a resource."""
-    series: list[Series] = []
-    for place, one in enumerate(listed):
-        if resource in one.outcome.resources:
-            times = _times(one.outcome)
-            levels = 100.0 * one.outcome.loads(times, resource).astype(np.float64)
-            series += _even(one, place, listed, times, levels, (f"skew_{resource}", f"spread_{resource}"))
-    return _evenness(series, listed, gettext("requested %(resource)s") % {"resource": what(resource)})
+    series: list[StepSeries] = []
+    for place, charted in enumerate(listed):
+        if resource in charted.outcome.resources:
+            times = _sample_times(charted.outcome)
+            levels = 100.0 * charted.outcome.requested_shares(times, resource).astype(np.float64)
+            series += _skew_and_spread(
+                charted, place, listed, times, levels, (f"skew_{resource}", f"spread_{resource}")
+            )
+    return _evenness_figure(series, listed, gettext("requested %(resource)s") % {"resource": resource_label(resource)})
 
 
-def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def use_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Skew and spread of real use, of CPU or, if that is shown, memory."""
-    series: list[Series] = []
+    series: list[StepSeries] = []
     resource = "memory" if resource == "memory" else "cpu"
-    for place, one in enumerate(listed):
-        run = RunFigures(one.outcome)
+    for place, charted in enumerate(listed):
+        run = RunFigures(charted.outcome)
         if run.use_times.size:
-            kept = thinned(len(run.use_times), MOST_TIMES)
+            positions = thin_positions(len(run.use_times), MOST_TIMES)
             names = f"use_skew_{resource}", f"use_spread_{resource}"
-            series += _even(one, place, listed, run.use_times[kept], run.open_levels(resource)[kept], names)
-    return _evenness(series, listed, gettext("use of memory") if resource == "memory" else gettext("use of CPU"))
+            series += _skew_and_spread(
+                charted, place, listed, run.use_times[positions], run.open_levels(resource)[positions], names
+            )
+    return _evenness_figure(series, listed, gettext("use of memory") if resource == "memory" else gettext("use of CPU"))
 
 
-def _even(
-    one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats, names: tuple[str, str]
-) -> Iterator[Series]:
+def _skew_and_spread(
+    charted: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats, names: tuple[str, str]
+) -> Iterator[StepSeries]:
     """The lines of skew and spread, which are the measures ``names`` over time."""
     labels = gettext("skew"), gettext("spread")
     if len(listed) > 1:
-        told = {"label": one.label}
-        labels = gettext("%(label)s, skew") % told, gettext("%(label)s, spread") % told
-    skew, spread = (found.value if (found := one.measures.get(name)) else None for name in names)
-    yield Series(labels[0], times, overtime.skew(levels), mean=skew, side=side)
-    yield Series(labels[1], times, overtime.spread(levels), faint=True, mean=spread, side=side)
+        args = {"label": charted.label}
+        labels = gettext("%(label)s, skew") % args, gettext("%(label)s, spread") % args
+    skew, spread = (measure.value if (measure := charted.measures.get(name)) else None for name in names)
+    yield StepSeries(labels[0], times, overtime.compute_skew(levels), mean=skew, side=side)
+    yield StepSeries(labels[1], times, overtime.compute_spread(levels), faint=True, mean=spread, side=side)
 
 
-def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -> Chart | None:
-    if all(np.isnan(one.values).all() for one in series):
+def _evenness_figure(series: Sequence[StepSeries], listed: Sequence[ChartedRun], quantity: str) -> Chart | None:
+    if all(np.isnan(line.values).all() for line in series):
         return None
-    means = [f"{one.label} {one.mean:.1f}" for one in series if one.mean is not None]
-    told = {"of": of, "said": gettext(", ").join(means)}
-    summary = gettext("On average over time, in points of %(of)s: %(said)s.") % told
+    means = [f"{line.label} {line.mean:.1f}" for line in series if line.mean is not None]
+    args = {"of": quantity, "said": gettext(", ").join(means)}
+    summary = gettext("On average over time, in points of %(of)s: %(said)s.") % args
     return over_time(series, listed, gettext("percentage points"), summary)
 
 
-def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+def fragmentation_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Fragmentation at the end, by resource."""
     specs = [spec for name in listed[0].measures if (spec := find_spec(name)) and spec.family == FRAGMENTATION]
-    names, resources = [spec.name for spec in specs], [what(spec.resource) for spec in specs]
+    names, resources = [spec.name for spec in specs], [resource_label(spec.resource) for spec in specs]
     data: list[go.Bar | go.Scatter] = []
     rows: list[list[object]] = []
-    for place, one in enumerate(listed):
-        known = [one.measures.get(name) for name in names]
-        values = [None if found is None else found.value for found in known]
+    for place, charted in enumerate(listed):
+        measures = [charted.measures.get(name) for name in names]
+        values = [None if measure is None else measure.value for measure in measures]
         data.append(
             go.Bar(
                 orientation="h",
-                name=one.label,
+                name=charted.label,
                 meta={"side": place},
                 y=resources,
                 x=[None if value is None else round(value, 2) for value in values],
                 hovertemplate="%{y}: %{x} %",
             )
         )
-        rows.append([one.label, *(amount(found, found.value) if found else None for found in known)])
+        rows.append(
+            [charted.label, *(format_amount(measure, measure.value) if measure else None for measure in measures)]
+        )
     if all(value is None for trace in data for value in trace["x"]):
         return None
     layout = go.Layout(
@@ -300,35 +314,35 @@ def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         margin={"t": 40 if len(listed) > 1 else 12},
     )
     parts = [
-        f"{resource} {_versus([one.measures.get(name) for one in listed])}"
+        f"{resource} {_format_versus([charted.measures.get(name) for charted in listed])}"
         for name, resource in zip(names, resources, strict=True)
     ]
     head = [gettext("Policy"), *resources]
     return Chart(
-        figure(data, layout),
+        make_figure(data, layout),
         gettext("Free but unusable at the end: %(said)s.") % {"said": gettext("; ").join(parts)},
         head,
         rows,
     )
 
 
-def _versus(values: Sequence[Measure | None]) -> str:
-    return gettext(" against ").join(amount(one, one.value) if one else "–" for one in values)
+def _format_versus(values: Sequence[RunMeasure | None]) -> str:
+    return gettext(" against ").join(format_amount(measure, measure.value) if measure else "–" for measure in values)
 
 
-def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
+def over_time(series: Sequence[StepSeries], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
     """Lines over virtual time; the table has their values at MOST_LINES times."""
-    end = max(one.outcome.end for one in listed)
-    scale = TimeScale.of(end)
+    end = max(charted.outcome.end for charted in listed)
+    scale = TimeScale.for_end(end)
     data = []
-    for one in series:
+    for line in series:
         data.append(
             go.Scatter(
-                name=one.label,
-                x=np.round(one.times / scale.seconds, 4).tolist(),
-                y=[None if np.isnan(value) else round(float(value), 2) for value in one.values],
+                name=line.label,
+                x=np.round(line.times / scale.seconds, 4).tolist(),
+                y=[None if np.isnan(value) else round(float(value), 2) for value in line.values],
                 hovertemplate="%{y}",
-                **line_style(one.side, len(one.times), secondary=one.faint, shape="hv"),
+                **line_style(line.side, len(line.times), secondary=line.faint, shape="hv"),
             )
         )
     layout = go.Layout(
@@ -336,38 +350,42 @@ def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str,
         hovermode="x unified",
         legend=ABOVE,
         showlegend=len(series) > 1,
-        xaxis={**scale.axis(), "range": [0, end / scale.seconds or 1]},
+        xaxis={**scale.axis_layout(), "range": [0, end / scale.seconds or 1]},
         yaxis={"title": {"text": unit}, "rangemode": "tozero", "automargin": True},
         margin={"t": 60 if len(series) > 1 else 12, "b": 50},
         meta={"scale": scale.seconds},
     )
     at = np.linspace(0.0, end, MOST_LINES)
-    rows: list[list[object]] = [[format_duration(time), *(_value(one, time) for one in series)] for time in at.tolist()]
-    return Chart(figure(data, layout), summary, [gettext("Time"), *(f"{one.label} ({unit})" for one in series)], rows)
+    rows: list[list[object]] = [
+        [format_duration(time), *(_value_at(line, time) for line in series)] for time in at.tolist()
+    ]
+    return Chart(
+        make_figure(data, layout), summary, [gettext("Time"), *(f"{line.label} ({unit})" for line in series)], rows
+    )
 
 
-def _value(series: Series, time: float) -> float | None:
+def _value_at(series: StepSeries, time: float) -> float | None:
     place = int(np.searchsorted(series.times, time + 1e-9, side="right")) - 1
     if place < 0 or np.isnan(series.values[place]):
         return None
     return round(float(series.values[place]), 2)
 
 
-def _times(outcome: Outcome, most: int = MOST_TIMES) -> Floats:
-    return np.linspace(0.0, outcome.end, most)
+def _sample_times(outcome: RunOutcome, limit: int = MOST_TIMES) -> Floats:
+    return np.linspace(0.0, outcome.end, limit)
 
 
-def _of(one: ChartedRun, listed: Sequence[ChartedRun], text: str) -> str:
+def _with_label(charted: ChartedRun, listed: Sequence[ChartedRun], text: str) -> str:
     """``text``, with the policy before it where there are several."""
-    return gettext("%(label)s: %(text)s") % {"label": one.label, "text": text} if len(listed) > 1 else text
+    return gettext("%(label)s: %(text)s") % {"label": charted.label, "text": text} if len(listed) > 1 else text
 
 
-def _whole(said: Sequence[str]) -> str:
+def _join_sentences(parts: Sequence[str]) -> str:
     """The parts as one sentence. It begins with a number or a name, which stays as it is."""
-    return gettext("%(said)s.") % {"said": gettext("; ").join(said)}
+    return gettext("%(said)s.") % {"said": gettext("; ").join(parts)}
 
 
-def _under(label: str, listed: Sequence[ChartedRun]) -> str:
+def _under_label(label: str, listed: Sequence[ChartedRun]) -> str:
     return gettext(" under %(policy)s") % {"policy": label} if len(listed) > 1 else ""
 
 
@@ -377,12 +395,12 @@ _NOTHING = {
     "use": _("The scenario names no source of use, so nobody knows what nodes really use."),
 }
 _CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
-    "pending": pending,
-    "wait": waits,
-    "scaling": replicas,
-    "leaving": leaving,
-    "nodes": empty,
-    "fragmentation": fragmentation,
-    "requests": evenness,
-    "use": use,
+    "pending": pending_chart,
+    "wait": waits_chart,
+    "scaling": replicas_chart,
+    "leaving": leaving_chart,
+    "nodes": empty_chart,
+    "fragmentation": fragmentation_chart,
+    "requests": evenness_chart,
+    "use": use_chart,
 }

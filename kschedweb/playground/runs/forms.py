@@ -11,11 +11,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.studies.document.parts import EVERY
+from kschedweb.engine.studies.document.parts import DEFAULT_INTERVAL
 from kschedweb.playground.runs import selectors
-from kschedweb.playground.runs.entries import INTERVAL, WITHOUT
+from kschedweb.playground.runs.run_policies import INTERVAL, NO_DESCHEDULER
 from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.translating import gettext_lazy as _
@@ -41,16 +41,16 @@ class _OnScenario(forms.Form):
     def __init__(self, user: User, *args: Any, revision: ScenarioRevision | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
-        self.revisions = {str(one.pk): one for one in selectors.revision_choices(user)}
+        self.revisions = {str(choice.pk): choice for choice in selectors.revision_choices(user)}
         if revision is not None:
             self.revisions.setdefault(str(revision.pk), revision)
         listed = [
             (
                 key,
                 gettext("%(scenario)s, revision %(revision)s")
-                % {"scenario": one.scenario.title, "revision": one.number},
+                % {"scenario": choice.scenario.title, "revision": choice.number},
             )
-            for key, one in self.revisions.items()
+            for key, choice in self.revisions.items()
         ]
         self.fields["scenario"].choices = listed  # type: ignore[attr-defined]
 
@@ -59,7 +59,7 @@ class _OnScenario(forms.Form):
         return self.revisions[self.cleaned_data["scenario"]]
 
 
-USUAL_EVERY, LONGEST_EVERY = int(EVERY // 60), 24 * 60  # minutes
+USUAL_EVERY, LONGEST_EVERY = int(DEFAULT_INTERVAL // 60), 24 * 60  # minutes
 NODEPOOLS = gettext_noop(
     "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins "
     "after the delay that the scenario gives, else after a minute."
@@ -81,10 +81,10 @@ class _Descheduled(forms.Form):
         initial=USUAL_EVERY,
     )
 
-    def said(self, chosen: str) -> str:
+    def with_interval(self, chosen: str) -> str:
         """The descheduler as the services take it."""
         minutes = self.cleaned_data.get("every") or USUAL_EVERY
-        return chosen if chosen in ("", WITHOUT) or minutes == USUAL_EVERY else f"{chosen}{INTERVAL}{minutes}m"
+        return chosen if chosen in ("", NO_DESCHEDULER) or minutes == USUAL_EVERY else f"{chosen}{INTERVAL}{minutes}m"
 
 
 class PolicyForm(_OnScenario):
@@ -92,10 +92,10 @@ class PolicyForm(_OnScenario):
 
     policy = forms.ChoiceField(label=_("Policy"))
 
-    def __init__(self, *args: Any, kept: Iterable[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, extra_labels: Iterable[str] = (), **kwargs: Any) -> None:
         """``kept``: labels of what other runs were under, which may be chosen too."""
         super().__init__(*args, **kwargs)
-        self.fields["policy"].choices = _with(policy_choices(), kept)  # type: ignore[attr-defined]
+        self.fields["policy"].choices = _with_labels(policy_choices(), extra_labels)  # type: ignore[attr-defined]
 
 
 class RunForm(PolicyForm, _Descheduled):
@@ -114,20 +114,22 @@ class RunForm(PolicyForm, _Descheduled):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = [("", gettext("As the scenario says")), *karpenters.choices()]
-        self.fields["nodepools"].choices = own  # type: ignore[attr-defined]
-        self.fields["descheduler"].choices = [own[0], *_deschedulers()]  # type: ignore[attr-defined]
+        pool_choices = [("", gettext("As the scenario says")), *karpenters.list_choices()]
+        self.fields["nodepools"].choices = pool_choices  # type: ignore[attr-defined]
+        self.fields["descheduler"].choices = [pool_choices[0], *_descheduler_choices()]  # type: ignore[attr-defined]
         self.order_fields(["scenario", "policy", "nodepools", "descheduler", "every", "seed"])
 
     @property
     def chosen(self) -> str:
         """The policy, with the NodePools and the descheduler that were chosen."""
-        found = self.cleaned_data
-        return "+".join(filter(None, (found["policy"], found["nodepools"], self.said(found["descheduler"]))))
+        values = self.cleaned_data
+        return "+".join(
+            filter(None, (values["policy"], values["nodepools"], self.with_interval(values["descheduler"])))
+        )
 
 
-def _deschedulers() -> list[tuple[str, str]]:
-    return [*policy_choices([Kind.DESCHEDULER]), (WITHOUT, gettext("None"))]
+def _descheduler_choices() -> list[tuple[str, str]]:
+    return [*policy_choices([PolicyKind.DESCHEDULER]), (NO_DESCHEDULER, gettext("None"))]
 
 
 def asked_again(label: str) -> dict[str, Any]:
@@ -135,27 +137,30 @@ def asked_again(label: str) -> dict[str, Any]:
 
     A label that names something that is not saved, or no more, is a choice of its own.
     """
-    policy, *others = label.split("+")
-    found: dict[str, Any] = {"policy": policy}
-    deschedulers, pools = dict(_deschedulers()), dict(karpenters.choices())
+    policy, *additions = label.split("+")
+    initial: dict[str, Any] = {"policy": policy}
+    deschedulers, pools = dict(_descheduler_choices()), dict(karpenters.list_choices())
     if policy not in dict(policy_choices()):
         return {"policy": label}
-    for other in others:
-        name, _, every = other.partition(INTERVAL)
+    for other in additions:
+        name, _, interval = other.partition(INTERVAL)
         if name in deschedulers:
-            minutes = every.removesuffix("m")
-            found |= {"descheduler": name} | ({"every": int(minutes)} if minutes.isdecimal() else {})
+            minutes = interval.removesuffix("m")
+            initial |= {"descheduler": name} | ({"every": int(minutes)} if minutes.isdecimal() else {})
         elif name in pools:
-            found["nodepools"] = name
+            initial["nodepools"] = name
         else:
             return {"policy": label}
-    return found
+    return initial
 
 
-def _with(choices: list[tuple[str, str]], labels: Iterable[str]) -> list[tuple[str, str]]:
+def _with_labels(choices: list[tuple[str, str]], labels: Iterable[str]) -> list[tuple[str, str]]:
     """The choices with ``labels``, if they are not among them."""
-    known = dict(choices)
-    return [*choices, *((one, one.replace("@", ", revision ")) for one in dict.fromkeys(labels) if one not in known)]
+    existing = dict(choices)
+    return [
+        *choices,
+        *((label, label.replace("@", ", revision ")) for label in dict.fromkeys(labels) if label not in existing),
+    ]
 
 
 class ComparisonForm(_OnScenario, _Descheduled):
@@ -199,20 +204,20 @@ class ComparisonForm(_OnScenario, _Descheduled):
         ),
     )
 
-    def __init__(self, *args: Any, kept: Iterable[str] = (), **kwargs: Any) -> None:
-        """``kept``: labels of what other runs were under, which may be chosen too."""
+    def __init__(self, *args: Any, extra_labels: Iterable[str] = (), **kwargs: Any) -> None:
+        """``extra_labels``: labels of what other runs were under, which may be chosen too."""
         super().__init__(*args, **kwargs)
-        posted = [one for name in ("reference", "policies") for one in self._posted(name) if "+" in one]
-        choices = _with(policy_choices(), [*kept, *posted])
-        self.fields["nodepools"].choices = karpenters.choices()  # type: ignore[attr-defined]
-        self.fields["deschedulers"].choices = _deschedulers()  # type: ignore[attr-defined]
+        posted = [label for name in ("reference", "policies") for label in self._posted_values(name) if "+" in label]
+        choices = _with_labels(policy_choices(), [*extra_labels, *posted])
+        self.fields["nodepools"].choices = karpenters.list_choices()  # type: ignore[attr-defined]
+        self.fields["deschedulers"].choices = _descheduler_choices()  # type: ignore[attr-defined]
         usual = (name for name, _ in choices if name.startswith(f"{DEFAULT_POLICY}@"))
         self.fields["reference"].initial = next(usual, None)
         self.fields["reference"].choices = choices  # type: ignore[attr-defined]
         self.fields["policies"].choices = choices  # type: ignore[attr-defined]
         self.order_fields(["scenario", "reference", "policies", "nodepools", "deschedulers", "every", "seeds"])
 
-    def _posted(self, name: str) -> list[str]:
+    def _posted_values(self, name: str) -> list[str]:
         """What was chosen; with NodePools it is no policy alone, and the service says whether there are both."""
         return self.data.getlist(name) if isinstance(self.data, QueryDict) else []
 
@@ -226,17 +231,20 @@ class ComparisonForm(_OnScenario, _Descheduled):
     def chosen(self) -> list[str]:
         """The policies, the reference first."""
         policies = dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]])
-        others = self.cleaned_data["nodepools"] or [""], map(self.said, self.cleaned_data["deschedulers"] or [""])
-        return ["+".join(filter(None, one)) for one in product(policies, *others)]
+        additions = (
+            self.cleaned_data["nodepools"] or [""],
+            map(self.with_interval, self.cleaned_data["deschedulers"] or [""]),
+        )
+        return ["+".join(filter(None, combination)) for combination in product(policies, *additions)]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
-        others = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
-        if "policies" in data and not data["policies"] and max(others) < FEWEST_POLICIES:
-            said = gettext_noop(
+        counts = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
+        if "policies" in data and not data["policies"] and max(counts) < FEWEST_POLICIES:
+            message = gettext_noop(
                 "Choose a policy to compare with the reference, or two of the NodePools or of the deschedulers."
             )
-            self.add_error("policies", gettext(said))
+            self.add_error("policies", gettext(message))
         return data
 
 
@@ -249,9 +257,9 @@ class LookForm(forms.Form):
     def __init__(self, data: Any, shows: Iterable[str], end: float) -> None:
         super().__init__(data)
         self.end = end
-        known = list(shows)
-        self.default = "cpu" if "cpu" in known or not known else known[0]
-        self.fields["show"].choices = [(name, name) for name in known]  # type: ignore[attr-defined]
+        keys = list(shows)
+        self.default = "cpu" if "cpu" in keys or not keys else keys[0]
+        self.fields["show"].choices = [(name, name) for name in keys]  # type: ignore[attr-defined]
         self.full_clean()
 
     @property
@@ -260,5 +268,5 @@ class LookForm(forms.Form):
 
     @property
     def time(self) -> float:
-        asked = self.cleaned_data.get("at")
-        return self.end if asked is None or asked != asked else min(float(asked), self.end)
+        at = self.cleaned_data.get("at")
+        return self.end if at is None or at != at else min(float(at), self.end)

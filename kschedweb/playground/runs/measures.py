@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from django.utils.translation import gettext
 
-from kschedweb.engine.studies.gate.verdict import amount as counted
+from kschedweb.engine.studies.gate.verdict import format_amount as counted
 from kschedweb.engine.studies.gate.verdict import unit_of_change
 from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.registry import GROUPS, group_of, lead_of
-from kschedweb.engine.studies.measure.spec import Group
-from kschedweb.engine.studies.play.outcome import Kind
-from kschedweb.engine.studies.play.successors import latest, scheduled_for
+from kschedweb.engine.studies.measure.spec import SpecGroup
+from kschedweb.engine.studies.play.outcome import MoveKind
+from kschedweb.engine.studies.play.successors import latest_rows, scheduled_for
 from kschedweb.playground.runs.time_scale import TimeScale
-from kschedweb.web import told
+from kschedweb.web import messages
 from kschedweb.web.durations import format_duration
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
     from kschedweb.playground.runs.models import Run
 
 SECONDS = "s"
@@ -31,7 +31,7 @@ COMPARED_HEAD = ("measure", "group", "unit", "direction", "policy", "seed", "val
 
 
 @dataclass(frozen=True)
-class Measure:
+class RunMeasure:
     """A measure; ``value`` is in ``unit``, ``None`` if nothing was measured; ``direction`` is lower, higher or ""."""
 
     name: str
@@ -43,7 +43,7 @@ class Measure:
 
     @property
     def text(self) -> str:
-        return amount(self, self.value)
+        return format_amount(self, self.value)
 
     @property
     def key(self) -> str:
@@ -55,7 +55,7 @@ class Measure:
         return self.direction
 
     @property
-    def group(self) -> Group:
+    def group(self) -> SpecGroup:
         return group_of(self.name)
 
     @property
@@ -72,70 +72,73 @@ class Measure:
 class MeasureGroup:
     """The measures of a run that belong to one group; ``near`` say nearly the same as one of ``leading``."""
 
-    group: Group
-    leading: list[Measure]
-    near: list[Measure]
+    group: SpecGroup
+    leading: list[RunMeasure]
+    near: list[RunMeasure]
 
 
-def kept(run: Run) -> list[Measure]:
+def list_measures(run: Run) -> list[RunMeasure]:
     """The measures of a finished run, in order."""
-    return [shown(Measure(**entry)) for entry in run.summary]
+    return [translate_measure(RunMeasure(**entry)) for entry in run.summary]
 
 
-def shown(measure: Measure) -> Measure:
+def translate_measure(measure: RunMeasure) -> RunMeasure:
     """``measure``, which the engine describes, in the language of the reader."""
-    label, sentence = told.describe_measure(measure.name, measure.label, measure.sentence)
+    label, sentence = messages.describe_measure(measure.name, measure.label, measure.sentence)
     same = (label, sentence) == (measure.label, measure.sentence)
     return measure if same else replace(measure, label=label, sentence=sentence)
 
 
-def by_group(measures: Sequence[Measure]) -> list[MeasureGroup]:
+def by_group(measures: Sequence[RunMeasure]) -> list[MeasureGroup]:
     """The measures by group, without empty groups."""
-    names = {one.name for one in measures}
-    found: dict[str, MeasureGroup] = {group.name: MeasureGroup(group, [], []) for group in GROUPS}
-    for one in measures:
-        leads = lead_of(one.name) == one.name or lead_of(one.name) not in names
-        of = found[one.group.name]
-        (of.leading if leads else of.near).append(one)
-    return [of for of in found.values() if of.leading]
+    names = {measure.name for measure in measures}
+    groups: dict[str, MeasureGroup] = {group.name: MeasureGroup(group, [], []) for group in GROUPS}
+    for measure in measures:
+        leads = lead_of(measure.name) == measure.name or lead_of(measure.name) not in names
+        group = groups[measure.group.name]
+        (group.leading if leads else group.near).append(measure)
+    return [group for group in groups.values() if group.leading]
 
 
-def amount(measure: Measure, value: float | None) -> str:
+def format_amount(measure: RunMeasure, value: float | None) -> str:
     """A value with its unit; "–" if there is none."""
     if value is None or np.isnan(value):
         return "–"
     if measure.unit == SECONDS:
         return format_duration(value)
-    return told.amount(counted(value, measure.unit))
+    return messages.translate_amount(counted(value, measure.unit))
 
 
-def distance(measure: Measure, size: float) -> str:
+def format_distance(measure: RunMeasure, size: float) -> str:
     """How far two values are apart, with its unit; percentages are points apart."""
-    return amount(replace(measure, unit=unit_of_change(measure.unit)), size)
+    return format_amount(replace(measure, unit=unit_of_change(measure.unit)), size)
 
 
-def difference(measure: Measure, change: float) -> str:
+def format_difference(measure: RunMeasure, change: float) -> str:
     """A change with its sign and unit."""
     sign = "+" if change > 0 else "−" if change < 0 else ""
-    return f"{sign}{distance(measure, abs(change))}"
+    return f"{sign}{format_distance(measure, abs(change))}"
 
 
-def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
+def axis_unit(measure: RunMeasure, values: Sequence[float]) -> tuple[str, float]:
     """The unit of an axis for ``values``, and the factor to it."""
     if measure.unit != SECONDS:
-        return told.unit(measure.unit), 1.0
-    scale = TimeScale.of(max(values, default=0.0))
+        return messages.translate_unit(measure.unit), 1.0
+    scale = TimeScale.for_end(max(values, default=0.0))
     return scale.unit, 1.0 / scale.seconds
 
 
-def rows(run: Run) -> Iterator[tuple[object, ...]]:
+def measure_rows(run: Run) -> Iterator[tuple[object, ...]]:
     """Rows with the columns of HEAD."""
-    return ((one.name, one.group.name, one.value, one.unit, one.direction) for one in kept(run))
+    return (
+        (measure.name, measure.group.name, measure.value, measure.unit, measure.direction)
+        for measure in list_measures(run)
+    )
 
 
-def sentence(run: Run, outcome: Outcome) -> str:
+def run_sentence(run: Run, outcome: RunOutcome) -> str:
     """The outcome of the run in one sentence. A pod and those that took its place count once."""
-    last = np.fromiter(latest(outcome).values(), dtype=np.intp)
+    last = np.fromiter(latest_rows(outcome).values(), dtype=np.intp)
     waiting = len(outcome.pending)
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())
     parts: dict[str, object] = {"policy": run.label, "end": format_duration(outcome.end)}
@@ -144,12 +147,12 @@ def sentence(run: Run, outcome: Outcome) -> str:
     if waiting:
         parts |= {"waiting": f"{waiting:,}", "pods": f"{int(scheduled_for(outcome)[last].sum()):,}"}
         return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts
-    kinds = outcome.forced.kind
-    never = int(((kinds == Kind.FAILED) | (kinds == Kind.COLLECTED)).sum())
+    kinds = outcome.forced_moves.kind
+    never = int(((kinds == MoveKind.FAILED) | (kinds == MoveKind.COLLECTED)).sum())
     parts |= {"placed": f"{placed:,}", "half": format_duration(RunFigures(outcome).wait_median())}
-    said = [gettext("All %(placed)s pods find a node under %(policy)s, half of them within %(half)s") % parts]
+    sentences = [gettext("All %(placed)s pods find a node under %(policy)s, half of them within %(half)s") % parts]
     if len(kinds) > never:
-        said.append(gettext("%(pods)s had to leave it again") % {"pods": f"{len(kinds) - never:,}"})
+        sentences.append(gettext("%(pods)s had to leave it again") % {"pods": f"{len(kinds) - never:,}"})
     if never:
-        said.append(gettext("%(pods)s that name their node do not run there") % {"pods": f"{never:,}"})
-    return gettext("; ").join(said)
+        sentences.append(gettext("%(pods)s that name their node do not run there") % {"pods": f"{never:,}"})
+    return gettext("; ").join(sentences)

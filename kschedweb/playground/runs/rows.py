@@ -9,13 +9,13 @@ from typing import Any, TypeVar, overload
 Row = TypeVar("Row")
 
 
-class Rows(Sequence[Row], ABC):
+class LazyRows(Sequence[Row], ABC):
     """A list; ``rows`` has, in order, the values from which :meth:`row` makes rows."""
 
     rows: Sequence[Any]
 
     @abstractmethod
-    def row(self, of: Any) -> Row: ...
+    def row(self, record: Any) -> Row: ...
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -25,11 +25,15 @@ class Rows(Sequence[Row], ABC):
     @overload
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
-        return [self.row(one) for one in self.rows[place]] if isinstance(place, slice) else self.row(self.rows[place])
+        return (
+            [self.row(record) for record in self.rows[place]]
+            if isinstance(place, slice)
+            else self.row(self.rows[place])
+        )
 
 
-def arranged(rows: Sequence[Row], key: Callable[[Row], Any], *, down: bool) -> list[Row]:
+def sort_rows(rows: Sequence[Row], key: Callable[[Row], Any], *, down: bool) -> list[Row]:
     """``rows`` sorted by ``key``, descending with ``down``; rows with ``None`` or "" come last in either case."""
     keyed = [(key(row), row) for row in rows]
-    known = sorted((one for one in keyed if one[0] not in (None, "")), key=lambda one: one[0], reverse=down)
-    return [row for _, row in known] + [row for value, row in keyed if value in (None, "")]
+    with_key = sorted((pair for pair in keyed if pair[0] not in (None, "")), key=lambda pair: pair[0], reverse=down)
+    return [row for _, row in with_key] + [row for value, row in keyed if value in (None, "")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Codes
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gated", "unknown")
 
@@ -15,7 +15,7 @@ HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gat
 class SampleList(Sequence[dict[str, Any]]):
     """A row for each time, with the keys of HEAD; times are in seconds, everything else is a count."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: RunOutcome) -> None:
         self._samples = outcome.samples
 
     def __len__(self) -> int:
@@ -27,13 +27,13 @@ class SampleList(Sequence[dict[str, Any]]):
     def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(place, slice):
-            columns = [self._column(name)[place].tolist() for name in HEAD]
+            columns = [self._read_column(name)[place].tolist() for name in HEAD]
             return [dict(zip(HEAD, row, strict=True)) for row in zip(*columns, strict=True)]
         return self[place : place + 1 or None][0]
 
-    def _column(self, name: str) -> Codes:
+    def _read_column(self, name: str) -> Codes:
         # A run that was stored earlier does not say what is unknown.
-        found: Codes = (
+        column: Codes = (
             self._samples.bound - self._samples.running if name == "unknown" else getattr(self._samples, name)
         )
-        return found
+        return column

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from kschedweb.playground.runs.rows import Rows
+from kschedweb.playground.runs.rows import LazyRows
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 HEAD = ("time", "workload", "before", "after", "reason")
 
@@ -27,10 +27,10 @@ class ScalingRow:
         return astuple(self)
 
 
-class ScalingList(Rows[ScalingRow]):
+class ScalingList(LazyRows[ScalingRow]):
     """The changes of scale, in order."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: RunOutcome) -> None:
         self.outcome = outcome
         self.rows = range(len(outcome.scalings.time))
 

@@ -15,19 +15,19 @@ from django.http import Http404
 from kschedweb.decisions.case import AnyCase, case_of
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.play.deciding import Decided, decide
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.rewind import Rewinds, knows
-from kschedweb.engine.studies.prepare.nodes import told_otherwise
-from kschedweb.engine.studies.prepare.prepared import autoscaled, descheduled
-from kschedweb.jobs.inquiries import deadline
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.play.explained_tries import ExplainedTry, explain_try
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.rewind import Rewinds, can_rewind
+from kschedweb.engine.studies.prepare.node_autoscalers import with_node_pools
+from kschedweb.engine.studies.prepare.prepared import with_autoscaler, with_descheduler
+from kschedweb.jobs.inquiries import deadline_step
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.runs.entries import RunPolicy, descheduler_of, kept_of
 from kschedweb.playground.runs.models import Comparison, Difference, Run
-from kschedweb.playground.scenarios.models import ScenarioRevision, readable
-from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
-from kschedweb.playground.scenarios.validation import check
+from kschedweb.playground.runs.run_policies import RunPolicy, descheduler_of, kept_of
+from kschedweb.playground.scenarios.models import ScenarioRevision, readable_by
+from kschedweb.playground.scenarios.selectors import newest_revisions, prepare_revision, revision_get, scenario_get
+from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.policies.karpenter.selectors import karpenter_read
 from kschedweb.policies.models import Revision
 from kschedweb.policies.validation import release_of_record
@@ -39,51 +39,53 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
     from kschedweb.jobs.inquiries import Step
     from kschedweb.playground.scenarios.ready import Ready
 
 MOST_CHOICES = 200
 REPLAYED = "Playing the run again: moves of pods"
 PATIENCE = 1.0  # seconds that somebody looks at nothing; what takes longer shows how far it is
-_outcomes: LRU[Outcome] = LRU(16)
+_outcomes: LRU[RunOutcome] = LRU(16)
 _differences: LRU[list[dict[str, Any]]] = LRU(16)  # by run id, which is never used again
 _rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
-_own: LRU[Prepared] = LRU(4)
-_decisions: LRU[tuple[AnyCase, Decided]] = LRU(16)
+_prepared_runs: LRU[PreparedScenario] = LRU(4)
+_decisions: LRU[tuple[AnyCase, ExplainedTry]] = LRU(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
 def run_list(user: User) -> QuerySet[Run]:
     """The runs that ``user`` may see, newest first, without large fields."""
     related = ("revision__scenario", "policy__policy", "job", "created_by", "comparison")
-    return Run.objects.filter(readable(user, "revision__scenario")).select_related(*related).defer(*LARGE)
+    return Run.objects.filter(readable_by(user, "revision__scenario")).select_related(*related).defer(*LARGE)
 
 
 def run_get(user: User, run_id: UUID | str) -> Run:
-    found = run_list(user).filter(pk=run_id).first()
-    if found is None:
+    run = run_list(user).filter(pk=run_id).first()
+    if run is None:
         raise Http404("There is no such run, or its scenario is not shared with you.")
-    return found
+    return run
 
 
 def ready_run(ready: Ready, revision: ScenarioRevision) -> Run | None:
     """The site's own run of a ready scenario; ``None`` if there is none yet."""
-    own = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
-    return own.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "groups").first()
+    runs = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
+    return runs.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "groups").first()
 
 
 def ready_policy(ready: Ready) -> Revision | None:
     """The saved policy of a ready scenario; ``None`` if it was deleted."""
-    kept = Revision.objects.select_related("policy").filter(policy__name=ready.policy, document=ready.configuration)
-    return kept.order_by("-number").first()
+    revisions = Revision.objects.select_related("policy").filter(
+        policy__name=ready.policy, document=ready.configuration
+    )
+    return revisions.order_by("-number").first()
 
 
 def comparison_list(user: User) -> QuerySet[Comparison]:
     """The comparisons that ``user`` may see, newest first; ``ended`` of ``total`` runs are done."""
     runs = Run.objects.select_related("job").defer(*LARGE[:3]).order_by("position", "seed")
     return (
-        Comparison.objects.filter(readable(user, "revision__scenario"))
+        Comparison.objects.filter(readable_by(user, "revision__scenario"))
         .select_related("revision__scenario", "created_by")
         .defer("revision__text")
         .annotate(total=Count("runs"), ended=Count("runs", filter=Q(runs__ended_at__isnull=False)))
@@ -93,82 +95,82 @@ def comparison_list(user: User) -> QuerySet[Comparison]:
 
 
 def comparison_get(user: User, comparison_id: UUID | str) -> Comparison:
-    found = comparison_list(user).filter(pk=comparison_id).first()
-    if found is None:
+    comparison = comparison_list(user).filter(pk=comparison_id).first()
+    if comparison is None:
         raise Http404("There is no such comparison, or its scenario is not shared with you.")
-    return found
+    return comparison
 
 
 def kept_with(user: User, like: UUID | str) -> dict[str, RunPolicy]:
     """What the run or the runs of the comparison ``like`` were under, by label; raises Http404."""
     try:
-        asked = UUID(str(like))
+        key = UUID(str(like))
     except ValueError:
         raise Http404("There is no such run or comparison.") from None
-    found = Run.objects.filter(Q(pk=asked) | Q(comparison=asked), readable(user, "revision__scenario"))
-    return kept_of(found.select_related("policy__policy").defer("outcome", "groups"))
+    runs = Run.objects.filter(Q(pk=key) | Q(comparison=key), readable_by(user, "revision__scenario"))
+    return kept_of(runs.select_related("policy__policy").defer("outcome", "groups"))
 
 
-def finished(run: Run) -> bool:
+def is_finished(run: Run) -> bool:
     """Whether the run is done, or its job ended otherwise."""
     return run.ended_at is not None or run.job is None or run.job.state in ENDED
 
 
-def outcome(run: Run) -> Outcome:
+def load_outcome(run: Run) -> RunOutcome:
     """The outcome of a run. Raises Conflict if it is not done."""
     if run.ended_at is None:
         raise Conflict("The run is not done yet.")
 
-    def read() -> Outcome:
-        return Outcome.decode(bytes(Run.objects.values_list("outcome", flat=True).get(pk=run.pk) or b""))
+    def decode() -> RunOutcome:
+        return RunOutcome.decode(bytes(Run.objects.values_list("outcome", flat=True).get(pk=run.pk) or b""))
 
-    return _outcomes.get((run.pk, run.ended_at), read)
+    return _outcomes.get((run.pk, run.ended_at), decode)
 
 
-def compared(found: Difference) -> bool:
+def is_compared(difference: Difference) -> bool:
     """Whether the difference is done, or its job ended otherwise."""
-    return bool(found.counts) or found.job is None or found.job.state in ENDED
+    return bool(difference.counts) or difference.job is None or difference.job.state in ENDED
 
 
 def difference_list(comparison: Comparison) -> QuerySet[Difference]:
     """The differences of runs from their references, without large fields."""
-    found = Difference.objects.filter(run__comparison=comparison).select_related("job", "run", "against")
-    return found.defer(
+    differences = Difference.objects.filter(run__comparison=comparison).select_related("job", "run", "against")
+    return differences.defer(
         "content", "run__outcome", "run__configuration", "run__groups", *(f"against__{name}" for name in LARGE[:3])
     )
 
 
-def difference(found: Difference) -> list[dict[str, Any]]:
+def load_difference(difference: Difference) -> list[dict[str, Any]]:
     """The changed pods: pod, what, before, after, plugin, lead. Raises Conflict if it is not done."""
-    content = Difference.objects.values_list("content", flat=True).get(pk=found.pk)
+    content = Difference.objects.values_list("content", flat=True).get(pk=difference.pk)
     if content is None:
         raise Conflict("The comparison of the two runs is not ready yet.")
 
-    def read() -> list[dict[str, Any]]:
+    def decode() -> list[dict[str, Any]]:
         decoded: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(content)))
         return decoded
 
-    return _differences.get(found.run_id, read)
+    return _differences.get(difference.run_id, decode)
 
 
 def revision_choices(user: User) -> list[ScenarioRevision]:
     """The newest revision of each scenario that ``user`` may read, by name; at most MOST_CHOICES."""
-    rows = newest_revisions().filter(readable(user, "scenario"))
+    rows = newest_revisions().filter(readable_by(user, "scenario"))
     return list(rows.defer("text").order_by("scenario__name", "pk")[:MOST_CHOICES])
 
 
 def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevision:
     """Revision ``number`` ("": the newest) of the scenario with id ``scenario``. Raises Http404."""
     try:
-        found = scenario_get(user, UUID(scenario))
+        scenario_row = scenario_get(user, UUID(scenario))
     except ValueError:
         raise Http404("There is no such scenario.") from None
     if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise Http404(f"{number[:40]!r} is not the number of a revision.")
-    return revision_get(found, int(number) if number else None)
+    return revision_get(scenario_row, int(number) if number else None)
 
 
-def configuration(run: Run) -> Configuration:
+def load_configuration(run: Run) -> Configuration:
     """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
     loaded = load(run.configuration, release_of_record(run.process))
     if loaded.configuration is None:
@@ -176,51 +178,51 @@ def configuration(run: Run) -> Configuration:
     return loaded.configuration
 
 
-def played(run: Run) -> Prepared:
+def prepare_run(run: Run) -> PreparedScenario:
     """The scenario of a run as the engine plays it, with the run's own autoscaler and descheduler.
 
     Raises Unprocessable.
     """
-    scenario = prepared(run.revision, run.seed)
+    scenario = prepare_revision(run.revision, run.seed)
     if not run.autoscaler and run.descheduler is None:
         return scenario
-    own = run.autoscaler, json.dumps(run.descheduler)
-    key = run.revision.scenario_id, run.revision.number, run.seed, *own
-    return _own.get(key, lambda: _with_own(scenario, run))
+    overrides = run.autoscaler, json.dumps(run.descheduler)
+    key = run.revision.scenario_id, run.revision.number, run.seed, *overrides
+    return _prepared_runs.get(key, lambda: _with_own(scenario, run))
 
 
-def _with_own(scenario: Prepared, run: Run) -> Prepared:
+def _with_own(scenario: PreparedScenario, run: Run) -> PreparedScenario:
     if run.autoscaler:
-        document = check(run.revision.text).document
+        document = check_scenario(run.revision.text).document
         karpenter = karpenter_read(run.autoscaler)
-        scenario = autoscaled(scenario, told_otherwise(document.autoscaler if document else None, karpenter))
+        scenario = with_autoscaler(scenario, with_node_pools(document.autoscaler if document else None, karpenter))
     if run.descheduler is None:
         return scenario
     try:
-        return descheduled(scenario, descheduler_of(run.descheduler))
-    except DocumentError as refused:
-        said = "; ".join(one.text for one in refused.problems[:3])
-        raise Unprocessable(f"The descheduler would not start with {run.descheduler['name']}: {said}") from None
+        return with_descheduler(scenario, descheduler_of(run.descheduler))
+    except ScenarioError as refused:
+        message = "; ".join(problem.text for problem in refused.problems[:3])
+        raise Unprocessable(f"The descheduler would not start with {run.descheduler['name']}: {message}") from None
 
 
-def decided(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple[AnyCase, Decided]:
+def replay_decision(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple[AnyCase, ExplainedTry]:
     """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raises NotFound or Unprocessable.
 
     ``step`` gets the progress; without it NotNow is raised where that takes longer than a request may.
     """
 
-    def work_out() -> tuple[AnyCase, Decided]:
+    def work_out() -> tuple[AnyCase, ExplainedTry]:
         try:
-            known, config, scenario = outcome(run), configuration(run), played(run)
-            say, moves, last = step or deadline(PATIENCE), known.moves.time, _last_try(known, pod)
+            outcome, config, scenario = load_outcome(run), load_configuration(run), prepare_run(run)
+            say, moves, last = step or deadline_step(PATIENCE), outcome.moves.time, _last_try(outcome, pod)
             whole = int(np.searchsorted(moves, last, side="right"))
-            rewinds = _rewinds.get((run.pk, run.ended_at), lambda: Rewinds(scenario, config, known))
-            found = decide(
+            rewinds = _rewinds.get((run.pk, run.ended_at), lambda: Rewinds(scenario, config, outcome))
+            decided = explain_try(
                 scenario,
                 config,
                 pod,
                 attempt,
-                outcome=known,
+                outcome=outcome,
                 rewinds=rewinds,
                 heard=lambda time: say(REPLAYED, int(np.searchsorted(moves, min(time, last), side="right")), whole),
             )
@@ -228,35 +230,35 @@ def decided(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple
             raise NotFound(f"{error}.") from None
         except CycleError as error:
             raise Unprocessable(f"The scheduling cycle of {pod} fails: {error}") from None
-        return case_of(found.snapshot, found.pod, found.scheduler, found.explanation), found
+        return case_of(decided.snapshot, decided.pod, decided.scheduler, decided.explanation), decided
 
     return _decisions.get((run.pk, pod, attempt), work_out)
 
 
-def soon(run: Run, pod: str, attempt: int) -> bool:
+def is_soon(run: Run, pod: str, attempt: int) -> bool:
     """Whether a request may begin with the decision: its try is told by the moves, or comes soon in a replay.
 
     How long a replay takes goes by how long the run took.
     """
-    known = outcome(run)
-    row = known.index.get(pod, -1)
-    if (run.pk, pod, attempt) in _decisions.cached() or row < 0 or not known.end:
+    outcome = load_outcome(run)
+    row = outcome.index.get(pod, -1)
+    if (run.pk, pod, attempt) in _decisions.cached_keys() or row < 0 or not outcome.end:
         return True
-    told = attempt == known.attempts[row] and knows(known, row)
-    return told or (run.seconds or 0.0) * _last_try(known, pod) / known.end <= PATIENCE
+    in_moves = attempt == outcome.attempts[row] and can_rewind(outcome, row)
+    return in_moves or (run.seconds or 0.0) * _last_try(outcome, pod) / outcome.end <= PATIENCE
 
 
-def _last_try(known: Outcome, pod: str) -> float:
+def _last_try(outcome: RunOutcome, pod: str) -> float:
     """When ``pod`` was tried last (virtual seconds); the end of the run where that is not known."""
-    row = known.index.get(pod, -1)
-    time = float(known.tries.time[row]) if 0 <= row < len(known.tries.time) else math.nan
-    return known.end if math.isnan(time) else time
+    row = outcome.index.get(pod, -1)
+    time = float(outcome.tries.time[row]) if 0 <= row < len(outcome.tries.time) else math.nan
+    return outcome.end if math.isnan(time) else time
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches; for tests, which use primary keys again."""
     _outcomes.clear()
     _differences.clear()
     _rewinds.clear()
-    _own.clear()
+    _prepared_runs.clear()
     _decisions.clear()

@@ -9,18 +9,18 @@ from rest_framework import serializers
 
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure.registry import GROUPS, lead_of
-from kschedweb.playground.runs import podtable, selectors
-from kschedweb.playground.runs.comparisons import comparing, moved
+from kschedweb.playground.runs import pod_rows, selectors
+from kschedweb.playground.runs.comparisons import measure_rows, moved_pods
 from kschedweb.playground.runs.descheduling import FATES
-from kschedweb.playground.runs.entries import NAMED
-from kschedweb.playground.runs.measures import kept
+from kschedweb.playground.runs.measures import list_measures
 from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.playground.runs.run_policies import POLICY_HELP
 from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
 
 LIKE = "A run or a comparison. What it was under, saved or not, can be named by its label."
 
 
-class AskedSerializer(serializers.Serializer[Any]):
+class ScenarioChoiceSerializer(serializers.Serializer[Any]):
     """On which scenario something is to be done."""
 
     scenario = serializers.UUIDField()
@@ -95,10 +95,10 @@ class RunDetailSerializer(RunSerializer):
 
     @extend_schema_field(MeasureSerializer(many=True))
     def get_measures(self, run: Run) -> list[dict[str, Any]]:
-        return [one.to_dict() for one in kept(run)]
+        return [measure.to_dict() for measure in list_measures(run)]
 
 
-class RunStartSerializer(AskedSerializer):
+class RunStartSerializer(ScenarioChoiceSerializer):
     """What to run: under a saved policy, or under a document that is not saved."""
 
     policy = serializers.CharField(
@@ -106,7 +106,7 @@ class RunStartSerializer(AskedSerializer):
         default="",
         allow_blank=True,
         max_length=160,
-        help_text=NAMED,
+        help_text=POLICY_HELP,
     )
     document = serializers.CharField(
         required=False,
@@ -148,14 +148,14 @@ class ComparisonSerializer(StartedSerializer, serializers.ModelSerializer[Compar
         )
         read_only_fields = fields
 
-    def get_engine(self, found: Comparison) -> list[str]:
-        return comparing.engines(found.runs.all())
+    def get_engine(self, comparison: Comparison) -> list[str]:
+        return measure_rows.list_engines(comparison.runs.all())
 
-    def get_runs_done(self, found: Comparison) -> int:
-        return sum(run.ended_at is not None for run in found.runs.all())
+    def get_runs_done(self, comparison: Comparison) -> int:
+        return sum(run.ended_at is not None for run in comparison.runs.all())
 
-    def get_runs_total(self, found: Comparison) -> int:
-        return len(found.runs.all())
+    def get_runs_total(self, comparison: Comparison) -> int:
+        return len(comparison.runs.all())
 
 
 PART = {"id": "pk", "policy": "label", "seed": "seed", "job": "job_id", "state": "state", "engine": "engine"}
@@ -205,16 +205,16 @@ class ComparisonDetailSerializer(ComparisonSerializer):
         fields = (*ComparisonSerializer.Meta.fields, "policies", "sentence", "runs", "measures")
         read_only_fields = fields
 
-    def get_policies(self, found: Comparison) -> list[str]:
-        return [side.label for side in comparing.sides(found)]
+    def get_policies(self, comparison: Comparison) -> list[str]:
+        return [side.label for side in measure_rows.list_sides(comparison)]
 
     @extend_schema_field(PartSerializer(many=True))
-    def get_runs(self, found: Comparison) -> list[dict[str, Any]]:
-        return [{name: getattr(run, field) for name, field in PART.items()} for run in found.runs.all()]
+    def get_runs(self, comparison: Comparison) -> list[dict[str, Any]]:
+        return [{name: getattr(run, field) for name, field in PART.items()} for run in comparison.runs.all()]
 
     @extend_schema_field(ComparedMeasureSerializer(many=True))
-    def get_measures(self, found: Comparison) -> list[dict[str, Any]]:
-        sides = comparing.sides(found)
+    def get_measures(self, comparison: Comparison) -> list[dict[str, Any]]:
+        sides = measure_rows.list_sides(comparison)
         return [
             {
                 "name": line.measure.name,
@@ -222,35 +222,39 @@ class ComparisonDetailSerializer(ComparisonSerializer):
                 "like": lead_of(line.measure.name),
                 "unit": line.measure.unit,
                 "direction": line.measure.direction,
-                "values": [{str(seed): value for seed, value in named.items()} for named in line.values],
+                "values": [
+                    {str(seed): value for seed, value in values_by_seed.items()} for values_by_seed in line.values
+                ],
                 "changes": [
                     {
                         "policy": side.label,
-                        "change": change.found.change,
-                        "noise_floor": change.found.floor,
+                        "change": change.measure_change.change,
+                        "noise_floor": change.measure_change.floor,
                         "differs": change.differs,
                         "better": change.better,
                     }
                     for side, change in zip(sides[1:], line.changes, strict=True)
                 ],
             }
-            for line in comparing.lines(sides, list(selectors.difference_list(found)))
+            for line in measure_rows.compare_measures(sides, list(selectors.difference_list(comparison)))
         ]
 
-    def get_sentence(self, found: Comparison) -> str:
-        sides = comparing.sides(found)
-        listed = moved.MovedList(list(selectors.difference_list(found)), 1, moved.ANY)
-        return comparing.sentence(sides, comparing.lines(sides), listed.first_count, listed.pods)
+    def get_sentence(self, comparison: Comparison) -> str:
+        sides = measure_rows.list_sides(comparison)
+        listed = moved_pods.MovedList(list(selectors.difference_list(comparison)), 1, moved_pods.ANY)
+        return measure_rows.comparison_sentence(
+            sides, measure_rows.compare_measures(sides), listed.first_count, listed.pods
+        )
 
 
-class ComparisonStartSerializer(AskedSerializer):
+class ComparisonStartSerializer(ScenarioChoiceSerializer):
     """What to compare; the first policy is the reference."""
 
     policies = serializers.ListField(
         child=serializers.CharField(max_length=160),
         min_length=FEWEST_POLICIES,
         max_length=MOST_POLICIES,
-        help_text=NAMED,
+        help_text=POLICY_HELP,
     )
     seeds = SeedsField(max_length=MOST_SEEDS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -261,7 +265,7 @@ class RunPodSerializer(serializers.Serializer[Any]):
     """A pod at the time that is asked for; all times are seconds in the simulation."""
 
     pod = serializers.CharField(source="key")
-    state = serializers.ChoiceField(choices=list(podtable.STATES))
+    state = serializers.ChoiceField(choices=list(pod_rows.STATES))
     node = serializers.CharField()
     arrived = serializers.FloatField(allow_null=True)
     bound = serializers.FloatField(allow_null=True)
@@ -298,7 +302,7 @@ class RunMoveSerializer(serializers.Serializer[Any]):
     time = serializers.FloatField()
     pod = serializers.CharField()
     node = serializers.CharField()
-    kind = serializers.ChoiceField(choices=[*podtable.KINDS.values(), podtable.TERMINATING])
+    kind = serializers.ChoiceField(choices=[*pod_rows.KINDS.values(), pod_rows.TERMINATING])
     text = serializers.CharField()
 
 
@@ -389,7 +393,7 @@ class MovedSerializer(serializers.Serializer[Any]):
     """A pod that goes elsewhere than under the reference, and the plugin whose score speaks most for it."""
 
     pod = serializers.CharField()
-    what = serializers.ChoiceField(choices=list(moved.WHAT))
+    what = serializers.ChoiceField(choices=list(moved_pods.CHANGE_KINDS))
     before = serializers.CharField(help_text="Node under the reference, `` for none.")
     after = serializers.CharField()
     plugin = serializers.CharField()

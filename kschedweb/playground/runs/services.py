@@ -14,25 +14,25 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.engine.simulation import SimulationError
-from kschedweb.engine.studies.compare.comparison import compare
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.run import run as simulate
+from kschedweb.engine.studies.compare.comparison import compare_runs
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.run import run_scenario as simulate
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
-from kschedweb.live.approvals.models import Event
+from kschedweb.live.approvals.models import WebhookEvent
 from kschedweb.live.approvals.webhooks import services as webhooks
-from kschedweb.live.approvals.webhooks.messages import Told
+from kschedweb.live.approvals.webhooks.messages import WebhookMessage
 from kschedweb.playground.runs import selectors
-from kschedweb.playground.runs.comparisons import chance
-from kschedweb.playground.runs.entries import NOTHING, RunPolicy, accepted, entry_named
+from kschedweb.playground.runs.comparisons import significance
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
+from kschedweb.playground.runs.run_policies import NOTHING, RunPolicy, check_accepted, entry_named
 from kschedweb.playground.scenarios.selectors import cluster_version
+from kschedweb.policies.dialects import PROFILES, check_either, process_of_text
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import PROFILES, check_either, process_of_text
-from kschedweb.policies.validation import settled
+from kschedweb.policies.validation import settle_release
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
-from kschedweb.web.links import link
+from kschedweb.web.links import build_link
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,11 +45,11 @@ MOST_NOTES = 200  # of a run
 Step = Callable[[str, int, int], None]
 
 
-def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
-    """``seeds`` without repetitions. Raises ApplicationError for more than ``most`` seeds, or none."""
+def seeds_checked(seeds: Sequence[int], limit: int = MOST_SEEDS) -> list[int]:
+    """``seeds`` without repetitions. Raises ApplicationError for more than ``limit`` seeds, or none."""
     listed = list(dict.fromkeys(seeds))
-    if not 1 <= len(listed) <= most or not all(0 <= seed <= LARGEST_SEED for seed in listed):
-        raise ApplicationError.at("seeds", f"Enter from 1 to {most} whole numbers, 0 or more.")
+    if not 1 <= len(listed) <= limit or not all(0 <= seed <= LARGEST_SEED for seed in listed):
+        raise ApplicationError.at("seeds", f"Enter from 1 to {limit} whole numbers, 0 or more.")
     return listed
 
 
@@ -62,20 +62,24 @@ def run_start(
     document: str = "",
     label: str = "",
     seed: int = 1,
-    kept: Mapping[str, RunPolicy] = NOTHING,
+    policies_by_label: Mapping[str, RunPolicy] = NOTHING,
 ) -> Run:
-    """Start a run under a saved ``policy`` ("name", "name@revision"), one that is ``kept`` with another run, by its
-    label, or under an unsaved ``document``."""
+    """Start a run under a saved ``policy`` ("name", "name@revision"), or under an unsaved ``document``.
+
+    ``policy`` may also be a label of ``policies_by_label``, which has those that are stored with other runs.
+    """
     version = cluster_version(revision)
     if document:
         if check_either(document).secrets:
             raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
-        process = process_of_text(document) or settled(PROFILES.started(with_files(document, {}), version))
-        checked = accepted(document, process, label or "The policy", "document")
+        process = process_of_text(document) or settle_release(
+            PROFILES.process_on_version(with_files(document, {}), version)
+        )
+        checked = check_accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = entry_named(policy, "policy", kept, version=version)
-    run = _run(user, revision, entry, seeds_checked([seed])[0])
+        entry = entry_named(policy, "policy", policies_by_label, version=version)
+    run = _create_run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
 
@@ -88,32 +92,37 @@ def comparison_start(
     policies: Sequence[str | RunPolicy],
     seeds: Sequence[int],
     title: str = "",
-    kept: Mapping[str, RunPolicy] = NOTHING,
+    policies_by_label: Mapping[str, RunPolicy] = NOTHING,
 ) -> Comparison:
-    """Start a run for each policy ("name", "name@revision", the label of one that is ``kept`` with other runs, or one
-    that is not saved) with each seed.
+    """Start a run for each policy with each seed.
+
+    A policy is "name", "name@revision", a label of ``policies_by_label``, which has those that are stored with other
+    runs, or one that is not saved.
 
     The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
     others give the same run.
     """
     version = cluster_version(revision)
-    found = (entry_named(one, "policies", kept, version=version) if isinstance(one, str) else one for one in policies)
-    entries = list({entry.label: entry for entry in found}.values())
+    resolved = (
+        entry_named(policy, "policies", policies_by_label, version=version) if isinstance(policy, str) else policy
+        for policy in policies
+    )
+    entries = list({entry.label: entry for entry in resolved}.values())
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
     listed = seeds_checked(seeds)
-    if not chance.drawn(revision.document):
+    if not significance.random_inputs(revision.document):
         listed = listed[:1]
     title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
     comparison = Comparison.objects.create(title=title[:200], revision=revision, created_by=user)
     for seed in listed:
         for position, entry in enumerate(entries):
-            _run(user, revision, entry, seed, comparison, position)
+            _create_run(user, revision, entry, seed, comparison, position)
     audit.record(user, "comparison.started", comparison, comparison.title, runs=len(entries) * len(listed))
     return comparison
 
 
-def _run(
+def _create_run(
     user: User | None,
     revision: ScenarioRevision,
     entry: RunPolicy,
@@ -144,49 +153,49 @@ def _run(
 def run_do(*, run: Run, step: Step) -> dict[str, Any]:
     """Play the scenario and store the outcome, unless that is done already; ``step`` gets the progress."""
     if run.ended_at is None:
-        _play(run, step)
+        _play_run(run, step)
     if run.comparison_id is not None:
         _differences_start(run)
     return {"run": str(run.pk)}
 
 
-def _play(run: Run, step: Step) -> None:
+def _play_run(run: Run, step: Step) -> None:
     begun = time.monotonic()
     step("Reading the scenario", 0, 0)
-    prepared = selectors.played(run)
+    prepared = selectors.prepare_run(run)
 
-    def progress(now: float, decided: int, known: int) -> None:
-        if decided < known:
-            step("Pods decided:", decided, known)
-        elif prepared.until is None:
+    def report_progress(now: float, decided: int, total: int) -> None:
+        if decided < total:
+            step("Pods decided:", decided, total)
+        elif prepared.end is None:
             step("All pods decided, playing until nothing more happens", 0, 0)
         else:
-            step("All pods decided, minutes played:", int(now / 60), int(prepared.until / 60))
+            step("All pods decided, minutes played:", int(now / 60), int(prepared.end / 60))
 
     try:
-        configuration = selectors.configuration(run)
-        found = simulate(prepared, configuration, progress=progress)
+        configuration = selectors.load_configuration(run)
+        outcome = simulate(prepared, configuration, progress=report_progress)
     except SimulationError as error:
         raise Unprocessable(f"The scenario cannot be played: {error}.") from None
     step("Measuring", 0, 0)
-    measures = measure(found)
+    measures = compute_measures(outcome)
     now = timezone.now()
     values = dict(
         engine=configuration.release.engine,
-        summary=[asdict(one) for one in measures],
-        notes=found.list_notes(MOST_NOTES),
-        outcome=found.encode(),
-        groups=[grouping.to_dict() for grouping in nodes.groups(prepared, found.nodes)],
-        virtual_seconds=found.end,
+        summary=[asdict(entry) for entry in measures],
+        notes=outcome.list_notes(MOST_NOTES),
+        outcome=outcome.encode(),
+        groups=[grouping.to_dict() for grouping in nodes.build_groupings(prepared, outcome.nodes)],
+        virtual_seconds=outcome.end,
         seconds=time.monotonic() - begun,
         ended_at=now,
     )
     with transaction.atomic():
         if Run.objects.filter(pk=run.pk, ended_at=None).update(**values):
-            webhooks.announce(_told(run, now))
+            webhooks.announce_message(_run_message(run, now))
 
 
-def _told(run: Run, now: datetime) -> Told:
+def _run_message(run: Run, now: datetime) -> WebhookMessage:
     """What webhooks say of a run that is done."""
     data = {
         "id": str(run.pk),
@@ -197,57 +206,57 @@ def _told(run: Run, now: datetime) -> Told:
         "comparison": str(run.comparison_id or ""),
         "createdBy": run.created_by.username if run.created_by else "",
         "endedAt": now.isoformat(),
-        "links": {"page": link(f"/runs/{run.pk}/"), "run": link(f"/api/v1/runs/{run.pk}/")},
+        "links": {"page": build_link(f"/runs/{run.pk}/"), "run": build_link(f"/api/v1/runs/{run.pk}/")},
     }
-    return Told(Event.RUN, now, data, f"/scenarios/{run.revision.scenario_id}/", str(run.pk))
+    return WebhookMessage(WebhookEvent.RUN, now, data, f"/scenarios/{run.revision.scenario_id}/", str(run.pk))
 
 
 def _differences_start(run: Run) -> None:
     """Start the comparison of each pair of runs that ``run`` completes, once for each pair."""
-    done = Run.objects.filter(comparison=run.comparison_id, seed=run.seed, ended_at__isnull=False)
-    reference = done.filter(position=0).only("pk").first()
+    finished = Run.objects.filter(comparison=run.comparison_id, seed=run.seed, ended_at__isnull=False)
+    reference = finished.filter(position=0).only("pk").first()
     if reference is None:
         return
-    for other in done.filter(position__gt=0).only("pk", "label", "seed"):
+    for other in finished.filter(position__gt=0).only("pk", "label", "seed"):
         with transaction.atomic():
-            made, new = Difference.objects.get_or_create(run=other, defaults={"against": reference})
+            difference, new = Difference.objects.get_or_create(run=other, defaults={"against": reference})
             if new:
                 title = f"Compare: {other.label} with the reference, seed {other.seed}"
-                params = {"difference": made.pk}
+                params = {"difference": difference.pk}
                 user = run.created_by
-                made.job = job_start("runs.difference", title=title, params=params, user=user, asked_before=True)
-                made.save(update_fields=["job"])
+                difference.job = job_start("runs.difference", title=title, params=params, user=user, asked_before=True)
+                difference.save(update_fields=["job"])
 
 
 def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
     """Find the pods with other nodes and the plugins that moved them, and store them as gzipped JSON."""
     reference, other = difference.against, difference.run
     step("Comparing", 0, 0)
-    prepared, second = selectors.played(reference), selectors.played(other)
+    prepared, second = selectors.prepare_run(reference), selectors.prepare_run(other)
 
-    def progress(now: float, explained: int, known: int) -> None:
-        step("Moved pods explained:", explained, known)
+    def report_progress(now: float, explained: int, total: int) -> None:
+        step("Moved pods explained:", explained, total)
 
-    found = compare(
-        selectors.outcome(reference),
-        selectors.outcome(other),
+    comparison = compare_runs(
+        selectors.load_outcome(reference),
+        selectors.load_outcome(other),
         prepared,
-        selectors.configuration(reference),
-        selectors.configuration(other),
+        selectors.load_configuration(reference),
+        selectors.load_configuration(other),
         second_prepared=second,
-        progress=progress,
+        progress=report_progress,
     )
     content = [
-        {**change.to_dict(), "what": what}
-        for what, listed in (
-            ("moved", found.moved),
-            ("newly-unscheduled", found.newly_unscheduled),
-            ("newly-scheduled", found.newly_scheduled),
+        {**change.to_dict(), "what": kind}
+        for kind, listed in (
+            ("moved", comparison.moved),
+            ("newly-unscheduled", comparison.newly_unscheduled),
+            ("newly-scheduled", comparison.newly_scheduled),
         )
         for change in listed
     ]
     Difference.objects.filter(pk=difference.pk).update(
-        content=gzip.compress(json.dumps(content).encode(), mtime=0), counts=found.counts()
+        content=gzip.compress(json.dumps(content).encode(), mtime=0), counts=comparison.counts()
     )
     return {"comparison": str(other.comparison_id)}
 
@@ -279,7 +288,7 @@ def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
 @transaction.atomic
 def comparison_delete(*, user: User | None, comparison: Comparison) -> None:
     """Delete a comparison with its runs. Raises Conflict while one of them goes on."""
-    if any(not selectors.finished(run) for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3])):
+    if any(not selectors.is_finished(run) for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3])):
         raise Conflict("A run of this comparison is still going: cancel it first.")
     audit.record(user, "comparison.deleted", comparison, comparison.title)
     comparison.delete()
@@ -290,7 +299,7 @@ def run_delete(*, user: User | None, run: Run) -> None:
     """Delete a run. Raises Conflict while it goes on, or belongs to a comparison."""
     if run.comparison_id is not None:
         raise Conflict("The run belongs to a comparison: delete that.")
-    if not selectors.finished(run):
+    if not selectors.is_finished(run):
         raise Conflict("The run is still going: cancel its job first.")
     audit.record(user, "run.deleted", run, f"{run.revision.scenario.name} under {run.label}")
     run.delete()

@@ -13,16 +13,16 @@ from kschedweb.web.errors import NotFound
 @job_task(name="runs.run", restartable=True)
 def run(progress: Progress, *, run: str) -> dict[str, Any]:
     """Play the run with this id, unless it is done already."""
-    found = Run.objects.select_related("revision__scenario", "created_by").defer("outcome").filter(pk=run).first()
-    if found is None:
+    row = Run.objects.select_related("revision__scenario", "created_by").defer("outcome").filter(pk=run).first()
+    if row is None:
         raise NotFound("The run was deleted before it could begin.")
-    return services.run_do(run=found, step=progress.step)
+    return services.run_do(run=row, step=progress.step)
 
 
 @job_task(name="runs.difference", restartable=True)
 def difference(progress: Progress, *, difference: int) -> dict[str, Any]:
     """Find the difference of a run from the reference."""
-    found = Difference.objects.select_related("run__revision", "against__revision").filter(pk=difference).first()
-    if found is None:
+    row = Difference.objects.select_related("run__revision", "against__revision").filter(pk=difference).first()
+    if row is None:
         raise NotFound("The comparison was deleted before its runs could be compared.")
-    return services.difference_do(difference=found, step=progress.step)
+    return services.difference_do(difference=row, step=progress.step)

@@ -15,7 +15,7 @@ class TimeScale:
     unit: str
 
     @classmethod
-    def of(cls, end: float) -> TimeScale:
+    def for_end(cls, end: float) -> TimeScale:
         """The scale in which ``end`` seconds is an easily readable number."""
         if end <= 1.0:
             return cls(0.001, gettext("milliseconds"))
@@ -25,5 +25,5 @@ class TimeScale:
             return cls(60.0, gettext("minutes"))
         return cls(3600.0, gettext("hours")) if end <= 10 * 86400 else cls(86400.0, gettext("days"))
 
-    def axis(self) -> dict[str, object]:
+    def axis_layout(self) -> dict[str, object]:
         return {"title": {"text": gettext("time in the simulation (%(unit)s)") % {"unit": self.unit}}}

@@ -9,48 +9,48 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.inquiring.views import kept_decision
 from kschedweb.decisions.models import Question
-from kschedweb.decisions.shown import cell, decided
+from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.playground.runs import (
+    autoscaler_rows,
     charts,
-    deciding,
-    deeds,
     descheduling,
     measures,
-    podtable,
+    pod_decisions,
+    pod_rows,
     samples,
     scaling,
     selectors,
     services,
 )
+from kschedweb.playground.runs.autoscaler_rows import DeedList
 from kschedweb.playground.runs.comparisons import (
-    chance,
+    significance,
 )
-from kschedweb.playground.runs.deeds import DeedList
-from kschedweb.playground.runs.entries import NOTHING
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import LookForm, RunForm, asked_again
-from kschedweb.playground.runs.links import carried
+from kschedweb.playground.runs.link_params import carry_params
+from kschedweb.playground.runs.maps import (
+    context as maps,
+)
 from kschedweb.playground.runs.maps import (
     frames,
     nodes,
 )
-from kschedweb.playground.runs.maps import (
-    shown as maps,
-)
-from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.reports.report import run_report
 from kschedweb.playground.runs.reports.report_file import report_response
+from kschedweb.playground.runs.run_policies import NOTHING
 from kschedweb.playground.runs.samples import SampleList
 from kschedweb.web.errors import ApplicationError, NotFound
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
-from kschedweb.web.news import announced, numbered_page
+from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.nodemap.nodemap import PODS
-from kschedweb.web.pages import add_errors, done, part
+from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.decisions.presentation import Presentation
-    from kschedweb.engine.studies.play.deciding import Decided
-    from kschedweb.engine.studies.play.outcome import Outcome
-    from kschedweb.playground.runs.entries import RunPolicy
+    from kschedweb.engine.studies.play.explained_tries import ExplainedTry
+    from kschedweb.engine.studies.play.outcome import RunOutcome
     from kschedweb.playground.runs.models import Run
+    from kschedweb.playground.runs.run_policies import RunPolicy
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 ABSENT = "The cluster at that time had no node"
@@ -75,8 +75,8 @@ KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "stat
 
 @require_safe
 @requires(Action.VIEW)
-@announced
-def runs(request: PageRequest) -> HttpResponse:
+@with_news
+def list_runs(request: PageRequest) -> HttpResponse:
     listed = selectors.run_list(request.user)
     if request.GET.get("alone"):
         listed = listed.filter(comparison=None)
@@ -85,21 +85,25 @@ def runs(request: PageRequest) -> HttpResponse:
 
 
 @requires(Action.EDIT)
-def new(request: PageRequest) -> HttpResponse:
-    revision, kept = asked_revision(request), asked_like(request)
+def new_run(request: PageRequest) -> HttpResponse:
+    revision, policies_by_label = asked_revision(request), asked_like(request)
     initial = {"scenario": str(revision.pk) if revision else "", **asked_again(request.GET.get("policy", ""))}
-    others = [label for label in kept if asked_again(label) == {"policy": label}]
-    form = RunForm(request.user, request.POST or None, revision=revision, initial=initial, kept=others)
+    unsaved_labels = [label for label in policies_by_label if asked_again(label) == {"policy": label}]
+    form = RunForm(request.user, request.POST or None, revision=revision, initial=initial, extra_labels=unsaved_labels)
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                asked = form.cleaned_data
-                made = services.run_start(
-                    user=request.user, revision=form.revision, policy=form.chosen, seed=asked["seed"], kept=kept
+                values = form.cleaned_data
+                run = services.run_start(
+                    user=request.user,
+                    revision=form.revision,
+                    policy=form.chosen,
+                    seed=values["seed"],
+                    policies_by_label=policies_by_label,
                 )
-                return redirect("run", made.pk)
+                return redirect("run", run.pk)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
@@ -120,63 +124,66 @@ def asked_revision(request: PageRequest) -> ScenarioRevision | None:
 
 @require_safe
 @requires(Action.VIEW)
-def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+def show_run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """A run at the time in the address, or its progress."""
-    found = selectors.run_get(request.user, run_id)
+    run = selectors.run_get(request.user, run_id)
     context: dict[str, Any] = {
-        "run": found,
-        "job": found.job,
-        "ended": selectors.finished(found),
-        "may_cancel": found.job is not None and may_change(request.user, found.job),
-        "may_delete": found.comparison_id is None and selectors.finished(found) and may_change(request.user, found),
+        "run": run,
+        "job": run.job,
+        "ended": selectors.is_finished(run),
+        "may_cancel": run.job is not None and may_change(request.user, run.job),
+        "may_delete": run.comparison_id is None and selectors.is_finished(run) and may_change(request.user, run),
     }
-    if found.ended_at is None:
+    if run.ended_at is None:
         context["may_again"] = context["ended"] and request.user.may(Action.EDIT)
         return render(request, "playground/runs/run.html", context)
-    outcome = selectors.outcome(found)
-    look = LookForm(request.GET, nodes.shows(outcome), outcome.end)
-    pods = _pods(request, outcome, look.time)
+    outcome = selectors.load_outcome(run)
+    look = LookForm(request.GET, nodes.list_shows(outcome), outcome.end)
+    pods = _pod_list(request, outcome, look.time)
     if (form := request.GET.get("format")) in FORMATS:
-        return _export(form, request.GET.get("of", "pods"), found, outcome, pods)
+        return _export_file(form, request.GET.get("of", "pods"), run, outcome, pods)
     if request.htmx and request.htmx.target == "pods":
-        part = {"at": look.time, "end": outcome.end} | _listed(request, outcome, pods)
+        part = {"at": look.time, "end": outcome.end} | _lists_context(request, outcome, pods)
         return render(request, "playground/runs/pods.html", context | part)
-    context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
-    kept = measures.kept(found)
-    families = family_charts([ChartedRun(found.label, outcome, {one.name: one for one in kept})], look.key)
+    context |= _timeline_context(request, run, outcome, look) | _lists_context(request, outcome, pods)
+    run_measures = measures.list_measures(run)
+    families = family_charts(
+        [ChartedRun(run.label, outcome, {measure.name: measure for measure in run_measures})], look.key
+    )
     context |= {
-        "sentence": measures.sentence(found, outcome),
+        "sentence": measures.run_sentence(run, outcome),
         "measured": [
-            (of, [one for one in families if one.family.group == of.group.name]) for of in measures.by_group(kept)
+            (group, [family for family in families if family.family.group == group.group.name])
+            for group in measures.by_group(run_measures)
         ],
         "families": families,
-        "drawn": chance.drawn(found.revision.document),
+        "drawn": significance.random_inputs(run.revision.document),
     }
     return render(request, "playground/runs/run.html", context)
 
 
-def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
-    asked = {name: request.GET.get(name, "").strip() for name in ("state", "search", "node")}
-    return PodList(outcome, time, **asked, ordering=request.GET.get("ordering", ""))
+def _pod_list(request: HttpRequest, outcome: RunOutcome, time: float) -> PodList:
+    filters = {name: request.GET.get(name, "").strip() for name in ("state", "search", "node")}
+    return PodList(outcome, time, **filters, ordering=request.GET.get("ordering", ""))
 
 
-def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
+def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look: LookForm) -> dict[str, Any]:
     """The time of the player, and the charts that follow it."""
-    shown: dict[str, Any] = player([outcome], look, request)
+    context: dict[str, Any] = player_context([outcome], look, request)
     if outcome.nodes:
-        show = nodes.shows(outcome)[look.key]
+        show = nodes.list_shows(outcome)[look.key]
         amount = show if show.unit else PODS  # states are not amounts
-        at = frames.times(outcome.end, len(outcome.nodes))
-        over = frames.Frames(at, outcome.nodes, nodes.values(outcome, amount.key, at))
-        shown["heatmap"] = charts.heatmap(over, frames.rows(over), amount, outcome.end)
-        shown["map"] = maps.node_map(request, [maps.MappedRun(found, outcome)], look.key, look.time)
-    return shown
+        at = frames.frame_times(outcome.end, len(outcome.nodes))
+        over = frames.Frames(at, outcome.nodes, nodes.map_values(outcome, amount.key, at))
+        context["heatmap"] = charts.heatmap_chart(over, frames.heatmap_rows(over), amount, outcome.end)
+        context["map"] = maps.node_map(request, [maps.MappedRun(run, outcome)], look.key, look.time)
+    return context
 
 
-def player(outcomes: Sequence[Outcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
+def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
     """The context of runs/player.html."""
-    steps = nodes.steps(outcomes)
-    before, after = nodes.around(steps, look.time, look.end)
+    steps = nodes.player_steps(outcomes)
+    before, after = nodes.neighbour_steps(steps, look.time, look.end)
     speed = request.GET.get("speed", "")
     return {
         "end": look.end,
@@ -190,12 +197,12 @@ def player(outcomes: Sequence[Outcome], look: LookForm, request: HttpRequest) ->
     }
 
 
-def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, Any]:
+def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> dict[str, Any]:
     forced = MoveList(outcome, forced=True)
-    by_state = pods.counts()
+    by_state = pods.count_states()
     return {
         "page": Paginator(pods, PAGE_SIZE).get_page(request.GET.get("page")),
-        "states": [(name, podtable.STATES[name], number) for name, number in by_state.items()],
+        "states": [(name, pod_rows.STATES[name], number) for name, number in by_state.items()],
         "all_pods": len(outcome.pods),
         "forced": forced[:EVENTS_SHOWN],
         "forced_count": len(forced),
@@ -205,13 +212,13 @@ def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, 
         "autoscaled": outcome.prices.size > 0,
         "deeds": DeedList(outcome)[:EVENTS_SHOWN],
         "deeds_count": len(outcome.deeds),
-        "deeds_said": deeds.sentence(outcome),
-        **(_descheduled(outcome) if outcome.rounds else {}),
-        **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
+        "deeds_said": autoscaler_rows.deeds_sentence(outcome),
+        **(_descheduler_context(outcome) if outcome.rounds else {}),
+        **carry_params(request, "at", "show", "by", "group", "focus", "find", "speed"),
     }
 
 
-def _descheduled(outcome: Outcome) -> dict[str, Any]:
+def _descheduler_context(outcome: RunOutcome) -> dict[str, Any]:
     return {
         "rounds_count": len(outcome.rounds),
         "fights": descheduling.fight_list(outcome),
@@ -222,86 +229,90 @@ def _descheduled(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> HttpResponseBase:
+def _export_file(form: str, table: str, run: Run, outcome: RunOutcome, pods: PodList) -> HttpResponseBase:
     lists: dict[str, tuple[Sequence[str], Iterable[Any]]] = {
-        "moves": (podtable.MOVE_HEAD, MoveList(outcome)),
+        "moves": (pod_rows.MOVE_HEAD, MoveList(outcome)),
         "scalings": (scaling.HEAD, scaling.ScalingList(outcome)),
-        "deeds": (deeds.HEAD, DeedList(outcome)),
+        "deeds": (autoscaler_rows.HEAD, DeedList(outcome)),
         "evictions": (descheduling.HEAD, descheduling.EvictionList(outcome)),
         "rounds": (descheduling.ROUND_HEAD, descheduling.RoundList(outcome)),
-        "pods": (podtable.HEAD, pods),
+        "pods": (pod_rows.HEAD, pods),
     }
-    if of == "samples":
+    if table == "samples":
         rows = (list(row.values()) for row in SampleList(outcome))
-        return export(form, f"run-{found.pk}-samples", samples.HEAD, rows)
-    if of == "measures":
-        return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
-    name = of if of in lists else "pods"
+        return export_rows(form, f"run-{run.pk}-samples", samples.HEAD, rows)
+    if table == "measures":
+        return export_rows(form, f"run-{run.pk}-measures", measures.HEAD, measures.measure_rows(run))
+    name = table if table in lists else "pods"
     head, listed = lists[name]
-    return export(form, f"run-{found.pk}-{name}", head, (row.cells() for row in listed))
+    return export_rows(form, f"run-{run.pk}-{name}", head, (row.cells() for row in listed))
 
 
 @require_safe
 @requires(Action.VIEW)
-@part
-def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+@page_part
+def download_report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """The run as one file (?format=html, json or csv)."""
-    found = run_report(
+    report = run_report(
         selectors.run_get(request.user, run_id), request.build_absolute_uri(reverse("run", args=[run_id]))
     )
-    return report_response(found, request.GET.get("format", "html"))
+    return report_response(report, request.GET.get("format", "html"))
 
 
 @require_POST
 @requires(Action.EDIT)
-def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
-    found = owned(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
-    gone = done(request, lambda: services.run_delete(user=request.user, run=found), "Run deleted.")
-    return redirect("runs") if gone else redirect("run", run_id)
+def delete_run(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = require_owner(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
+    deleted = run_and_notify(request, lambda: services.run_delete(user=request.user, run=run), "Run deleted.")
+    return redirect("runs") if deleted else redirect("run", run_id)
 
 
 @heavy
 @require_safe
 @requires(Action.VIEW)
-def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
+def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
     """The decision about the pod at its last try (or at ?attempt=), computed again from the run."""
-    found = selectors.run_get(request.user, run_id)
-    outcome = selectors.outcome(found)
+    run = selectors.run_get(request.user, run_id)
+    outcome = selectors.load_outcome(run)
     key = f"{namespace}/{pod}"
     if key not in outcome.index:
         raise NotFound(f"The run has no pod {key[:300]}.")
-    row = PodList(outcome, outcome.end).of(key)
-    context: dict[str, Any] = {"run": found, "row": row, "pod_name": pod, "namespace_name": namespace}
+    row = PodList(outcome, outcome.end).find_pod(key)
+    context: dict[str, Any] = {"run": run, "row": row, "pod_name": pod, "namespace_name": namespace}
     only_cell = bool(getattr(request, "htmx", False)) and request.htmx.target == "cell"
 
-    def made(shown: Presentation, tried: Decided) -> dict[str, Any]:
-        found = cell(request, shown) if only_cell else decided(request, shown, ABSENT)
-        return found | {"tried": deciding.placed(tried), "classic": shown.algorithm}
+    def build_context(presentation: Presentation, replayed: ExplainedTry) -> dict[str, Any]:
+        page_context = (
+            cell_context(request, presentation) if only_cell else decision_context(request, presentation, ABSENT)
+        )
+        return page_context | {"tried": pod_decisions.placement_json(replayed), "classic": presentation.algorithm}
 
-    def read(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+    def read_kept(question: Question, content: dict[str, Any]) -> dict[str, Any]:
         return kept_decision(request, question, content, ABSENT) | {
             name: content[name] for name in ("tried", "classic")
         }
 
     try:
-        answer = deciding.decision_sought(request.user, found, key, _attempt(request, row.attempts), made, read)
+        answer = pod_decisions.decision_sought(
+            request.user, run, key, _get_attempt(request, row.attempts), build_context, read_kept
+        )
     except ApplicationError as error:
         return render(request, "playground/runs/decision.html", {**context, "error": error})
     if isinstance(answer, Question):
         return redirect("decision-answer", answer.pk)
     if only_cell:
         return render(request, "decisions/arithmetic.html", answer)
-    tried, explanation = answer["tried"], answer["explanation"]
+    placement, explanation = answer["tried"], answer["explanation"]
     context |= {
-        "other_choice": tried["node"] and tried["node"] != explanation.node,
+        "other_choice": placement["node"] and placement["node"] != explanation.node,
         "names": explanation.nodes[:MOST_NAMES],
-        **carried(request, "stage", "verdict", "sort", "columns", "page", "attempt", name="base_query"),
+        **carry_params(request, "stage", "verdict", "sort", "columns", "page", "attempt", name="base_query"),
         **answer,
     }
     return render(request, "playground/runs/decision.html", context)
 
 
-def _attempt(request: HttpRequest, attempts: int) -> int:
+def _get_attempt(request: HttpRequest, attempts: int) -> int:
     """The try in the address, from 1; by default the last."""
-    asked = request.GET.get("attempt", "")
-    return int(asked) if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= attempts else attempts
+    attempt = request.GET.get("attempt", "")
+    return int(attempt) if attempt.isascii() and attempt.isdigit() and 1 <= int(attempt[:9]) <= attempts else attempts

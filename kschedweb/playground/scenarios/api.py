@@ -35,12 +35,12 @@ from kschedweb.playground.scenarios.serializers import (
     ScenarioValidateSerializer,
     ScenarioVerdictSerializer,
 )
-from kschedweb.playground.scenarios.validation import check
-from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_answer, saved_as
-from kschedweb.policies.revisions.lines import unified
-from kschedweb.web.pages import part
-from kschedweb.web.preconditions import IF_MATCH, expected, if_match
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.playground.scenarios.validation import check_scenario
+from kschedweb.policies.revisions.api import RANGE, get_compared_revisions, numbered_answer, saved_answer, saved_as
+from kschedweb.policies.revisions.text_diff import unified_patch
+from kschedweb.web.pages import page_part
+from kschedweb.web.preconditions import IF_MATCH, expected_revision, if_match
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -66,11 +66,11 @@ class ScenarioList(IdempotencyMixin, generics.ListAPIView[Scenario]):
     @extend_schema(request=ScenarioCreateSerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario with its revision 1."""
-        data = validated(ScenarioCreateSerializer, request.data)
-        made = services.scenario_create(
+        data = validate_input(ScenarioCreateSerializer, request.data)
+        scenario = services.scenario_create(
             text=data["document"], comment=data["comment"], shared=data["shared"], author=request.user
         )
-        return _scenario_answer(request, made.pk, made=True)
+        return _scenario_answer(request, scenario.pk, is_created=True)
 
 
 class ScenarioDetail(APIView):
@@ -84,13 +84,13 @@ class ScenarioDetail(APIView):
     @extend_schema(request=ScenarioPatchSerializer, parameters=[if_match(required=False)], responses=ScenarioSerializer)
     def patch(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Share a scenario or not, and rename it; a new name needs `If-Match`, since it makes a revision."""
-        data = validated(ScenarioPatchSerializer, request.data)
-        found = selectors.scenario_get(request.user, scenario_id)
+        data = validate_input(ScenarioPatchSerializer, request.data)
+        scenario = selectors.scenario_get(request.user, scenario_id)
         if "name" in data:
-            number = expected(request, found.newest)
-            services.scenario_rename(scenario=found, name=data["name"], expected=number, author=request.user)
+            number = expected_revision(request, scenario.newest)
+            services.scenario_rename(scenario=scenario, name=data["name"], expected=number, author=request.user)
         if "shared" in data:
-            services.scenario_share(scenario=found, shared=data["shared"], author=request.user)
+            services.scenario_share(scenario=scenario, shared=data["shared"], author=request.user)
         return _scenario_answer(request, scenario_id)
 
     @extend_schema(responses={204: None})
@@ -106,11 +106,11 @@ class ScenarioCopy(IdempotencyMixin, APIView):
     @extend_schema(request=ScenarioCopySerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Make a scenario of your own that begins with what this one says."""
-        data = validated(ScenarioCopySerializer, request.data)
-        found = selectors.scenario_get(request.user, scenario_id)
-        revision = selectors.revision_get(found, data.get("revision"))
+        data = validate_input(ScenarioCopySerializer, request.data)
+        scenario = selectors.scenario_get(request.user, scenario_id)
+        revision = selectors.revision_get(scenario, data.get("revision"))
         copy = services.scenario_copy(revision=revision, name=data["name"], author=request.user)
-        return _scenario_answer(request, copy.pk, made=True)
+        return _scenario_answer(request, copy.pk, is_created=True)
 
 
 class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevision]):
@@ -122,8 +122,8 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
     queryset = ScenarioRevision.objects.none()
 
     def get_queryset(self) -> QuerySet[ScenarioRevision]:
-        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
-        return selectors.revision_list(found).defer("text")
+        scenario = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.revision_list(scenario).defer("text")
 
     @extend_schema(
         request=ScenarioRevisionCreateSerializer,
@@ -136,16 +136,16 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
         `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
         Where the text is that of the newest revision, that one is answered with 200.
         """
-        data = validated(ScenarioRevisionCreateSerializer, request.data)
-        found = selectors.scenario_get(request.user, scenario_id)
+        data = validate_input(ScenarioRevisionCreateSerializer, request.data)
+        scenario = selectors.scenario_get(request.user, scenario_id)
         store = partial(
             services.scenario_save,
-            scenario=found,
+            scenario=scenario,
             text=data["document"],
             comment=data["comment"],
             author=request.user,
         )
-        return saved_answer(request, found.newest, store, _revision_answer)
+        return saved_answer(request, scenario.newest, store, _revision_answer)
 
 
 class ScenarioRevisionDetail(APIView):
@@ -154,8 +154,8 @@ class ScenarioRevisionDetail(APIView):
     @extend_schema(responses=ScenarioRevisionDetailSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
         """One revision with its document; the ETag is its number."""
-        found = selectors.scenario_get(request.user, scenario_id)
-        return _revision_answer(request, selectors.revision_get(found, number))
+        scenario = selectors.scenario_get(request.user, scenario_id)
+        return _revision_answer(request, selectors.revision_get(scenario, number))
 
 
 class ScenarioRestore(IdempotencyMixin, APIView):
@@ -164,12 +164,12 @@ class ScenarioRestore(IdempotencyMixin, APIView):
     @extend_schema(request=None, parameters=[IF_MATCH], responses=saved_as(ScenarioRevisionDetailSerializer))
     def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
         """Save what an older revision said as the next revision."""
-        found = selectors.scenario_get(request.user, scenario_id)
-        store = partial(services.scenario_restore, scenario=found, number=number, author=request.user)
-        return saved_answer(request, found.newest, store, _revision_answer)
+        scenario = selectors.scenario_get(request.user, scenario_id)
+        store = partial(services.scenario_restore, scenario=scenario, number=number, author=request.user)
+        return saved_answer(request, scenario.newest, store, _revision_answer)
 
 
-@part
+@page_part
 class ScenarioExport(APIView):
     action_required = Action.VIEW
 
@@ -185,9 +185,9 @@ class ScenarioDiff(APIView):
     @extend_schema(parameters=RANGE, responses=ScenarioDiffSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """What differs between two revisions of a scenario."""
-        found = selectors.scenario_get(request.user, scenario_id)
-        old, new = compared(request, partial(selectors.revision_get, found))
-        patch = unified(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+        scenario = selectors.scenario_get(request.user, scenario_id)
+        old, new = get_compared_revisions(request, partial(selectors.revision_get, scenario))
+        patch = unified_patch(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
         return Response(ScenarioDiffSerializer({"old": old.number, "new": new.number, "patch": patch}).data)
 
 
@@ -197,10 +197,10 @@ class ScenarioValidate(APIView):
     @extend_schema(request=ScenarioValidateSerializer, responses=ScenarioVerdictSerializer)
     def post(self, request: ApiRequest) -> Response:
         """Ask what is wrong with a document; nothing is saved. 200 for a refused document as well."""
-        checked = check(validated(ScenarioValidateSerializer, request.data)["document"])
-        found = {"errors": checked.problems, "warnings": checked.warnings}
-        told = {name: [problem.as_dict() for problem in problems] for name, problems in found.items()}
-        return Response({"valid": checked.valid, **told})
+        checked = check_scenario(validate_input(ScenarioValidateSerializer, request.data)["document"])
+        problems_by_kind = {"errors": checked.problems, "warnings": checked.warnings}
+        lists = {name: [problem.as_dict() for problem in problems] for name, problems in problems_by_kind.items()}
+        return Response({"valid": checked.valid, **lists})
 
 
 class RawFile(parsers.BaseParser):
@@ -222,11 +222,11 @@ class ScenarioImport(IdempotencyMixin, APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
-        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
-            imported = transfer.read("The body", content, limit=settings.UPLOAD_LIMIT)
-            made = services.scenario_import(imported=imported, author=request.user)
-        answer = _scenario_answer(request, made.pk, made=True)
-        answer.data["remarks"] = imported.said
+        with uploads.receive_file(_get_body(request), settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read_export("The body", content, limit=settings.UPLOAD_LIMIT)
+            scenario = services.scenario_import(imported=imported, author=request.user)
+        answer = _scenario_answer(request, scenario.pk, is_created=True)
+        answer.data["remarks"] = imported.all_remarks
         return answer
 
 
@@ -240,8 +240,8 @@ class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
     parser_classes = (RawFile,)
 
     def get_queryset(self) -> QuerySet[ScenarioFile]:
-        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
-        return selectors.file_list(found)
+        scenario = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.file_list(scenario)
 
     @extend_schema(
         parameters=[OpenApiParameter("name", str, required=True, description="By which documents name it.")],
@@ -250,12 +250,12 @@ class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
     )
     def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Keep a file: the body is its text in UTF-8, perhaps gzipped. The same content again changes nothing."""
-        found = selectors.scenario_get(request.user, scenario_id)
+        scenario = selectors.scenario_get(request.user, scenario_id)
         name = request.query_params.get("name", "")
-        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
-            upload = uploads.read(name, content, limit=settings.UPLOAD_LIMIT)
-            row = services.file_add(scenario=found, upload=upload, author=request.user)
-        location = reverse("api:scenario-file", [found.pk, row.name], request=request)
+        with uploads.receive_file(_get_body(request), settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read_upload(name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=scenario, upload=upload, author=request.user)
+        location = reverse("api:scenario-file", [scenario.pk, row.name], request=request)
         return Response(ScenarioFileSerializer(row).data, status=201, headers={"Location": location})
 
 
@@ -265,27 +265,27 @@ class ScenarioFileDetail(APIView):
     @extend_schema(responses=ScenarioFileSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
         """What is known of a file; its text is part of the export."""
-        found = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
-        return Response(ScenarioFileSerializer(found).data)
+        file = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
+        return Response(ScenarioFileSerializer(file).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
         """Delete a file; 409 where a revision reads it."""
-        found = selectors.scenario_get(request.user, scenario_id)
-        services.file_delete(scenario=found, name=name, author=request.user)
+        scenario = selectors.scenario_get(request.user, scenario_id)
+        services.file_delete(scenario=scenario, name=name, author=request.user)
         return Response(status=204)
 
 
-def _body(request: ApiRequest) -> IO[bytes]:
+def _get_body(request: ApiRequest) -> IO[bytes]:
     """What was sent; no parser is asked about a request without a body."""
     data: Any = request.data
     return data.get(RAW) or BytesIO()
 
 
-def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, made: bool = False) -> Response:
-    found = selectors.scenario_get(request.user, scenario_id)
-    address = "api:scenario" if made else ""
-    return numbered_answer(request, ScenarioSerializer(found).data, found.newest, address, [found.pk])
+def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, is_created: bool = False) -> Response:
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    address = "api:scenario" if is_created else ""
+    return numbered_answer(request, ScenarioSerializer(scenario).data, scenario.newest, address, [scenario.pk])
 
 
 def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, made: bool = False) -> Response:
@@ -293,18 +293,18 @@ def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, made: b
     return numbered_answer(request, body, revision.number, address, [revision.scenario_id, revision.number])
 
 
-_ONE = "scenarios/<uuid:scenario_id>/"
+_DETAIL_PATH = "scenarios/<uuid:scenario_id>/"
 urlpatterns = [
     path("scenarios/", ScenarioList.as_view(), name="scenarios"),
     path("scenarios/validate/", ScenarioValidate.as_view(), name="scenario-validate"),
     path("scenarios/import/", ScenarioImport.as_view(), name="scenario-import"),
-    path(_ONE, ScenarioDetail.as_view(), name="scenario"),
-    path(f"{_ONE}copy/", ScenarioCopy.as_view(), name="scenario-copy"),
-    path(f"{_ONE}diff/", ScenarioDiff.as_view(), name="scenario-diff"),
-    path(f"{_ONE}files/", ScenarioFileList.as_view(), name="scenario-files"),
-    path(f"{_ONE}files/<str:name>/", ScenarioFileDetail.as_view(), name="scenario-file"),
-    path(f"{_ONE}revisions/", ScenarioRevisionList.as_view(), name="scenario-revisions"),
-    path(f"{_ONE}revisions/<int:number>/", ScenarioRevisionDetail.as_view(), name="scenario-revision"),
-    path(f"{_ONE}revisions/<int:number>/export/", ScenarioExport.as_view(), name="scenario-export"),
-    path(f"{_ONE}revisions/<int:number>/restore/", ScenarioRestore.as_view(), name="scenario-restore"),
+    path(_DETAIL_PATH, ScenarioDetail.as_view(), name="scenario"),
+    path(f"{_DETAIL_PATH}copy/", ScenarioCopy.as_view(), name="scenario-copy"),
+    path(f"{_DETAIL_PATH}diff/", ScenarioDiff.as_view(), name="scenario-diff"),
+    path(f"{_DETAIL_PATH}files/", ScenarioFileList.as_view(), name="scenario-files"),
+    path(f"{_DETAIL_PATH}files/<str:name>/", ScenarioFileDetail.as_view(), name="scenario-file"),
+    path(f"{_DETAIL_PATH}revisions/", ScenarioRevisionList.as_view(), name="scenario-revisions"),
+    path(f"{_DETAIL_PATH}revisions/<int:number>/", ScenarioRevisionDetail.as_view(), name="scenario-revision"),
+    path(f"{_DETAIL_PATH}revisions/<int:number>/export/", ScenarioExport.as_view(), name="scenario-export"),
+    path(f"{_DETAIL_PATH}revisions/<int:number>/restore/", ScenarioRestore.as_view(), name="scenario-restore"),
 ]

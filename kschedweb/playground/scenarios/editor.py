@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
-from kschedweb.playground.scenarios import form
-from kschedweb.playground.scenarios.validation import Checked, check
-from kschedweb.policies.editing.editor import state
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocumentError,
+    MarkedProblem,
+    normalise_text,
+    parse_document,
+)
+from kschedweb.playground.scenarios import document_form
+from kschedweb.playground.scenarios.validation import CheckedScenario, check_scenario
+from kschedweb.policies.editing.editor import build_state
 
 if TYPE_CHECKING:
-    from kschedweb.playground.scenarios.form import ScenarioForm
+    from kschedweb.playground.scenarios.document_form import ScenarioForm
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Editor:
 
     document: str
     base: str
-    checked: Checked
+    checked: CheckedScenario
     form: ScenarioForm
 
     @property
@@ -37,54 +42,58 @@ class Editor:
         """The problems in the order of lines."""
         return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
 
-    def refused(self, problems: Sequence[MarkedProblem]) -> None:
+    def add_problems(self, problems: Sequence[MarkedProblem]) -> None:
         """Show also ``problems`` that were found on saving."""
         self.checked.problems.extend(problems)
-        form.place(self.form, problems)
+        document_form.place_problems(self.form, problems)
 
     @property
     def state(self) -> dict[str, Any]:
         """The state for the page's script."""
-        return state(self.document, self.checked.problems, self.checked.warnings)
+        return build_state(self.document, self.checked.problems, self.checked.warnings)
 
 
-def opened(document: str, choices: Choices) -> Editor:
+def open_editor(document: str, choices: Choices) -> Editor:
     """The editor for a saved document."""
-    checked = check(document, files=choices.files)
-    shown = form.build(checked.data, checked.problems, snapshots=choices.snapshots, files=choices.files)
-    return Editor(document, document, checked, shown)
+    checked = check_scenario(document, files=choices.files)
+    filled_form = document_form.build_form(
+        checked.data, checked.problems, snapshots=choices.snapshots, files=choices.files
+    )
+    return Editor(document, document, checked, filled_form)
 
 
-def posted(fields: Mapping[str, str], choices: Choices) -> Editor:
+def open_posted(fields: Mapping[str, str], choices: Choices) -> Editor:
     """The editor for posted fields and YAML, with the effect of a pressed button."""
-    document = normalised(fields.get("document", ""))
-    base = normalised(fields.get("base_document", document))
+    document = normalise_text(fields.get("document", ""))
+    base = normalise_text(fields.get("base_document", document))
     try:
         if "base_document" in fields:
-            document = form.apply(document, base, fields)
-        document = _pressed(document, fields)
-    except DocumentError:
-        return _unreadable(document, base, fields, choices)
-    return opened(document, choices)
+            document = document_form.apply_posted(document, base, fields)
+        document = _apply_button(document, fields)
+    except MarkedDocumentError:
+        return _unreadable_editor(document, base, fields, choices)
+    return open_editor(document, choices)
 
 
-def _pressed(document: str, fields: Mapping[str, str]) -> str:
+def _apply_button(document: str, fields: Mapping[str, str]) -> str:
     """Apply a button that changes the document; its value is a section and a position, such as ``changes.2``."""
-    for section in form.SECTIONS:
+    for section in document_form.SECTIONS:
         if f"add_{section}" in fields:
-            return form.add(document, section, fields.get(f"new_{section}", ""))
-    for button, act in (("remove", form.remove), ("earlier", form.earlier)):
+            return document_form.add_item(document, section, fields.get(f"new_{section}", ""))
+    for button, act in (("remove", document_form.remove_item), ("earlier", document_form.move_earlier)):
         section, _, index = fields.get(button, "").partition(".")
         if index.isdecimal() and len(index) < 6:
             return act(document, section, int(index))
     return document
 
 
-def _unreadable(document: str, base: str, fields: Mapping[str, str], choices: Choices) -> Editor:
+def _unreadable_editor(document: str, base: str, fields: Mapping[str, str], choices: Choices) -> Editor:
     """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
-        data = parse(form.apply(base, base, fields) if "base_document" in fields else base).data
-    except DocumentError:
+        data = parse_document(
+            document_form.apply_posted(base, base, fields) if "base_document" in fields else base
+        ).data
+    except MarkedDocumentError:
         base, data = "", {}
-    shown = form.build(data, [], snapshots=choices.snapshots, files=choices.files)
-    return Editor(document, base, check(document), shown)
+    filled_form = document_form.build_form(data, [], snapshots=choices.snapshots, files=choices.files)
+    return Editor(document, base, check_scenario(document), filled_form)

@@ -11,16 +11,16 @@ from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import events
-from kschedweb.engine.studies.document.parts import DAY, Document, Generate, Trace
-from kschedweb.playground.scenarios.schema import duration
-from kschedweb.web.counting import counted, ngettext_noop
+from kschedweb.engine.studies.document.parts import DAY, Generate, ScenarioDocument, Trace
+from kschedweb.playground.scenarios.schema import spell_duration
+from kschedweb.web.counting import format_count, ngettext_noop
 from kschedweb.web.durations import format_duration
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
-_WORDS: dict[type[events.Event], tuple[str, str]] = {
+_WORDS: dict[type[events.SimulationEvent], tuple[str, str]] = {
     events.PodLeaves: ngettext_noop("%(number)s pod is deleted", "%(number)s pods are deleted"),
     events.PodChanges: ngettext_noop("%(number)s pod is changed", "%(number)s pods are changed"),
     events.PodIsEvicted: ngettext_noop("%(number)s pod is evicted", "%(number)s pods are evicted"),
@@ -67,121 +67,128 @@ class Effect:
     @property
     def beginning(self) -> str:
         """Such as ``60 nodes and 1 pod on them``."""
-        told = {
-            "nodes": counted(self.nodes, "nodes") if self.nodes else gettext("no node"),
-            "pods": counted(self.bound, "pods") if self.bound else gettext("no pod"),
+        args = {
+            "nodes": format_count(self.nodes, "nodes") if self.nodes else gettext("no node"),
+            "pods": format_count(self.bound, "pods") if self.bound else gettext("no pod"),
         }
-        return ngettext("%(nodes)s and %(pods)s on it", "%(nodes)s and %(pods)s on them", self.nodes) % told
+        return ngettext("%(nodes)s and %(pods)s on it", "%(nodes)s and %(pods)s on them", self.nodes) % args
 
 
-def used(document: Mapping[str, Any]) -> str:
+def describe_real_use(document: Mapping[str, Any]) -> str:
     """The source of real use in a document's plain data."""
-    asked = document.get("use")
-    said = asked if isinstance(asked, Mapping) else {}
-    return _USED.get(str(said.get("from")), _USED["none"]).format(window=duration(said.get("window") or DAY))
+    section = document.get("use")
+    use = section if isinstance(section, Mapping) else {}
+    return _USED.get(str(use.get("from")), _USED["none"]).format(window=spell_duration(use.get("window") or DAY))
 
 
-def shortened(document: Document) -> Document:
+def shorten_document(document: ScenarioDocument) -> ScenarioDocument:
     """``document`` with at most about MOST_ARRIVING pods of each arrival, for a preview."""
 
-    def short(part: Trace | Generate) -> Trace | Generate:
+    def shorten_part(part: Trace | Generate) -> Trace | Generate:
         if isinstance(part, Trace):
             if part.format == "records":  # changes may name its workloads
                 return part
             return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
-        return replace(part, until=min(part.until, _last(part)))
+        return replace(part, end=min(part.end, _last_arrival(part)))
 
-    return replace(document, arrivals=tuple(map(short, document.arrivals)))
+    return replace(document, arrivals=tuple(map(shorten_part, document.arrivals)))
 
 
-def _last(part: Generate) -> float:
+def _last_arrival(part: Generate) -> float:
     """When MOST_ARRIVING pods have arrived at the highest rate."""
     return part.at + MOST_ARRIVING * 3600.0 / part.per_hour
 
 
-def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Document | None = None) -> Effect:
+def describe_effect(
+    before: Sequence[dict[str, Any]], prepared: PreparedScenario, document: ScenarioDocument | None = None
+) -> Effect:
     """Describe ``prepared``; ``before`` are the objects of the base.
 
-    ``document`` is given if ``prepared`` was made from it :func:`shortened`.
+    ``document`` is given if ``prepared`` was made from it :func:`shorten_document`.
     """
     cut = document is not None and any(
-        isinstance(one, Generate) and one.until > _last(one) for one in document.arrivals
+        isinstance(arrival, Generate) and arrival.end > _last_arrival(arrival) for arrival in document.arrivals
     )
-    old, new = _names(before, "Node"), _names(prepared.objects, "Node")
-    bound_before = {key for key, one in _pods(before).items() if _node(one)}
-    bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
-    first = [one for one in prepared.events if isinstance(one, events.PodArrives) and one.time == 0]
-    there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # recorded on their nodes
-    bound, waiting = bound | there, len(first) - len(there)
-    found = [
-        _said(len(new - old), ngettext_noop("%(number)s node added", "%(number)s nodes added")),
-        _said(len(old - new), ngettext_noop("%(number)s node removed", "%(number)s nodes removed")),
-        _said(_changed(before, prepared.objects), ngettext_noop("%(number)s node changed", "%(number)s nodes changed")),
-        _said(
+    old, new = _names_of(before, "Node"), _names_of(prepared.objects, "Node")
+    bound_before = {key for key, pod in _pods_by_key(before).items() if _node_of(pod)}
+    bound = {key for key, pod in _pods_by_key(prepared.objects).items() if _node_of(pod)}
+    first = [event for event in prepared.events if isinstance(event, events.PodArrives) and event.time == 0]
+    recorded = {
+        key for key, pod in _pods_by_key(map(_raw_pod, first)).items() if _node_of(pod)
+    }  # recorded on their nodes
+    bound, waiting = bound | recorded, len(first) - len(recorded)
+    sentences = [
+        _count_sentence(len(new - old), ngettext_noop("%(number)s node added", "%(number)s nodes added")),
+        _count_sentence(len(old - new), ngettext_noop("%(number)s node removed", "%(number)s nodes removed")),
+        _count_sentence(
+            _count_changed(before, prepared.objects),
+            ngettext_noop("%(number)s node changed", "%(number)s nodes changed"),
+        ),
+        _count_sentence(
             len(bound_before - bound),
             ngettext_noop("%(number)s pod taken off its node", "%(number)s pods taken off their nodes"),
         ),
-        _said(
+        _count_sentence(
             waiting,
             ngettext_noop("%(number)s pod to place from the beginning", "%(number)s pods to place from the beginning"),
         ),
-        *_later(prepared.events, cut),
+        *_later_sentences(prepared.events, cut),
     ]
-    said, notes = [one for one in found if one], prepared.notes
-    return Effect(len(new), len(bound), waiting, said, notes[:MOST_NOTES], max(len(notes) - MOST_NOTES, 0))
+    effects, notes = [sentence for sentence in sentences if sentence], prepared.notes
+    return Effect(len(new), len(bound), waiting, effects, notes[:MOST_NOTES], max(len(notes) - MOST_NOTES, 0))
 
 
-def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
-    arriving = [one.time for one in listed if isinstance(one, events.PodArrives) and one.time > 0]
-    found = []
+def _later_sentences(listed: Sequence[events.SimulationEvent], cut: bool) -> list[str]:
+    arriving = [event.time for event in listed if isinstance(event, events.PodArrives) and event.time > 0]
+    sentences = []
     if arriving:
-        told = {
+        args = {
             "pods": f"{len(arriving):,}",
             "begin": format_duration(min(arriving)),
             "end": format_duration(max(arriving)),
         }
-        said = ngettext(
+        sentence = ngettext(
             "%(pods)s pod arrives between %(begin)s and %(end)s",
             "%(pods)s pods arrive between %(begin)s and %(end)s",
             len(arriving),
         )
         if cut or len(arriving) >= MOST_ARRIVING:
-            said = gettext("at least %(pods)s pods arrive between %(begin)s and %(end)s")
-        found.append(said % told)
-    counts = Counter(type(one) for one in listed)
+            sentence = gettext("at least %(pods)s pods arrive between %(begin)s and %(end)s")
+        sentences.append(sentence % args)
+    counts = Counter(type(event) for event in listed)
     for kind, forms in _WORDS.items():
         times = [event.time for event in listed if isinstance(event, kind)]
         if counts[kind]:
-            told = {"said": _said(counts[kind], forms), "when": format_duration(min(times))}
-            found.append(gettext("%(said)s from %(when)s on") % told)
-    return found
+            args = {"said": _count_sentence(counts[kind], forms), "when": format_duration(min(times))}
+            sentences.append(gettext("%(said)s from %(when)s on") % args)
+    return sentences
 
 
-def _changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
-    old = {one["metadata"]["name"]: one for one in before if one.get("kind") == "Node"}
-    new = {one["metadata"]["name"]: one for one in after if one.get("kind") == "Node"}
+def _count_changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
+    old = {node["metadata"]["name"]: node for node in before if node.get("kind") == "Node"}
+    new = {node["metadata"]["name"]: node for node in after if node.get("kind") == "Node"}
     return sum(old[name] is not node and old[name] != node for name, node in new.items() if name in old)
 
 
-def _names(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
-    return {one["metadata"]["name"] for one in listed if one.get("kind") == kind}
+def _names_of(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
+    return {manifest["metadata"]["name"] for manifest in listed if manifest.get("kind") == kind}
 
 
-def _raw(event: events.PodArrives) -> dict[str, Any]:
+def _raw_pod(event: events.PodArrives) -> dict[str, Any]:
     return event.pod.raw if isinstance(event.pod, Pod) else event.pod
 
 
-def _pods(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _pods_by_key(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {
-        f"{one['metadata'].get('namespace') or 'default'}/{one['metadata']['name']}": one
-        for one in listed
-        if one.get("kind") == "Pod"
+        f"{pod['metadata'].get('namespace') or 'default'}/{pod['metadata']['name']}": pod
+        for pod in listed
+        if pod.get("kind") == "Pod"
     }
 
 
-def _node(pod: dict[str, Any]) -> str:
+def _node_of(pod: dict[str, Any]) -> str:
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-def _said(number: int, forms: tuple[str, str]) -> str:
+def _count_sentence(number: int, forms: tuple[str, str]) -> str:
     return ngettext(*forms, number) % {"number": f"{number:,}"} if number else ""

@@ -9,9 +9,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from kschedweb.clusters.prices.selectors import prices_part
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.playground.scenarios import selectors
-from kschedweb.playground.scenarios.form import EMPTY
+from kschedweb.playground.scenarios.document_form import EMPTY
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -49,7 +49,7 @@ class ScenarioCreateForm(forms.Form):
         self._user = user
         if not (self.data.get("cordon") or self.initial.get("cordon")):
             del self.fields["cordon"]  # who comes to make a scenario says on the next page what changes
-        copies = [(f"{COPY}{one.pk}", one.name) for one in selectors.scenario_list(user)]
+        copies = [(f"{COPY}{scenario.pk}", scenario.name) for scenario in selectors.scenario_list(user)]
         choices: list[Any] = []
         if snapshots := list(selectors.snapshot_choices().items()):
             choices.append((gettext("Clusters"), snapshots))
@@ -59,7 +59,7 @@ class ScenarioCreateForm(forms.Form):
         self.fields["start"].choices = choices  # type: ignore[attr-defined]
 
     @property
-    def copied(self) -> str:
+    def copied_id(self) -> str:
         """The id of the scenario to copy, "" for none."""
         start = str(self.cleaned_data["start"])
         return start.removeprefix(COPY) if start.startswith(COPY) else ""
@@ -68,7 +68,7 @@ class ScenarioCreateForm(forms.Form):
     def text(self) -> str:
         """The first document of a scenario that is not a copy."""
         start = self.cleaned_data["start"]
-        about = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
+        description = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
         cordoned = list(dict.fromkeys(self.cleaned_data.get("cordon", "").split()))
         changes = {"changes": [{"cordonNodes": {"nodes": cordoned}}]} if cordoned else {}
         return as_yaml(
@@ -76,7 +76,7 @@ class ScenarioCreateForm(forms.Form):
                 "apiVersion": "kschedweb/v1",
                 "kind": "Scenario",
                 "name": self.cleaned_data["name"],
-                **about,
+                **description,
                 "base": {"empty": True} if start == EMPTY else {"snapshot": start},
                 **changes,
                 **({} if start == EMPTY else prices_part(start)),
@@ -110,8 +110,8 @@ class ImportForm(forms.Form):
     def keep(self, text: str) -> None:
         """Show a document as if it were pasted: no browser sends a file again."""
         if isinstance(self.data, QueryDict):
-            self.data = kept = self.data.copy()
-            kept["text"] = text
+            self.data = posted = self.data.copy()
+            posted["text"] = text
 
 
 class UploadForm(forms.Form):

@@ -10,11 +10,11 @@ from django.db import models
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
-from kschedweb.accounts.covered import Covered, rows_within
 from kschedweb.accounts.reach import Reach
 from kschedweb.accounts.roles import Action
+from kschedweb.accounts.row_access import Covered, rows_within
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME_LIMIT = 100
 
 
-def _within(reach: Reach) -> models.Q:
+def _rows_in_reach(reach: Reach) -> models.Q:
     """Scenarios that come with the site; else none of whose revisions starts from a cluster beyond it, and which start
     from one within it or were made by the person.
     """
@@ -51,7 +51,7 @@ class Scenario(models.Model):
 
     newest: int  # number of the newest revision, set by selectors.scenario_list
 
-    objects = Covered(rule=_within)
+    objects = Covered(rule=_rows_in_reach)
 
     class Meta:
         ordering = ("name", "id")
@@ -66,7 +66,7 @@ class Scenario(models.Model):
         return gettext(self.name) if self.built_in else self.name
 
     @property
-    def about(self) -> str:
+    def shown_description(self) -> str:
         """The description, likewise."""
         return gettext(self.description) if self.built_in and self.description else self.description
 
@@ -100,7 +100,7 @@ class ScenarioRevision(models.Model):
     @cached_property
     def document(self) -> dict[str, Any]:
         """The text as plain data, which must not be changed."""
-        data: dict[str, Any] = parse(self.text).data
+        data: dict[str, Any] = parse_document(self.text).data
         return data
 
 
@@ -144,7 +144,7 @@ class ScenarioFile(models.Model):
         return -(-self.size // 1024)
 
 
-def readable(user: User, scenario: str = "") -> models.Q:
+def readable_by(user: User, scenario: str = "") -> models.Q:
     """The condition on rows that ``user`` may read; ``scenario`` is the lookup to the scenario, "" for scenarios."""
     if user.everywhere(Action.ADMINISTER):
         return models.Q()

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
-from kschedweb.web.counting import counted
+from kschedweb.web.counting import format_count
 
 ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
 MOST_PODS = 6  # pods of a node that are drawn one by one
@@ -18,10 +18,10 @@ MOST_NODES = 12  # nodes drawn with names and pods; if there are more, each is a
 
 
 @dataclass
-class Drawn:
+class DrawnNode:
     """A node. ``level`` is its CPU use in percent, from an annotation; ``state`` is a decision's verdict.
 
-    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``said`` is the reason, or the
+    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``note`` is the reason, or the
     score; ``reading`` is the reason in the language of the reader.
     """
 
@@ -29,7 +29,7 @@ class Drawn:
     pods: list[str] = field(default_factory=list)
     level: float | None = None
     state: str = ""
-    said: str = ""
+    note: str = ""
     reading: str = ""
 
     @property
@@ -38,7 +38,7 @@ class Drawn:
         return round((self.level or 0.0) * 10)
 
     @property
-    def shown(self) -> list[str]:
+    def drawn_pods(self) -> list[str]:
         return self.pods[:MOST_PODS]
 
     @property
@@ -49,7 +49,7 @@ class Drawn:
 @dataclass
 class Zone:
     name: str
-    nodes: list[Drawn] = field(default_factory=list)
+    nodes: list[DrawnNode] = field(default_factory=list)
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Picture:
     waiting: list[str]
 
     @property
-    def nodes(self) -> list[Drawn]:
+    def nodes(self) -> list[DrawnNode]:
         return [node for zone in self.zones for node in zone.nodes]
 
     @property
@@ -77,20 +77,22 @@ class Picture:
         """The drawing in words: ``zoneA: node1 with p1, node2 with p2; zoneB: …``."""
         parts = []
         for zone in self.zones:
-            listed = ", ".join(map(_words, zone.nodes)) if self.small else counted(len(zone.nodes), "nodes")
+            listed = (
+                ", ".join(map(_describe_node, zone.nodes)) if self.small else format_count(len(zone.nodes), "nodes")
+            )
             parts.append(f"{zone.name}: {listed}" if zone.name else listed)
         return "; ".join(parts)
 
 
-def picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
+def draw_picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
     """The drawing of ``objects``, which are raw nodes and pods; pending pods have no ``nodeName``."""
     zones: dict[str, Zone] = {}
-    nodes: dict[str, Drawn] = {}
+    nodes: dict[str, DrawnNode] = {}
     pods: list[Mapping[str, Any]] = []
     for raw in objects:
         if raw.get("kind") == "Node":
-            drawn = nodes[raw["metadata"]["name"]] = Drawn(raw["metadata"]["name"], level=_level(raw))
-            zone = _zone(raw)
+            drawn = nodes[raw["metadata"]["name"]] = DrawnNode(raw["metadata"]["name"], level=_cpu_level(raw))
+            zone = _zone_of(raw)
             zones.setdefault(zone, Zone(zone)).nodes.append(drawn)
         elif raw.get("kind") == "Pod":
             pods.append(raw)
@@ -105,7 +107,7 @@ def picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
     return Picture(sorted(zones.values(), key=lambda zone: (not zone.name, zone.name)), waiting)
 
 
-def _words(node: Drawn) -> str:
+def _describe_node(node: DrawnNode) -> str:
     name = node.name
     if node.level is not None:
         name = gettext("%(node)s at %(level)s %%") % {"node": node.name, "level": f"{node.level:g}"}
@@ -114,16 +116,16 @@ def _words(node: Drawn) -> str:
     return name if node.level is not None else gettext("%(node)s, empty") % {"node": name}
 
 
-def _zone(raw: Mapping[str, Any]) -> str:
+def _zone_of(raw: Mapping[str, Any]) -> str:
     labels = raw["metadata"].get("labels") or {}
     return next((str(labels[key]) for key in ZONES if labels.get(key)), "")
 
 
-def _level(raw: Mapping[str, Any]) -> float | None:
+def _cpu_level(raw: Mapping[str, Any]) -> float | None:
     text = (raw["metadata"].get("annotations") or {}).get(KEY)
     if text is None:
         return None
     try:
-        return next(iter(AnnotatedUse.read(text).figures.get("cpu", {}).values()), None)
+        return next(iter(AnnotatedUse.from_json(text).figures.get("cpu", {}).values()), None)
     except ObjectError:
         return None

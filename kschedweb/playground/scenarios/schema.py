@@ -57,70 +57,70 @@ _GROUPS = ("tide", "load", "conditions", "admission")
 
 
 @cache
-def properties(*path: str) -> dict[str, Schema]:
+def form_properties(*path: str) -> dict[str, Schema]:
     """The fields at ``path`` of a document, such as ``("changes", "addNodes")``; lists are skipped in it."""
-    found = json_schema()
+    part = json_schema()
     for key in path:
-        found = found["properties"][key]
-        found = found.get("items", found)
-    return {key: _plain(key, item) for key, item in found["properties"].items()}
+        part = part["properties"][key]
+        part = part.get("items", part)
+    return {key: _simplify(key, item) for key, item in part["properties"].items()}
 
 
 @cache
-def kinds(section: str) -> dict[str, Schema]:
+def item_kinds(section: str) -> dict[str, Schema]:
     """The kinds of changes or arrivals, each with the shape of its form."""
-    found = json_schema()["properties"][section]["items"]["properties"]
+    properties = json_schema()["properties"][section]["items"]["properties"]
     return {
         key: {
             "type": "object",
             "description": item.get("description", ""),
-            "properties": properties(section, key),
+            "properties": form_properties(section, key),
         }
-        for key, item in found.items()
+        for key, item in properties.items()
         if key in TITLES
     }
 
 
 @cache
-def moment() -> Schema:
+def time_shape() -> Schema:
     """The shape of the field for the time of a change."""
-    return properties("changes")["at"]
+    return form_properties("changes")["at"]
 
 
-def defaults(fields: dict[str, Schema]) -> dict[str, Any]:
+def field_defaults(fields: dict[str, Schema]) -> dict[str, Any]:
     """The default of each field."""
     return {key: item["default"] for key, item in fields.items() if "default" in item}
 
 
-def _plain(key: str, item: Schema) -> Schema:
+def _simplify(key: str, item: Schema) -> Schema:
     """``item`` as one input, or a table or group of inputs."""
-    about = {name: item[name] for name in ("description", "default") if name in item}
+    common = {name: item[name] for name in ("description", "default") if name in item}
     shape = item
     if key == "taints":
-        shape = about | {"type": "array", "items": _TAINT}
+        shape = common | {"type": "array", "items": _TAINT}
     elif key in _TABLES:
-        columns = {name: _plain(name, item["items"]["properties"][name]) for name in _TABLES[key]}
-        shape = about | {"type": "array", "items": {"type": "object", "properties": columns}}
+        columns = {name: _simplify(name, item["items"]["properties"][name]) for name in _TABLES[key]}
+        shape = common | {"type": "array", "items": {"type": "object", "properties": columns}}
     elif "enum" in item:
-        shape = about | {"type": "string", "enum": item["enum"]}
+        shape = common | {"type": "string", "enum": item["enum"]}
     elif "anyOf" in item:
-        spoken = {"default": duration(item["default"])} if "default" in item else {}
-        shape = about | spoken | {"type": "string"}
+        spoken = {"default": spell_duration(item["default"])} if "default" in item else {}
+        shape = common | spoken | {"type": "string"}
     elif key in _GROUPS:
-        shape = {**item, "properties": {name: _plain(name, one) for name, one in item["properties"].items()}}
+        shape = {**item, "properties": {name: _simplify(name, inner) for name, inner in item["properties"].items()}}
     elif item.get("type") == "object":
         # Fields with free keys, or too many for a small form, are edited as YAML.
-        shape = about | {"type": "object"}
+        shape = common | {"type": "object"}
     return shape
 
 
-def duration(seconds: Any) -> Any:
+def spell_duration(seconds: Any) -> Any:
     """``5400.0`` -> ``"1h30m"``; other values are not changed."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return seconds
     if seconds < 1 and seconds:
         return f"{seconds * 1000:g}ms"
-    hours, rest = divmod(seconds, 3600)
-    minutes, left = divmod(rest, 60)
-    parts = [(hours, "h"), (minutes, "m"), (left, "s")]
+    hours, remainder = divmod(seconds, 3600)
+    minutes, second_count = divmod(remainder, 60)
+    parts = [(hours, "h"), (minutes, "m"), (second_count, "s")]
     return "".join(f"{number:g}{unit}" for number, unit in parts if number) or "0s"

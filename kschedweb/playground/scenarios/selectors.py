@@ -15,41 +15,41 @@ from django.utils.translation import gettext
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import READ_AT_ONCE
-from kschedweb.engine.documents.marked import placed
-from kschedweb.engine.state.watermarks.collected import Collected
-from kschedweb.engine.studies.document.document import Document, DocumentError
-from kschedweb.engine.studies.document.parts import UseOf
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.documents.marked_documents import place_problem
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
+from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError
+from kschedweb.engine.studies.document.parts import UsageSource
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 from kschedweb.playground.scenarios import transfer, uploads
-from kschedweb.playground.scenarios.effect import shortened
-from kschedweb.playground.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision, readable
+from kschedweb.playground.scenarios.effect import shorten_document
+from kschedweb.playground.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision, readable_by
 from kschedweb.playground.scenarios.picture import Picture
-from kschedweb.playground.scenarios.picture import picture as drawn
+from kschedweb.playground.scenarios.picture import draw_picture as drawn
 from kschedweb.playground.scenarios.ready import Ready, all_ready
-from kschedweb.playground.scenarios.validation import Checked, check
-from kschedweb.policies.revisions.selectors import numbered, with_newest
-from kschedweb.watermarks.selectors import collected, current
-from kschedweb.web.counting import counted
+from kschedweb.playground.scenarios.validation import CheckedScenario, check_scenario
+from kschedweb.policies.revisions.selectors import get_revision, with_newest
+from kschedweb.watermarks.selectors import current_watermarks, load_collected
+from kschedweb.web.counting import format_count
 from kschedweb.web.errors import FieldProblem, Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.engine.documents.marked import MarkedProblem
+    from kschedweb.engine.documents.marked_documents import MarkedProblem
 
 
 def scenario_list(user: User) -> QuerySet[Scenario]:
     """The scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
     rows = with_newest(Scenario.objects.select_related("created_by"), ScenarioRevision.objects.all(), "scenario")
-    return rows.filter(readable(user)).order_by("name", "id")
+    return rows.filter(readable_by(user)).order_by("name", "id")
 
 
 def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
     """The scenario of this id; raises ``Http404`` if there is none that ``user`` may see."""
-    found = scenario_list(user).filter(pk=scenario_id).first()
-    if found is None:
+    scenario = scenario_list(user).filter(pk=scenario_id).first()
+    if scenario is None:
         raise Http404("There is no such scenario, or whoever made it has not shared it.")
-    return found
+    return scenario
 
 
 def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
@@ -59,7 +59,7 @@ def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
 
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
     """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
-    return numbered(revision_list(scenario), number, f"Scenario {scenario.name}")
+    return get_revision(revision_list(scenario), number, f"Scenario {scenario.name}")
 
 
 def cluster_version(revision: ScenarioRevision) -> str:
@@ -75,10 +75,10 @@ def newest_revisions() -> QuerySet[ScenarioRevision]:
 
 def file_get(scenario: Scenario, name: str) -> ScenarioFile:
     """The file ``name`` of ``scenario``; raises ``Http404`` if there is none."""
-    found = scenario.files.filter(name=name).first()
-    if found is None:
+    file = scenario.files.filter(name=name).first()
+    if file is None:
         raise Http404(f"Scenario {scenario.name} has no file {name}.")
-    return found
+    return file
 
 
 def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
@@ -93,20 +93,20 @@ def snapshot_choices() -> dict[str, str]:
         str(pk): gettext("%(cluster)s, %(taken)s UTC (%(nodes)s, %(pods)s)")
         % {
             "cluster": name,
-            "taken": f"{taken:%Y-%m-%d %H:%M}",
-            "nodes": counted(counts.get("Node", 0), "nodes"),
-            "pods": counted(counts.get("Pod", 0), "pods"),
+            "taken": f"{taken_at:%Y-%m-%d %H:%M}",
+            "nodes": format_count(counts.get("Node", 0), "nodes"),
+            "pods": format_count(counts.get("Pod", 0), "pods"),
         }
-        for pk, name, taken, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
+        for pk, name, taken_at, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
     }
 
 
 # Snapshots and files never change, and the editor reads the base at each change. 80 MB for 10,000 pods on 5,000 nodes.
-_bases: LRU[Base] = LRU(2)
+_bases: LRU[ScenarioBase] = LRU(2)
 
 
 @dataclass(frozen=True)
-class Base:
+class ScenarioBase:
     """The cluster at the start of a revision; ``taken_at`` is in seconds of the epoch, 0 for an empty cluster.
 
     ``objects`` are raw Kubernetes objects, which are shared and must not be changed.
@@ -118,48 +118,50 @@ class Base:
     snapshot: Snapshot | None = None
 
 
-def base(revision: ScenarioRevision) -> Base:
+def load_base(revision: ScenarioRevision) -> ScenarioBase:
     """The cluster at the start of ``revision``; raises ``Unprocessable`` if it was deleted."""
-    return start_of(revision.scenario, check(revision.text))
+    return start_of(revision.scenario, check_scenario(revision.text))
 
 
-def start_of(scenario: Scenario, checked: Checked) -> Base:
+def start_of(scenario: Scenario, checked: CheckedScenario) -> ScenarioBase:
     """The cluster at the start of a document of ``scenario``: an imported file, else a snapshot."""
-    wanted = checked.snapshot
-    if not wanted:
-        return Base([], 0.0, "")
-    brought = file_list(scenario).filter(name=transfer.snapshot_file(wanted)).first()
+    snapshot_id = checked.snapshot
+    if not snapshot_id:
+        return ScenarioBase([], 0.0, "")
+    brought = file_list(scenario).filter(name=transfer.snapshot_file(snapshot_id)).first()
     if brought is not None:
-        return _bases.get(brought.sha256, lambda: _brought(brought))
+        return _bases.get(brought.sha256, lambda: _imported_base(brought))
     try:
-        found = Snapshot.objects.select_related("cluster").defer("content").filter(pk=UUID(wanted), complete=True)
-        snapshot = found.first()
+        snapshots = (
+            Snapshot.objects.select_related("cluster").defer("content").filter(pk=UUID(snapshot_id), complete=True)
+        )
+        snapshot = snapshots.first()
     except ValueError:
         snapshot = None
     if snapshot is None:
-        said = f"There is no snapshot {wanted}: choose one of a cluster, or start from an empty one."
-        problems = [placed(checked.written, "base.snapshot", said)] if checked.written else []
-        raise _unprocessable(said, problems)
+        message = f"There is no snapshot {snapshot_id}: choose one of a cluster, or start from an empty one."
+        problems = [place_problem(checked.parsed, "base.snapshot", message)] if checked.parsed else []
+        raise _invalid_scenario(message, problems)
     name, taken_at = snapshot.cluster.name, snapshot.taken_at.timestamp()
-    return _bases.get((snapshot.pk, name), lambda: Base(snapshot_objects(snapshot), taken_at, name, snapshot))
+    return _bases.get((snapshot.pk, name), lambda: ScenarioBase(snapshot_objects(snapshot), taken_at, name, snapshot))
 
 
-def _brought(file: ScenarioFile) -> Base:
-    body = json.loads(uploads.plain(file))
-    return Base(body["objects"], float(body["takenAt"]), body["cluster"])
+def _imported_base(file: ScenarioFile) -> ScenarioBase:
+    body = json.loads(uploads.read_text(file))
+    return ScenarioBase(body["objects"], float(body["takenAt"]), body["cluster"])
 
 
 _objects: LRU[list[dict[str, Any]]] = LRU(16)
 
 
-def picture(revision: ScenarioRevision) -> Picture:
+def draw_base(revision: ScenarioRevision) -> Picture:
     """A drawing of the cluster at the start of ``revision``, before its changes. The caller may change it."""
 
-    def read() -> list[dict[str, Any]]:
-        kept = [*base(revision).objects, *(revision.document.get("objects") or ())]
-        return [one for one in kept if one.get("kind") in ("Node", "Pod")]
+    def read_objects() -> list[dict[str, Any]]:
+        objects = [*load_base(revision).objects, *(revision.document.get("objects") or ())]
+        return [manifest for manifest in objects if manifest.get("kind") in ("Node", "Pod")]
 
-    return drawn(_objects.get((revision.scenario_id, revision.number), read))
+    return drawn(_objects.get((revision.scenario_id, revision.number), read_objects))
 
 
 @dataclass(frozen=True)
@@ -173,11 +175,11 @@ class ListedScenario:
 
 def ready_list() -> list[ListedScenario]:
     """The ready scenarios in the database, in order."""
-    there = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
+    revisions_by_id = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
     return [
-        ListedScenario(one.told, there[one.id].scenario, picture(there[one.id]))
-        for one in all_ready()
-        if one.id in there
+        ListedScenario(ready.translated, revisions_by_id[ready.id].scenario, draw_base(revisions_by_id[ready.id]))
+        for ready in all_ready()
+        if ready.id in revisions_by_id
     ]
 
 
@@ -200,83 +202,89 @@ class Files(Mapping[str, bytes]):
         return len(self._names)
 
 
-_prepared: LRU[Prepared] = LRU(3)
+_prepared: LRU[PreparedScenario] = LRU(3)
 
 
-def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
+def prepare_revision(revision: ScenarioRevision, seed: int) -> PreparedScenario:
     """Prepare ``revision`` for the engine; equal for an equal seed. The result is cached and must not be changed.
 
     Raises ``Unprocessable`` with the path of what is impossible.
     """
     return _prepared.get(
         (revision.scenario_id, revision.number, seed),
-        lambda: make_ready(revision.text, base(revision), revision.scenario, seed),
+        lambda: make_ready(revision.text, load_base(revision), revision.scenario, seed),
     )
 
 
 def at_hand(revision: ScenarioRevision, seed: int) -> bool:
-    """Whether a request may ask for ``prepared``: the cluster is small, or this process has read it already."""
-    if (revision.scenario_id, revision.number, seed) in _prepared.cached():
+    """Whether a request may ask for ``prepare_revision``: the cluster is small, or this process has read it already."""
+    if (revision.scenario_id, revision.number, seed) in _prepared.cached_keys():
         return True
-    wanted = check(revision.text).snapshot
-    if not wanted:
+    snapshot_id = check_scenario(revision.text).snapshot
+    if not snapshot_id:
         return True
-    brought = file_list(revision.scenario).filter(name=transfer.snapshot_file(wanted)).first()
-    sizes = Snapshot.objects.filter(pk=wanted).values_list("size", flat=True) if brought is None else [brought.size]
+    brought = file_list(revision.scenario).filter(name=transfer.snapshot_file(snapshot_id)).first()
+    sizes = (
+        Snapshot.objects.filter(pk=snapshot_id).values_list("size", flat=True) if brought is None else [brought.size]
+    )
     return all(size <= READ_AT_ONCE for size in sizes)
 
 
-def preview(text: str, start: Base, scenario: Scenario) -> Prepared:
+def prepare_preview(text: str, start: ScenarioBase, scenario: Scenario) -> PreparedScenario:
     """As :func:`make_ready`, with few enough arrivals for a preview."""
-    return make_ready(text, start, scenario, seed=1, change=shortened)
+    return make_ready(text, start, scenario, seed=1, change=shorten_document)
 
 
 def make_ready(
-    text: str, start: Base, scenario: Scenario, seed: int, change: Callable[[Document], Document] = lambda it: it
-) -> Prepared:
+    text: str,
+    start: ScenarioBase,
+    scenario: Scenario,
+    seed: int,
+    change: Callable[[ScenarioDocument], ScenarioDocument] = lambda it: it,
+) -> PreparedScenario:
     """Prepare ``text``, which may be unsaved, on ``start`` with the files of ``scenario``.
 
     ``change`` replaces the document that was read.
     """
-    checked = check(text, files=Files(scenario))
+    checked = check_scenario(text, files=Files(scenario))
     if checked.document is None or checked.problems:
-        raise _unprocessable("The scenario is not valid.", checked.problems)
+        raise _invalid_scenario("The scenario is not valid.", checked.problems)
     files, use = Files(scenario), checked.document.use
     brought = checked.figures in list(files)
     figures = None if brought or start.snapshot is None else figures_of(use, start.snapshot)
     try:
-        return prepare(
+        return prepare_scenario(
             change(checked.document), start.objects, files, seed=seed, now=start.taken_at, utilisation=figures
         )
-    except DocumentError as error:
-        assert checked.written is not None
-        found = [placed(checked.written, one.path, one.text) for one in error.problems]
-        raise _unprocessable(f"The scenario cannot be run: {error}", found) from None
+    except ScenarioError as error:
+        assert checked.parsed is not None
+        problems = [place_problem(checked.parsed, problem.path, problem.text) for problem in error.problems]
+        raise _invalid_scenario(f"The scenario cannot be run: {error}", problems) from None
 
 
-def figures_of(use: UseOf, snapshot: Snapshot) -> Collected | None:
+def figures_of(use: UsageSource, snapshot: Snapshot) -> CollectedWatermarks | None:
     """The collected figures of the cluster of ``snapshot`` that ``use`` needs; ``None`` if it needs none."""
-    taken = snapshot.taken_at.timestamp()
-    if use.seconds:
-        return collected(snapshot.cluster, taken - use.seconds, taken)
-    found = current(snapshot.cluster, taken) if use.collected else None
-    return None if found is None else Collected.of(found, taken)
+    taken_at = snapshot.taken_at.timestamp()
+    if use.history_seconds:
+        return load_collected(snapshot.cluster, taken_at - use.history_seconds, taken_at)
+    figures = current_watermarks(snapshot.cluster, taken_at) if use.is_collected else None
+    return None if figures is None else CollectedWatermarks.from_watermarks(figures, taken_at)
 
 
-def _unprocessable(detail: str, problems: list[MarkedProblem]) -> Unprocessable:
-    return Unprocessable(detail, errors=[cast("FieldProblem", one.as_dict()) for one in problems])
+def _invalid_scenario(detail: str, problems: list[MarkedProblem]) -> Unprocessable:
+    return Unprocessable(detail, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
 
 
-def export(revision: ScenarioRevision) -> bytes:
+def export_revision(revision: ScenarioRevision) -> bytes:
     """``revision`` with everything it needs as gzipped JSON."""
-    start = base(revision)
-    checked = check(revision.text)
-    wanted = checked.snapshot
-    snapshot = {"id": wanted, "cluster": start.cluster, "takenAt": start.taken_at, "objects": start.objects}
+    start = load_base(revision)
+    checked = check_scenario(revision.text)
+    snapshot_id = checked.snapshot
+    snapshot = {"id": snapshot_id, "cluster": start.cluster, "takenAt": start.taken_at, "objects": start.objects}
     rows = revision.scenario.files.exclude(kind=FileKind.SNAPSHOT)
-    files = [(row.name, row.kind, uploads.plain(row).decode()) for row in rows]
+    files = [(row.name, row.kind, uploads.read_text(row).decode()) for row in rows]
     if start.snapshot is not None and checked.document and checked.figures not in [name for name, _, _ in files]:
         # An old revision, from before figures were stored with the scenario.
-        found = figures_of(checked.document.use, start.snapshot)
-        files += [(checked.figures, FileKind.FIGURES, "\n".join(found.lines()))] if found else []
-    return transfer.packed(revision.text, snapshot if wanted else None, files)
+        figures = figures_of(checked.document.use, start.snapshot)
+        files += [(checked.figures, FileKind.FIGURES, "\n".join(figures.to_lines()))] if figures else []
+    return transfer.pack_export(revision.text, snapshot if snapshot_id else None, files)

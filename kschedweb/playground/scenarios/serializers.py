@@ -7,10 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from kschedweb.playground.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision
-from kschedweb.policies.revisions.api import AboutSerializer, CheckSerializer, DocumentField, SaveSerializer
+from kschedweb.policies.revisions.api import CheckSerializer, DocumentField, RevisionedSerializer, SaveSerializer
 
 
-class ScenarioSerializer(AboutSerializer, serializers.ModelSerializer[Scenario]):
+class ScenarioSerializer(RevisionedSerializer, serializers.ModelSerializer[Scenario]):
     """A scenario; its documents are its revisions."""
 
     class Meta:

@@ -15,11 +15,11 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.documents.files import MOST_BYTES
-from kschedweb.engine.documents.marked import kept, placed
-from kschedweb.engine.state.watermarks.collected import Collected
+from kschedweb.engine.documents.marked_documents import place_problem, with_final_newline
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.studies.document.document import PartError
-from kschedweb.engine.studies.prepare.history import played
-from kschedweb.engine.studies.traces.text import lines
+from kschedweb.engine.studies.prepare.history import create_replay
+from kschedweb.engine.studies.traces.text import read_lines
 from kschedweb.playground.scenarios import selectors, transfer, uploads
 from kschedweb.playground.scenarios.models import (
     NAME_LIMIT,
@@ -29,11 +29,11 @@ from kschedweb.playground.scenarios.models import (
     ScenarioFile,
     ScenarioRevision,
 )
-from kschedweb.playground.scenarios.validation import Checked, check
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.playground.scenarios.validation import CheckedScenario, check_scenario
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.policies.revisions import services as revisions
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import Conflict, NotFound
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 MOST_FILES = 20
 
 
-class InvalidDocument(revisions.InvalidDocument):
-    said = "This is not a scenario that can be run."
+class InvalidScenario(revisions.InvalidRevision):
+    default_detail = "This is not a scenario that can be run."
 
 
 @transaction.atomic
@@ -60,17 +60,17 @@ def scenario_create(
 ) -> Scenario:
     """Create a scenario with revision 1 and the name in ``text``; raises ``Conflict`` if the name is taken.
 
-    ``files`` are those that the text names (:func:`uploads.read`); ``id`` is random by default. Raises
+    ``files`` are those that the text names (:func:`uploads.from_lines`); ``id`` is random by default. Raises
     :class:`InvalidDocument`.
     """
-    text, uploaded = kept(text), list(files)
-    checked = check(text, files=[upload.name for upload in uploaded])
-    snapshot = _base(checked, [upload.name for upload in uploaded if upload.kind == FileKind.SNAPSHOT])
+    text, uploaded = with_final_newline(text), list(files)
+    checked = check_scenario(text, files=[upload.name for upload in uploaded])
+    snapshot = _find_base(checked, [upload.name for upload in uploaded if upload.kind == FileKind.SNAPSHOT])
     scenario = Scenario(id=id or uuid4(), shared=shared, built_in=built_in, created_by=author)
-    _name(scenario, checked)
-    ScenarioFile.objects.bulk_create(upload.row(scenario, author) for upload in uploaded)
+    _set_name(scenario, checked)
+    ScenarioFile.objects.bulk_create(upload.to_row(scenario, author) for upload in uploaded)
     _keep_figures(scenario, checked, snapshot, author)
-    _revise(scenario, 1, text, snapshot, comment, author)
+    _create_revision(scenario, 1, text, snapshot, comment, author)
     audit.record(author, "scenario.created", scenario, scenario.name, revision=1)
     return scenario
 
@@ -84,7 +84,7 @@ def scenario_save(
     ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
     """
     newest = _lock_newest(scenario, author, expected)
-    revision = _save(scenario, newest, kept(text), comment, author)
+    revision = _save_revision(scenario, newest, with_final_newline(text), comment, author)
     if revision != newest:
         audit.record(author, "scenario.saved", scenario, scenario.name, revision=revision.number, comment=comment)
     return revision
@@ -97,7 +97,7 @@ def scenario_restore(*, scenario: Scenario, number: int, author: User | None, ex
     old = scenario.revisions.filter(number=number).first()
     if old is None:
         raise NotFound(f"Scenario {scenario.name} has no revision {number}.")
-    revision = _save(scenario, newest, old.text, f"Restored revision {number}", author)
+    revision = _save_revision(scenario, newest, old.text, f"Restored revision {number}", author)
     if revision != newest:
         audit.record(author, "scenario.restored", scenario, scenario.name, revision=revision.number, restored=number)
     return revision
@@ -108,8 +108,8 @@ def scenario_rename(*, scenario: Scenario, name: str, author: User | None, expec
     """Save a new revision with another name."""
     newest = _lock_newest(scenario, author, expected)
     old = scenario.name
-    text = rewrite(newest.text, {**newest.document, "name": name.strip()})
-    revision = _save(scenario, newest, text, f"Renamed from {old}", author)
+    text = rewrite_yaml(newest.text, {**newest.document, "name": name.strip()})
+    revision = _save_revision(scenario, newest, text, f"Renamed from {old}", author)
     if revision != newest:
         audit.record(author, "scenario.renamed", scenario, scenario.name, revision=revision.number, before=old)
     return revision
@@ -121,29 +121,29 @@ def scenario_copy(
 ) -> Scenario:
     """Create a scenario of ``author`` from ``revision``; with "", name and description are those of the revision."""
     source = revision.scenario
-    about = {"name": name.strip() or name_free(source.name, author)}
+    fields = {"name": name.strip() or name_free(source.name, author)}
     if description.strip():
-        about["description"] = description.strip()
-    text = rewrite(revision.text, {**revision.document, **about})
-    files = [uploads.Upload.of(row) for row in source.files.all()]
+        fields["description"] = description.strip()
+    text = rewrite_yaml(revision.text, {**revision.document, **fields})
+    files = [uploads.Upload.from_file(row) for row in source.files.all()]
     comment = f"Copied from {source.name}, revision {revision.number}"
     return scenario_create(text=text, author=author, comment=comment, files=files)
 
 
 @transaction.atomic
 def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scenario:
-    """Create a scenario of ``author`` from a file (:func:`transfer.read`); a taken name gets a number."""
-    checked = check(imported.text)
+    """Create a scenario of ``author`` from a file (:func:`transfer.from_lines`); a taken name gets a number."""
+    checked = check_scenario(imported.text)
     text = imported.text
     if checked.valid and (name := name_free(checked.name, author)) != checked.name.strip():
-        text = rewrite(text, {**checked.data, "name": name})
+        text = rewrite_yaml(text, {**checked.data, "name": name})
     return scenario_create(text=text, author=author, comment="Imported", files=imported.files)
 
 
 @transaction.atomic
 def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> Scenario:
     """Share ``scenario`` with everyone who is signed in, or unshare it; raises ``Conflict`` if its name is taken."""
-    _owned(scenario, author)
+    _check_owner(scenario, author)
     if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
         raise Conflict(
             gettext("There is a shared scenario named %(scenario)s already: rename this one, then share it.")
@@ -159,7 +159,7 @@ def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> 
 @transaction.atomic
 def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
     """Delete ``scenario`` with its revisions and files; raises ``Conflict`` while it has runs."""
-    _owned(scenario, author)
+    _check_owner(scenario, author)
     audit.record(author, "scenario.deleted", scenario, scenario.name, revisions=scenario.revisions.count())
     try:
         with transaction.atomic():
@@ -176,19 +176,19 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
 
     Raises ``Conflict`` if a different file has the name, because revisions may read that one.
     """
-    _owned(scenario, author)
+    _check_owner(scenario, author)
     Scenario.objects.select_for_update().filter(pk=scenario.pk).first()
-    there = scenario.files.filter(name=upload.name).first()
-    if there is not None and there.sha256 == upload.sha256:
-        return there
-    if there is not None:
+    existing = scenario.files.filter(name=upload.name).first()
+    if existing is not None and existing.sha256 == upload.sha256:
+        return existing
+    if existing is not None:
         raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
     if scenario.files.exclude(kind__in=UNNAMED).count() >= MOST_FILES:
         raise Conflict(
             gettext("A scenario has at most %(most_files)s files: delete one that is not used any more.")
             % {"most_files": MOST_FILES}
         )
-    row = upload.row(scenario, author)
+    row = upload.to_row(scenario, author)
     row.save()
     audit.record(author, "scenario.file-added", scenario, scenario.name, file=row.name, lines=row.lines)
     return row
@@ -197,13 +197,13 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
 @transaction.atomic
 def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
     """Delete a file; raises ``Conflict`` if a revision reads it."""
-    _owned(scenario, author)
+    _check_owner(scenario, author)
     Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # blocks new revisions that could read the file
     row = scenario.files.filter(name=name).first()
     if row is None:
         raise NotFound(f"Scenario {scenario.name} has no file {name}.")
     for revision in scenario.revisions.order_by("-number"):
-        checked = check(revision.text)
+        checked = check_scenario(revision.text)
         base = transfer.snapshot_file(checked.snapshot), checked.figures
         if name in base or name in (used for _, used in checked.files):
             raise Conflict(
@@ -217,29 +217,29 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
 def name_free(name: str, owner: User | None) -> str:
     """``name``, with a number appended if it is taken by a scenario that ``owner`` may know of."""
     stem = name.strip()[: NAME_LIMIT - 6] or "scenario"
-    tried = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
-    taken = set(_known_to(owner).values_list("slug", flat=True))
-    return next((found for found in tried if slug_of(found) not in taken), stem)
+    candidates = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
+    taken_slugs = set(_known_to(owner).values_list("slug", flat=True))
+    return next((candidate for candidate in candidates if slug_of(candidate) not in taken_slugs), stem)
 
 
 def slug_of(name: str) -> str:
     return slugify(name, allow_unicode=True)[:NAME_LIMIT]
 
 
-def _save(
+def _save_revision(
     scenario: Scenario, newest: ScenarioRevision, text: str, comment: str, author: User | None
 ) -> ScenarioRevision:
-    checked = check(text, files=scenario.files.values_list("name", flat=True))
+    checked = check_scenario(text, files=scenario.files.values_list("name", flat=True))
     snapshots = scenario.files.filter(kind=FileKind.SNAPSHOT).values_list("name", flat=True)
-    snapshot = _base(checked, snapshots)
+    snapshot = _find_base(checked, snapshots)
     if text == newest.text:
         return newest
-    _name(scenario, checked)
+    _set_name(scenario, checked)
     _keep_figures(scenario, checked, snapshot, author)
-    return _revise(scenario, newest.number + 1, text, snapshot, comment, author)
+    return _create_revision(scenario, newest.number + 1, text, snapshot, comment, author)
 
 
-def _revise(
+def _create_revision(
     scenario: Scenario, number: int, text: str, snapshot: Snapshot | None, comment: str, author: User | None
 ) -> ScenarioRevision:
     return ScenarioRevision.objects.create(
@@ -247,69 +247,75 @@ def _revise(
     )
 
 
-def _keep_figures(scenario: Scenario, checked: Checked, snapshot: Snapshot | None, author: User | None) -> None:
+def _keep_figures(scenario: Scenario, checked: CheckedScenario, snapshot: Snapshot | None, author: User | None) -> None:
     """Store the collected figures of the base as a file: samples are deleted some day, but revisions must not change.
 
     Raises :class:`InvalidDocument` if ``checked`` needs figures that do not exist.
     """
     assert checked.document is not None
-    assert checked.written is not None
+    assert checked.parsed is not None
     use, row = checked.document.use, scenario.files.filter(name=checked.figures).first()
-    if not use.collected or (row is not None and snapshot is not None):
+    if not use.is_collected or (row is not None and snapshot is not None):
         return
-    found = selectors.figures_of(use, snapshot) if snapshot is not None else None
-    taken = snapshot.taken_at.timestamp() if snapshot is not None else selectors.start_of(scenario, checked).taken_at
+    figures = selectors.figures_of(use, snapshot) if snapshot is not None else None
+    taken_at = snapshot.taken_at.timestamp() if snapshot is not None else selectors.start_of(scenario, checked).taken_at
     try:
-        played(use, Collected.read(lines(bytes(row.content))) if row is not None else found, taken)
+        create_replay(
+            use,
+            CollectedWatermarks.from_lines(read_lines(bytes(row.content))) if row is not None else figures,
+            taken_at,
+        )
     except PartError as error:
-        problem = error.problem("use")
-        raise InvalidDocument([placed(checked.written, problem.path, problem.text)]) from None
-    if found is not None:
-        text = "\n".join(found.lines()).encode()
-        uploads.read(checked.figures, text, limit=MOST_BYTES, kind=FileKind.FIGURES).row(scenario, author).save()
+        problem = error.problem_at("use")
+        raise InvalidScenario([place_problem(checked.parsed, problem.path, problem.text)]) from None
+    if figures is not None:
+        text = "\n".join(figures.to_lines()).encode()
+        uploads.read_upload(checked.figures, text, limit=MOST_BYTES, kind=FileKind.FIGURES).to_row(
+            scenario, author
+        ).save()
 
 
-def _base(checked: Checked, brought: Iterable[str]) -> Snapshot | None:
+def _find_base(checked: CheckedScenario, brought: Iterable[str]) -> Snapshot | None:
     """The snapshot at the start of a document; raises :class:`InvalidDocument` if the document is invalid.
 
     ``None`` for an empty cluster, and if the snapshot is among the ``brought`` files.
     """
     if not checked.valid:
-        raise InvalidDocument(checked.problems)
-    wanted = checked.snapshot
-    if not wanted or transfer.snapshot_file(wanted) in brought:
+        raise InvalidScenario(checked.problems)
+    snapshot_id = checked.snapshot
+    if not snapshot_id or transfer.snapshot_file(snapshot_id) in brought:
         return None
-    found = _snapshot(wanted)
-    if found is None:
-        assert checked.written is not None
-        said = f"There is no snapshot {wanted}: choose one of a cluster, or start from an empty one."
-        raise InvalidDocument([placed(checked.written, "base.snapshot", said)])
-    return found
+    snapshot = _lock_snapshot(snapshot_id)
+    if snapshot is None:
+        assert checked.parsed is not None
+        message = f"There is no snapshot {snapshot_id}: choose one of a cluster, or start from an empty one."
+        raise InvalidScenario([place_problem(checked.parsed, "base.snapshot", message)])
+    return snapshot
 
 
-def _snapshot(wanted: str) -> Snapshot | None:
+def _lock_snapshot(snapshot_id: str) -> Snapshot | None:
     """The complete snapshot of this id, locked against deletion during this transaction."""
     try:
-        snapshots = Snapshot.objects.filter(pk=UUID(wanted), complete=True).only("pk", "cluster")
+        snapshots = Snapshot.objects.filter(pk=UUID(snapshot_id), complete=True).only("pk", "cluster")
     except ValueError:
         return None
-    if (found := snapshots.first()) is None:
+    if (snapshot := snapshots.first()) is None:
         return None
     # Taking a snapshot locks the cluster's row and deletes old snapshots that no scenario uses.
-    Cluster.objects.select_for_update().filter(pk=found.cluster_id).first()
+    Cluster.objects.select_for_update().filter(pk=snapshot.cluster_id).first()
     return snapshots.first()
 
 
-def _name(scenario: Scenario, checked: Checked) -> None:
+def _set_name(scenario: Scenario, checked: CheckedScenario) -> None:
     """Set name and description from a valid document; raises ``Conflict`` if the name is taken."""
     scenario.name = checked.name.strip()
     scenario.description = str(checked.data.get("description") or "").strip()
     scenario.slug = slug_of(scenario.name)
     namesakes = _known_to(scenario.created_by).filter(slug=scenario.slug).exclude(pk=scenario.pk)
-    taken = Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.")
+    conflict = Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.")
     if namesakes.exists():
-        raise taken
-    with conflict_where(namesakes, taken):
+        raise conflict
+    with conflict_where(namesakes, conflict):
         scenario.save()
 
 
@@ -319,7 +325,7 @@ def _known_to(owner: User | None) -> QuerySet[Scenario]:
     return Scenario.objects.filter(open_to_all if owner is None else open_to_all | Q(created_by=owner))
 
 
-def _owned(scenario: Scenario, author: User | None) -> None:
+def _check_owner(scenario: Scenario, author: User | None) -> None:
     """Raise ``PermissionDenied`` unless ``author`` (``None``: the system) may change ``scenario``."""
     if author is None:
         return
@@ -331,5 +337,5 @@ def _owned(scenario: Scenario, author: User | None) -> None:
 
 def _lock_newest(scenario: Scenario, author: User | None, expected: int) -> ScenarioRevision:
     """Lock the scenario against new revisions and return the newest one."""
-    _owned(scenario, author)
+    _check_owner(scenario, author)
     return revisions.newest_locked(scenario, ScenarioRevision.objects.filter(scenario_id=scenario.pk), expected)

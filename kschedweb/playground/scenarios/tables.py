@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kschedweb.playground.scenarios.filters import ScenarioFilter
-from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register(
+register_tables(
     Table(
         "scenarios",
         _("Scenarios"),

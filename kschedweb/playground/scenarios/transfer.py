@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.clusters.importing.imports import files_read
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.playground.scenarios import uploads
 from kschedweb.playground.scenarios.models import FileKind
-from kschedweb.playground.scenarios.validation import check
+from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.web.errors import ApplicationError
 
 API_VERSION, KIND = "kschedweb/v1", "ScenarioExport"
@@ -33,12 +33,15 @@ class Imported:
     remarks: list[str] = field(default_factory=list)
 
     @property
-    def said(self) -> list[str]:
+    def all_remarks(self) -> list[str]:
         """The remarks, and what an API server would refuse of the objects in the text."""
-        return [*self.remarks, *(f"line {one.line}: {one.message}" for one in check(self.text).warnings)]
+        return [
+            *self.remarks,
+            *(f"line {problem.line}: {problem.message}" for problem in check_scenario(self.text).warnings),
+        ]
 
 
-def packed(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, str, str]]) -> bytes:
+def pack_export(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, str, str]]) -> bytes:
     """The export: ``snapshot`` is ``{"id", "cluster", "takenAt", "objects"}``, ``files`` are (name, kind, text)."""
     body = {
         "apiVersion": API_VERSION,
@@ -50,65 +53,67 @@ def packed(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, st
     return gzip.compress(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(), 6, mtime=0)
 
 
-def read(name: str, content: bytes, *, limit: int) -> Imported:
+def read_export(name: str, content: bytes, *, limit: int) -> Imported:
     """Read an export or a bare scenario (YAML or JSON), possibly gzipped, of at most ``limit`` decompressed bytes.
 
     Raises ``ApplicationError`` for other content. Objects that cannot be read are left out with a remark.
     """
-    plain = uploads.unpacked(name, content, limit)
+    plain = uploads.unpack_text(name, content, limit)
     try:
-        documents = documents_read(plain, Limits(size=limit, depth=DEPTH, nodes=VALUES))
-    except DocumentError as error:
+        documents = documents_read(plain, TextLimits(size=limit, depth=DEPTH, nodes=VALUES))
+    except UntrustedTextError as error:
         raise ApplicationError(
             f"{name}: {error.detail}", errors=[{"path": "file", "message": error.detail}], status=error.status
         ) from None
-    found = documents[0]
-    if len(documents) == 1 and isinstance(found, dict) and found.get("kind") == "Scenario":
+    document = documents[0]
+    if len(documents) == 1 and isinstance(document, dict) and document.get("kind") == "Scenario":
         # YAML is kept as written, with its comments.
         is_json = plain.lstrip()[:1] == b"{"
-        return Imported(as_yaml(found) if is_json else plain.decode("utf-8-sig", errors="replace"))
-    if len(documents) != 1 or not isinstance(found, dict) or found.get("kind") != KIND:
-        raise uploads.refused("file", f"{name} is neither an exported scenario nor a document of kind Scenario.")
-    if found.get("apiVersion") != API_VERSION:
-        raise uploads.refused("file", f"{name} has apiVersion {found.get('apiVersion')}; {API_VERSION} is read here.")
-    return _unpacked(found, limit)
+        return Imported(as_yaml(document) if is_json else plain.decode("utf-8-sig", errors="replace"))
+    if len(documents) != 1 or not isinstance(document, dict) or document.get("kind") != KIND:
+        raise uploads.field_error("file", f"{name} is neither an exported scenario nor a document of kind Scenario.")
+    if document.get("apiVersion") != API_VERSION:
+        raise uploads.field_error(
+            "file", f"{name} has apiVersion {document.get('apiVersion')}; {API_VERSION} is read here."
+        )
+    return _read_body(document, limit)
 
 
-def _unpacked(body: dict[str, Any], limit: int) -> Imported:
+def _read_body(body: dict[str, Any], limit: int) -> Imported:
     text = body.get("scenario")
     if not isinstance(text, str):
-        raise uploads.refused("file", "The export holds no scenario: its key scenario must be text.")
+        raise uploads.field_error("file", "The export holds no scenario: its key scenario must be text.")
     files, remarks = [], list[str]()
-    for index, item in enumerate(_list(body.get("files"), "files")):
+    for index, item in enumerate(_as_list(body.get("files"), "files")):
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("text"), str)):
-            raise uploads.refused("file", f"The export's files[{index}] must have a name and a text.")
-        files.append(uploads.read(item["name"], item["text"].encode(errors="replace"), limit=limit))
+            raise uploads.field_error("file", f"The export's files[{index}] must have a name and a text.")
+        files.append(uploads.read_upload(item["name"], item["text"].encode(errors="replace"), limit=limit))
     if body.get("snapshot") is not None:
-        files.append(_snapshot(body["snapshot"], limit, remarks))
-    if len({one.name for one in files}) < len(files):
-        raise uploads.refused("file", "The export has two files of the same name.")
+        files.append(_read_snapshot(body["snapshot"], limit, remarks))
+    if len({file.name for file in files}) < len(files):
+        raise uploads.field_error("file", "The export has two files of the same name.")
     return Imported(text, files, remarks)
 
 
-def _snapshot(said: Any, limit: int, remarks: list[str]) -> uploads.Upload:
-    if not isinstance(said, dict) or not isinstance(said.get("id"), str):
-        raise uploads.refused("file", "The export's snapshot must have an id and objects.")
-    objects = _list(said.get("objects"), "snapshot.objects")
+def _read_snapshot(raw: Any, limit: int, remarks: list[str]) -> uploads.Upload:
+    if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+        raise uploads.field_error("file", "The export's snapshot must have an id and objects.")
+    objects = _as_list(raw.get("objects"), "snapshot.objects")
     read = files_read([("snapshot", json.dumps(objects))], limit=2 * limit)
-    remarks += [f"{one['object']}: {one['reason']}" for one in read.problems]
-    kept = {
-        "id": said["id"],
-        "cluster": str(said.get("cluster") or "")[:63],
-        "takenAt": said.get("takenAt") if isinstance(said.get("takenAt"), (int, float)) else 0.0,
+    remarks += [f"{problem['object']}: {problem['reason']}" for problem in read.problems]
+    snapshot = {
+        "id": raw["id"],
+        "cluster": str(raw.get("cluster") or "")[:63],
+        "takenAt": raw.get("takenAt") if isinstance(raw.get("takenAt"), (int, float)) else 0.0,
         "objects": read.objects,
     }
-    content = json.dumps(kept, separators=(",", ":")).encode()
-    return uploads.read(snapshot_file(said["id"]), content, limit=2 * limit, kind=FileKind.SNAPSHOT)
+    content = json.dumps(snapshot, separators=(",", ":")).encode()
+    return uploads.read_upload(snapshot_file(raw["id"]), content, limit=2 * limit, kind=FileKind.SNAPSHOT)
 
 
-def _list(value: Any, path: str) -> list[Any]:
+def _as_list(value: Any, path: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise uploads.refused("file", f"The export's {path} must be a list.")
+        raise uploads.field_error("file", f"The export's {path} must be a list.")
     return value

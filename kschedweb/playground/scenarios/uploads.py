@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kschedweb.clusters.importing.documents import MAGIC
 from kschedweb.clusters.importing.uploads import LARGE, one_large_at_a_time
-from kschedweb.engine.studies.traces.inspection import Inspection, inspect
+from kschedweb.engine.studies.traces.inspection import Inspection, inspect_file
 from kschedweb.engine.studies.traces.text import TraceError
 from kschedweb.playground.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile
 from kschedweb.web.errors import ApplicationError, TooLarge
@@ -41,16 +41,16 @@ class Upload:
     about: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, row: ScenarioFile) -> Upload:
+    def from_file(cls, row: ScenarioFile) -> Upload:
         """An upload from a stored file, for another scenario."""
         return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems, row.about)
 
-    def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
+    def to_row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
         return ScenarioFile(scenario=scenario, created_by=author, **vars(self))
 
 
 @contextmanager
-def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
+def receive_file(file: IO[bytes], limit: int) -> Iterator[bytes]:
     """The received bytes, at most one more than ``limit``; a process holds one large file at a time."""
     head = file.read(LARGE + 1)
     unpacks_to = len(head) * EXPECTED if head.startswith(_GZIP) else len(head)
@@ -58,42 +58,42 @@ def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
         yield head + file.read(max(0, limit + 1 - len(head)))
 
 
-def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
+def read_upload(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
     """Inspect the ``content`` of a file ``name``; "" for ``kind`` detects it from the first line.
 
     Raises ``TooLarge`` if it has more than ``limit`` bytes, compressed or not. Raises ``ApplicationError``, with the
     line if there is one, for a useless file or an invalid name.
     """
-    name = _name(name)
-    text = unpacked(name, content, limit)
-    for magic, what in MAGIC.items():
+    name = _clean_name(name)
+    text = unpack_text(name, content, limit)
+    for magic, format_name in MAGIC.items():
         if text.startswith(magic):
-            raise refused("file", f"{name} is a {what} file: give the text inside, or gzip it.")
-    told: dict[str, Any] = {"kind": kind, "lines": text.count(b"\n") + (not text.endswith(b"\n"))}
+            raise field_error("file", f"{name} is a {format_name} file: give the text inside, or gzip it.")
+    fields: dict[str, Any] = {"kind": kind, "lines": text.count(b"\n") + (not text.endswith(b"\n"))}
     if kind != FileKind.SNAPSHOT:
         try:
-            told = _told(inspect(kind, text))
+            fields = _inspection_fields(inspect_file(kind, text))
         except TraceError as error:
-            raise refused("file", f"{name}: {error}.") from None
+            raise field_error("file", f"{name}: {error}.") from None
     sha256 = hashlib.sha256(text).hexdigest()
-    return Upload(name=name, content=gzip.compress(text, 6, mtime=0), size=len(text), sha256=sha256, **told)
+    return Upload(name=name, content=gzip.compress(text, 6, mtime=0), size=len(text), sha256=sha256, **fields)
 
 
-def _told(found: Inspection) -> dict[str, Any]:
+def _inspection_fields(inspection: Inspection) -> dict[str, Any]:
     """The stored part of an inspection."""
-    about = {
-        "columns": found.columns,
-        "rows": found.rows,
-        "usable": found.usable,
-        "looked_at": found.looked_at,
-        "objects": found.cost.objects,
-        "span": found.span,
+    details = {
+        "columns": inspection.columns,
+        "rows": inspection.rows,
+        "usable": inspection.usable,
+        "looked_at": inspection.looked_at,
+        "objects": inspection.cost.objects,
+        "span": inspection.span,
     }
-    problems = [{"line": line, "message": message} for line, message in found.problems]
-    return {"kind": found.kind, "lines": found.lines, "problems": problems, "about": about}
+    problems = [{"line": line, "message": message} for line, message in inspection.problems]
+    return {"kind": inspection.kind, "lines": inspection.lines, "problems": problems, "about": details}
 
 
-def unpacked(name: str, content: bytes, limit: int) -> bytes:
+def unpack_text(name: str, content: bytes, limit: int) -> bytes:
     """``content``, decompressed if it is gzip; holds at most ``limit`` bytes of it."""
     text = content
     if content.startswith(_GZIP) and len(content) <= limit:
@@ -101,25 +101,25 @@ def unpacked(name: str, content: bytes, limit: int) -> bytes:
             with gzip.open(BytesIO(content)) as stream:
                 text = stream.read(limit + 1)
         except (EOFError, OSError, zlib.error):
-            raise refused("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
+            raise field_error("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
     if len(text) > limit:
         message = f"{name} is larger than this site takes ({limit // 1024 // 1024} MiB of text)."
         raise TooLarge.at("file", message)
     return text
 
 
-def plain(row: ScenarioFile) -> bytes:
+def read_text(row: ScenarioFile) -> bytes:
     """The text of a stored file."""
     return gzip.decompress(bytes(row.content))
 
 
-def refused(path: str, message: str) -> ApplicationError:
+def field_error(path: str, message: str) -> ApplicationError:
     return ApplicationError.at(path, message)
 
 
-def _name(name: str) -> str:
+def _clean_name(name: str) -> str:
     name = name.replace("\\", "/").rpartition("/")[2].strip().removesuffix(".gz")
     if not _NAME.fullmatch(name):
-        said = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."
-        raise refused("name", said)
+        message = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."
+        raise field_error("name", message)
     return name

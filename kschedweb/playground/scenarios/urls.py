@@ -3,11 +3,11 @@ from django.urls import path
 from kschedweb.playground.scenarios import views
 
 urlpatterns = [
-    path("scenarios/", views.scenarios, name="scenarios"),
+    path("scenarios/", views.list_scenarios, name="scenarios"),
     path("scenarios/new/", views.scenario_new, name="scenario-new"),
     path("scenarios/import/", views.scenario_import, name="scenario-import"),
     path("scenarios/schema.json", views.scenario_schema, name="scenario-schema"),
-    path("scenarios/<uuid:scenario_id>/", views.scenario, name="scenario"),
+    path("scenarios/<uuid:scenario_id>/", views.show_scenario, name="scenario"),
     path("scenarios/<uuid:scenario_id>/edit/preview/", views.scenario_preview, name="scenario-preview"),
     path("scenarios/<uuid:scenario_id>/edit/effect/", views.scenario_effect, name="scenario-effect"),
     path("scenarios/<uuid:scenario_id>/files/", views.scenario_files, name="scenario-files"),

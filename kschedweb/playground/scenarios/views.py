@@ -20,24 +20,24 @@ from kschedweb.engine.studies.document.schema import json_schema
 from kschedweb.playground.scenarios import editor, selectors, services, transfer, uploads
 from kschedweb.playground.scenarios.download import export_response
 from kschedweb.playground.scenarios.editor import Choices
-from kschedweb.playground.scenarios.effect import effect, used
+from kschedweb.playground.scenarios.effect import describe_effect, describe_real_use
 from kschedweb.playground.scenarios.filters import ScenarioFilter
 from kschedweb.playground.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
 from kschedweb.playground.scenarios.models import NAME_LIMIT, UNNAMED, Scenario, ScenarioRevision
 from kschedweb.playground.scenarios.ready import ready_of
 from kschedweb.policies.revisions.views import (
-    UNTRIED,
-    Attempt,
-    compared,
+    NO_ATTEMPT,
+    SaveAttempt,
+    compare_revisions,
+    handle_save,
     line_diff,
     number_of,
-    restored,
+    restore_revision,
     schema_response,
-    tried,
 )
-from kschedweb.web.counting import counted
+from kschedweb.web.counting import format_count
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
-from kschedweb.web.pages import add_errors, part
+from kschedweb.web.pages import add_errors, page_part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -52,7 +52,7 @@ PAGE_SIZE = 50
 
 @require_safe
 @requires(Action.VIEW)
-def scenarios(request: PageRequest) -> HttpResponse:
+def list_scenarios(request: PageRequest) -> HttpResponse:
     """The list: people's scenarios in a table, ready ones above as cards. A search covers both."""
     listed = selectors.scenario_list(request.user)
     searched = bool(request.GET.get("search"))
@@ -66,29 +66,30 @@ def scenarios(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def scenario_new(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
-        form = ScenarioCreateForm(initial=_draft(request), user=request.user)
+        form = ScenarioCreateForm(initial=_draft_fields(request), user=request.user)
         return render(request, "playground/scenarios/new.html", {"form": form})
     form = ScenarioCreateForm(request.POST, user=request.user)
     if not form.is_valid():
         return render(request, "playground/scenarios/new.html", {"form": form}, status=422)
     try:
-        if form.copied:
-            revision = selectors.revision_get(selectors.scenario_get(request.user, form.copied))
-            about = {key: form.cleaned_data[key] for key in ("name", "description")}
-            made = services.scenario_copy(revision=revision, author=request.user, **about)
+        if form.copied_id:
+            revision = selectors.revision_get(selectors.scenario_get(request.user, form.copied_id))
+            fields = {key: form.cleaned_data[key] for key in ("name", "description")}
+            scenario = services.scenario_copy(revision=revision, author=request.user, **fields)
         else:
-            made = services.scenario_create(text=form.text, author=request.user)
+            scenario = services.scenario_create(text=form.text, author=request.user)
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "playground/scenarios/new.html", {"form": form}, status=error.status)
     messages.success(
         request,
-        gettext("Scenario %(name)s created. Add changes to the cluster, or pods that arrive.") % {"name": made.name},
+        gettext("Scenario %(name)s created. Add changes to the cluster, or pods that arrive.")
+        % {"name": scenario.name},
     )
-    return redirect("scenario", made.pk)
+    return redirect("scenario", scenario.pk)
 
 
-def _draft(request: PageRequest) -> dict[str, str | None]:
+def _draft_fields(request: PageRequest) -> dict[str, str | None]:
     """What an address says of a new scenario: the snapshot that it starts from, and nodes to cordon."""
     cordon = request.GET.getlist("nodes") if "cordon" in request.GET else []
     if not cordon:
@@ -109,12 +110,12 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "playground/scenarios/import.html", context, status=422)
     upload = form.cleaned_data["file"]
-    name, sent = (upload.name, upload) if upload else ("The text", BytesIO(form.cleaned_data["text"].encode()))
+    name, source = (upload.name, upload) if upload else ("The text", BytesIO(form.cleaned_data["text"].encode()))
     try:
-        with uploads.received(sent, settings.UPLOAD_LIMIT) as content:
-            imported = transfer.read(name, content, limit=settings.UPLOAD_LIMIT)
-            made = services.scenario_import(imported=imported, author=request.user)
-    except services.InvalidDocument as error:
+        with uploads.receive_file(source, settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read_export(name, content, limit=settings.UPLOAD_LIMIT)
+            scenario = services.scenario_import(imported=imported, author=request.user)
+    except services.InvalidScenario as error:
         context["problems"] = error.errors
         form.add_error("file" if upload else "text", error.detail)
         if not imported.files:
@@ -123,64 +124,65 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         form.add_error("file" if upload else "text", error.detail)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
-    messages.success(request, gettext("Scenario %(name)s imported.") % {"name": made.name})
-    if said := imported.said:
+    messages.success(request, gettext("Scenario %(name)s imported.") % {"name": scenario.name})
+    if remarks := imported.all_remarks:
         messages.warning(
             request,
-            gettext("%(count)s remarks on its objects. The first: %(first)s.") % {"count": len(said), "first": said[0]},
+            gettext("%(count)s remarks on its objects. The first: %(first)s.")
+            % {"count": len(remarks), "first": remarks[0]},
         )
-    return redirect("scenario", made.pk)
+    return redirect("scenario", scenario.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
+def show_scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
     """The editor. Each of its buttons is a POST, so it works without JavaScript."""
     if request.method == "POST":
-        return _edited(request, scenario_id)
-    found = selectors.scenario_get(request.user, scenario_id)
-    revision = selectors.revision_get(found, number_of(request, "revision"))
-    return _editor_page(request, found, revision, editor.opened(revision.text, _choices(found)))
+        return _save_edited(request, scenario_id)
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    revision = selectors.revision_get(scenario, number_of(request, "revision"))
+    return _editor_page(request, scenario, revision, editor.open_editor(revision.text, _form_choices(scenario)))
 
 
 @requires(Action.EDIT)
-def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
-    newest = selectors.revision_get(found)
-    shown = editor.posted(request.POST.dict(), _choices(found))
+def _save_edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    newest = selectors.revision_get(scenario)
+    edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
 
-    def store(text: str, comment: str, expected: int) -> int:
+    def store_text(text: str, comment: str, expected: int) -> int:
         try:
             saved = services.scenario_save(
-                scenario=found, text=text, comment=comment, expected=expected, author=request.user
+                scenario=scenario, text=text, comment=comment, expected=expected, author=request.user
             )
-        except services.InvalidDocument as error:
-            shown.refused(error.problems)
+        except services.InvalidScenario as error:
+            edited.add_problems(error.problems)
             raise
         return saved.number
 
-    attempt = tried(request, shown, newest.number, store)
+    attempt = handle_save(request, edited, newest.number, store_text)
     if attempt is not None:
-        return _editor_page(request, found, newest, shown, attempt)
-    return redirect("scenario", found.pk)
+        return _editor_page(request, scenario, newest, edited, attempt)
+    return redirect("scenario", scenario.pk)
 
 
 @require_POST
 @requires(Action.EDIT)
 def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """Parts of the editor after a change of form or YAML, for htmx."""
-    found = selectors.scenario_get(request.user, scenario_id)
-    shown = editor.posted(request.POST.dict(), _choices(found))
-    return render(request, "playground/scenarios/_preview.html", _editor_context(request, found, shown))
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
+    return render(request, "playground/scenarios/_preview.html", _editor_context(request, scenario, edited))
 
 
 @require_POST
 @requires(Action.VIEW)
 def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """The effect of the document on the cluster, for htmx."""
-    found = selectors.scenario_get(request.user, scenario_id)
-    shown = editor.posted(request.POST.dict(), _choices(found))
-    return render(request, "playground/scenarios/_effect.html", _effect(found, shown))
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
+    return render(request, "playground/scenarios/_effect.html", _effect_context(scenario, edited))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -193,102 +195,104 @@ def scenario_files(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
 
 @requires(Action.EDIT)
 def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
+    scenario = selectors.scenario_get(request.user, scenario_id)
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _files_page(request, found, form, status=422)
+        return _files_page(request, scenario, form, status=422)
     file = form.cleaned_data["file"]
     try:
-        with uploads.received(file, settings.UPLOAD_LIMIT) as content:
-            upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
-            row = services.file_add(scenario=found, upload=upload, author=request.user)
+        with uploads.receive_file(file, settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read_upload(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=scenario, upload=upload, author=request.user)
     except ApplicationError as error:
         add_errors(form, error)
-        return _files_page(request, found, form, status=error.status)
-    said = gettext("%(file)s uploaded: %(lines)s, %(kind)s.") % {
+        return _files_page(request, scenario, form, status=error.status)
+    message = gettext("%(file)s uploaded: %(lines)s, %(kind)s.") % {
         "file": row.name,
-        "lines": counted(row.lines, "lines"),
+        "lines": format_count(row.lines, "lines"),
         "kind": row.get_kind_display(),
     }
     if row.problems:
         messages.warning(
             request,
             gettext("%(said)s Lines that cannot be used or are read differently are listed beside it.")
-            % {"said": said},
+            % {"said": message},
         )
     else:
-        messages.success(request, said)
-    return redirect("scenario-files", found.pk)
+        messages.success(request, message)
+    return redirect("scenario-files", scenario.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-@part
+@page_part
 def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
     """A file; a POST deletes it."""
     if request.method == "POST":
         return _file_deleted(request, scenario_id, name)
     row = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
-    response = HttpResponse(uploads.plain(row), content_type="text/plain; charset=utf-8")
+    response = HttpResponse(uploads.read_text(row), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{row.name}"'
     return response
 
 
 @requires(Action.EDIT)
 def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
-    services.file_delete(scenario=found, name=name, author=request.user)
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    services.file_delete(scenario=scenario, name=name, author=request.user)
     messages.success(request, gettext("%(name)s deleted.") % {"name": name})
-    return redirect("scenario-files", found.pk)
+    return redirect("scenario-files", scenario.pk)
 
 
 @require_safe
 @requires(Action.VIEW)
 def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
-    page = Paginator(selectors.revision_list(found).defer("text"), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "playground/scenarios/revisions.html", {**_about(request, found), "page": page})
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    page = Paginator(selectors.revision_list(scenario).defer("text"), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(
+        request, "playground/scenarios/revisions.html", {**_scenario_context(request, scenario), "page": page}
+    )
 
 
 @require_POST
 @requires(Action.EDIT)
 def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
+    scenario = selectors.scenario_get(request.user, scenario_id)
 
-    def store(expected: int) -> int:
-        made = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
-        return made.number
+    def store_restored(expected: int) -> int:
+        revision = services.scenario_restore(scenario=scenario, number=number, expected=expected, author=request.user)
+        return revision.number
 
-    restored(request, number, store)
-    return redirect("scenario-revisions", found.pk)
+    restore_revision(request, number, store_restored)
+    return redirect("scenario-revisions", scenario.pk)
 
 
 @require_safe
 @requires(Action.VIEW)
 def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
-    old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
-    context |= _about(request, found)
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    old, new, context = compare_revisions(request, partial(selectors.revision_get, scenario), scenario.newest)
+    context |= _scenario_context(request, scenario)
     context |= line_diff(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
     return render(request, "playground/scenarios/diff.html", context)
 
 
 @require_safe
 @requires(Action.VIEW)
-@part
+@page_part
 def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """Export a revision."""
-    found = selectors.scenario_get(request.user, scenario_id)
-    return export_response(selectors.revision_get(found, number_of(request, "revision")))
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    return export_response(selectors.revision_get(scenario, number_of(request, "revision")))
 
 
 @require_POST
 @requires(Action.EDIT)
 def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
-    copy = services.scenario_copy(revision=selectors.revision_get(found), author=request.user)
+    scenario = selectors.scenario_get(request.user, scenario_id)
+    copy = services.scenario_copy(revision=selectors.revision_get(scenario), author=request.user)
     messages.success(
-        request, gettext("%(copy)s is your own copy of %(name)s.") % {"copy": copy.name, "name": found.name}
+        request, gettext("%(copy)s is your own copy of %(name)s.") % {"copy": copy.name, "name": scenario.name}
     )
     return redirect("scenario", copy.pk)
 
@@ -296,90 +300,90 @@ def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
+    scenario = selectors.scenario_get(request.user, scenario_id)
     shared = request.POST.get("shared") == "1"
     try:
-        services.scenario_share(scenario=found, shared=shared, author=request.user)
+        services.scenario_share(scenario=scenario, shared=shared, author=request.user)
     except Conflict as error:
         messages.error(request, error.detail)
-        return redirect("scenario", found.pk)
-    said = gettext("Only you and admins can read it.")
+        return redirect("scenario", scenario.pk)
+    message = gettext("Only you and admins can read it.")
     if shared:
-        said = gettext("Everyone who is signed in can read it under this address.")
-    messages.success(request, said)
-    return redirect("scenario", found.pk)
+        message = gettext("Everyone who is signed in can read it under this address.")
+    messages.success(request, message)
+    return redirect("scenario", scenario.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.EDIT)
 def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    found = selectors.scenario_get(request.user, scenario_id)
+    scenario = selectors.scenario_get(request.user, scenario_id)
     if request.method != "POST":
-        return render(request, "playground/scenarios/delete.html", _about(request, found))
+        return render(request, "playground/scenarios/delete.html", _scenario_context(request, scenario))
     try:
-        services.scenario_delete(scenario=found, author=request.user)
+        services.scenario_delete(scenario=scenario, author=request.user)
     except ApplicationError as error:
-        context = {**_about(request, found), "refused": error}
+        context = {**_scenario_context(request, scenario), "refused": error}
         return render(request, "playground/scenarios/delete.html", context, status=error.status)
-    messages.success(request, gettext("Scenario %(name)s deleted.") % {"name": found.name})
+    messages.success(request, gettext("Scenario %(name)s deleted.") % {"name": scenario.name})
     return redirect("scenarios")
 
 
 @require_GET
 @requires(Action.VIEW)
-@part
+@page_part
 def scenario_schema(request: PageRequest) -> HttpResponse:
     return schema_response(json_schema())
 
 
 def _editor_page(
     request: PageRequest,
-    found: Scenario,
+    scenario: Scenario,
     revision: ScenarioRevision,
-    shown: Editor,
-    attempt: Attempt = UNTRIED,
+    edited: Editor,
+    attempt: SaveAttempt = NO_ATTEMPT,
 ) -> HttpResponse:
-    context = _editor_context(request, found, shown) | attempt.context(found.newest) | {"revision": revision}
-    context["real_use"] = used(revision.document) if revision.document.get("use") else ""
+    context = _editor_context(request, scenario, edited) | attempt.to_context(scenario.newest) | {"revision": revision}
+    context["real_use"] = describe_real_use(revision.document) if revision.document.get("use") else ""
     if attempt.conflict is not None:
-        newest = selectors.revision_get(found)
+        newest = selectors.revision_get(scenario)
         context |= {"newest": newest, "expected": newest.number}
-        context |= line_diff(newest.text, shown.document, f"revision {newest.number}", "yours")
+        context |= line_diff(newest.text, edited.document, f"revision {newest.number}", "yours")
     return render(request, "playground/scenarios/edit.html", context, status=attempt.status)
 
 
-def _editor_context(request: PageRequest, found: Scenario, shown: Editor) -> dict[str, Any]:
-    return {**_about(request, found), "editor": shown}
+def _editor_context(request: PageRequest, scenario: Scenario, edited: Editor) -> dict[str, Any]:
+    return {**_scenario_context(request, scenario), "editor": edited}
 
 
-def _effect(found: Scenario, shown: Editor) -> dict[str, Any]:
-    if not shown.checked.valid:
+def _effect_context(scenario: Scenario, edited: Editor) -> dict[str, Any]:
+    if not edited.checked.valid:
         return {}
     try:
-        start = selectors.start_of(found, shown.checked)
-        prepared = selectors.preview(shown.document, start, found)
+        start = selectors.start_of(scenario, edited.checked)
+        prepared = selectors.prepare_preview(edited.document, start, scenario)
     except Unprocessable as error:
         return {"refused": error}
-    return {"effect": effect(start.objects, prepared, shown.checked.document), "start": start}
+    return {"effect": describe_effect(start.objects, prepared, edited.checked.document), "start": start}
 
 
-def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
+def _scenario_context(request: PageRequest, scenario: Scenario) -> dict[str, Any]:
     return {
-        "scenario": found,
-        "kept": found,
+        "scenario": scenario,
+        "kept": scenario,
         "kind": "scenario",
-        "key": found.pk,
+        "key": scenario.pk,
         "may_copy": request.user.may(Action.EDIT),
-        "may_change": may_change(request.user, found) and not found.built_in,
-        "explained": ready_of(found.pk) is not None,
+        "may_change": may_change(request.user, scenario) and not scenario.built_in,
+        "explained": ready_of(scenario.pk) is not None,
     }
 
 
-def _files_page(request: PageRequest, found: Scenario, form: UploadForm, status: int = 200) -> HttpResponse:
-    context = {**_about(request, found), "form": form, "files": selectors.file_list(found)}
+def _files_page(request: PageRequest, scenario: Scenario, form: UploadForm, status: int = 200) -> HttpResponse:
+    context = {**_scenario_context(request, scenario), "form": form, "files": selectors.file_list(scenario)}
     return render(request, "playground/scenarios/files.html", context, status=status)
 
 
-def _choices(found: Scenario) -> Choices:
-    files = selectors.file_list(found).exclude(kind__in=UNNAMED).values_list("name", flat=True)
+def _form_choices(scenario: Scenario) -> Choices:
+    files = selectors.file_list(scenario).exclude(kind__in=UNNAMED).values_list("name", flat=True)
     return Choices(selectors.snapshot_choices(), tuple(files))

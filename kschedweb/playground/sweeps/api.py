@@ -11,7 +11,7 @@ from rest_framework import generics
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kschedweb.accounts.permissions import owned
+from kschedweb.accounts.permissions import require_owner
 from kschedweb.accounts.roles import Action
 from kschedweb.playground.runs.selectors import revision_asked
 from kschedweb.playground.sweeps import selectors, services
@@ -25,7 +25,7 @@ from kschedweb.playground.sweeps.serializers import (
     TrialSerializer,
 )
 from kschedweb.web.heavy import heavy
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,20 +54,20 @@ class SweepStart(IdempotencyMixin, APIView):
     @extend_schema(request=SweepStartSerializer, responses={202: SweepSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start a sweep: any number of workers share its trials. Follow `job` until it has ended."""
-        values = validated(SweepStartSerializer, request.data)
+        values = validate_input(SweepStartSerializer, request.data)
         scenario, number = str(values.pop("scenario")), str(values.pop("revision") or "")
-        values["space"] = _written(request.data)
-        made = services.sweep_start(
+        values["space"] = _get_space(request.data)
+        sweep = services.sweep_start(
             user=request.user, revision=revision_asked(request.user, scenario, number), **values
         )
-        body = SweepSerializer(selectors.sweep_get(request.user, made.pk)).data
-        return accepted(request, body, "api:sweep", made.pk)
+        body = SweepSerializer(selectors.sweep_get(request.user, sweep.pk)).data
+        return accepted_response(request, body, "api:sweep", sweep.pk)
 
 
-def _written(data: Any) -> list[dict[str, Any]]:
+def _get_space(data: Any) -> list[dict[str, Any]]:
     """The space as it was sent: whether a number is whole says which values it stands for."""
-    found: list[dict[str, Any]] = data.get("space")
-    return found
+    space: list[dict[str, Any]] = data.get("space")
+    return space
 
 
 class SweepDetail(APIView):
@@ -90,9 +90,9 @@ class SweepTrials(generics.ListAPIView[Trial]):
         return selectors.trial_list(selectors.sweep_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
 
 
-def _changed(request: ApiRequest, id: UUID, change: Callable[..., object]) -> Response:
+def _change_sweep(request: ApiRequest, id: UUID, change: Callable[..., object]) -> Response:
     """How the sweep is after ``change``, which a worker brings to an end."""
-    change(user=request.user, sweep=owned(request.user, selectors.sweep_get(request.user, id), "a sweep"))
+    change(user=request.user, sweep=require_owner(request.user, selectors.sweep_get(request.user, id), "a sweep"))
     return Response(SweepSerializer(selectors.sweep_get(request.user, id)).data, status=202)
 
 
@@ -102,7 +102,7 @@ class SweepCancel(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: SweepSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Let no further trial begin; what is done is kept. 409 where the sweep has ended."""
-        return _changed(request, id, services.sweep_cancel)
+        return _change_sweep(request, id, services.sweep_cancel)
 
 
 class SweepResume(IdempotencyMixin, APIView):
@@ -111,7 +111,7 @@ class SweepResume(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: SweepSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Go on with the trials that are not done; failed ones are tried again. 409 where there is nothing to do."""
-        return _changed(request, id, services.sweep_resume)
+        return _change_sweep(request, id, services.sweep_resume)
 
 
 class SweepSave(IdempotencyMixin, APIView):
@@ -120,16 +120,16 @@ class SweepSave(IdempotencyMixin, APIView):
     @extend_schema(request=SavePolicySerializer, responses={201: SavedPolicySerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Keep a trial: a new policy, or a further revision of the base policy if nobody changed that since."""
-        found = selectors.sweep_get(request.user, id)
-        asked = validated(SavePolicySerializer, request.data)
-        made = services.sweep_policy_save(
+        sweep = selectors.sweep_get(request.user, id)
+        values = validate_input(SavePolicySerializer, request.data)
+        revision = services.sweep_policy_save(
             user=request.user,
-            sweep=found,
-            number=asked["trial"],
-            name=asked["name"],
-            address=f"/sweeps/{found.pk}/",
+            sweep=sweep,
+            number=values["trial"],
+            name=values["name"],
+            address=f"/sweeps/{sweep.pk}/",
         )
-        body = {"policy": made.policy.name, "revision": made.number}
+        body = {"policy": revision.policy.name, "revision": revision.number}
         return Response(SavedPolicySerializer(body).data, status=201)
 
 

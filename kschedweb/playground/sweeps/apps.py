@@ -4,8 +4,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, Group
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.navigation import Entry, RailGroup
+from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -16,10 +16,10 @@ class SweepsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.register(Group.WHAT_IF, Entry(_("Optimise"), "target", "sweeps", 30, stems=("sweep",)))
-        actions.register(
+        navigation.register_entries(RailGroup.WHAT_IF, Entry(_("Optimise"), "target", "sweeps", 30, stems=("sweep",)))
+        actions.register_actions(
             PaletteAction(
                 _("Optimise a policy"), "sliders-horizontal", "sweep-new", "sweep weights tune", action="edit"
             ),
         )
-        register(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))
+        register_rules(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))

@@ -8,30 +8,30 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.playground.runs.measures import Measure, amount, plotted
-from kschedweb.playground.sweeps.results import Curve, Results, TrialRow, said
-from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.playground.runs.measures import RunMeasure, axis_unit, format_amount
+from kschedweb.playground.sweeps.results import DimensionCurve, Results, TrialRow, format_value
+from kschedweb.web.figures import ABOVE, Chart, make_figure
 
 MOST_ROWS = 60
 
 
-def axis(measure: Measure, unit: str) -> dict[str, Any]:
-    told = {"measure": measure.label, "unit": unit or gettext("no unit")}
-    text = gettext("%(measure)s (%(unit)s)") % told
+def axis_layout(measure: RunMeasure, unit: str) -> dict[str, Any]:
+    args = {"measure": measure.label, "unit": unit or gettext("no unit")}
+    text = gettext("%(measure)s (%(unit)s)") % args
     if measure.direction == "lower":
-        text = gettext("%(measure)s (%(unit)s), lower is better") % told
+        text = gettext("%(measure)s (%(unit)s), lower is better") % args
     elif measure.direction:
-        text = gettext("%(measure)s (%(unit)s), higher is better") % told
+        text = gettext("%(measure)s (%(unit)s), higher is better") % args
     return {"title": {"text": text}, "automargin": True, "zeroline": False}
 
 
-def pareto(results: Results, first: int, second: int) -> Chart:
+def pareto_chart(results: Results, first: int, second: int) -> Chart:
     """A chart of all trials by two objectives, with the front as a line and the base policy marked."""
     measures = (results.measures[first], results.measures[second])
-    x_unit, x_factor = plotted(measures[0], [row.values[first] for row in results.rows])
-    y_unit, y_factor = plotted(measures[1], [row.values[second] for row in results.rows])
+    x_unit, x_factor = axis_unit(measures[0], [row.values[first] for row in results.rows])
+    y_unit, y_factor = axis_unit(measures[1], [row.values[second] for row in results.rows])
 
-    def trace(name: str, rows: Sequence[TrialRow], mode: str = "markers", **more: Any) -> go.Scatter:
+    def make_trace(name: str, rows: Sequence[TrialRow], mode: str = "markers", **more: Any) -> go.Scatter:
         return go.Scatter(
             mode=mode,
             name=name,
@@ -44,8 +44,10 @@ def pareto(results: Results, first: int, second: int) -> Chart:
 
     best = sorted(results.front, key=lambda row: (row.values[first], row.values[second]))
     data = [
-        trace(gettext("other trials"), [row for row in results.rows if not row.front], opacity=0.5, marker={"size": 6}),
-        trace(
+        make_trace(
+            gettext("other trials"), [row for row in results.rows if not row.front], opacity=0.5, marker={"size": 6}
+        ),
+        make_trace(
             gettext("the front"),
             best,
             mode="lines+markers" if len(results.measures) == 2 else "markers",
@@ -54,33 +56,35 @@ def pareto(results: Results, first: int, second: int) -> Chart:
         ),
     ]
     if results.base is not None:
-        data.append(trace(results.sweep.label, [results.base], marker={"size": 14, "symbol": "cross-open"}))
+        data.append(make_trace(results.sweep.label, [results.base], marker={"size": 14, "symbol": "cross-open"}))
     layout = go.Layout(
         height=420,
         hovermode="closest",
         legend=ABOVE,
         margin={"t": 50, "b": 50},
-        xaxis=axis(measures[0], x_unit),
-        yaxis=axis(measures[1], y_unit),
+        xaxis=axis_layout(measures[0], x_unit),
+        yaxis=axis_layout(measures[1], y_unit),
     )
     rows: list[list[object]] = [
         [
             gettext("Trial %(trial)s") % {"trial": row.number},
-            *(amount(one, value) for one, value in zip(results.measures, row.values, strict=True)),
+            *(format_amount(measure, value) for measure, value in zip(results.measures, row.values, strict=True)),
         ]
         for row in best[:MOST_ROWS]
     ]
     summary = (
         gettext("%(said)s.") % {"said": results.sentence()} if results.sentence() else gettext("No trial is done yet.")
     )
-    return Chart(figure(data, layout), summary, [gettext("Trial"), *(one.label for one in results.measures)], rows)
+    return Chart(
+        make_figure(data, layout), summary, [gettext("Trial"), *(measure.label for measure in results.measures)], rows
+    )
 
 
-def history(results: Results) -> Chart:
+def history_chart(results: Results) -> Chart:
     """A chart of one objective by trial, and its best value so far."""
     measure = results.measures[0]
     rows = sorted(results.rows, key=lambda row: row.number)
-    unit, factor = plotted(measure, [row.values[0] for row in rows])
+    unit, factor = axis_unit(measure, [row.values[0] for row in rows])
     pick = min if measure.direction == "lower" else max
     best: list[float] = []
     for row in rows:
@@ -110,10 +114,14 @@ def history(results: Results) -> Chart:
         legend=ABOVE,
         margin={"t": 50, "b": 50},
         xaxis={"title": {"text": gettext("trial")}, "rangemode": "tozero"},
-        yaxis=axis(measure, unit),
+        yaxis=axis_layout(measure, unit),
     )
-    shown: list[list[object]] = [
-        [gettext("Trial %(trial)s") % {"trial": row.number}, amount(measure, row.values[0]), amount(measure, value)]
+    table_rows: list[list[object]] = [
+        [
+            gettext("Trial %(trial)s") % {"trial": row.number},
+            format_amount(measure, row.values[0]),
+            format_amount(measure, value),
+        ]
         for place, (row, value) in enumerate(zip(rows, best, strict=True))
         if not place or value != best[place - 1]
     ]
@@ -121,13 +129,16 @@ def history(results: Results) -> Chart:
         gettext("%(said)s.") % {"said": results.sentence()} if results.sentence() else gettext("No trial is done yet.")
     )
     return Chart(
-        figure(data, layout), summary, [gettext("Trial"), measure.label, gettext("Best so far")], shown[:MOST_ROWS]
+        make_figure(data, layout),
+        summary,
+        [gettext("Trial"), measure.label, gettext("Best so far")],
+        table_rows[:MOST_ROWS],
     )
 
 
-def sensitivity(results: Results) -> Chart:
+def sensitivity_chart(results: Results) -> Chart:
     """A chart of the share of each objective's variance that each dimension alone explains."""
-    labels = [one.label for one in results.space.dimensions]
+    labels = [dimension.label for dimension in results.space.dimensions]
     data = [
         go.Bar(
             orientation="h",
@@ -147,46 +158,48 @@ def sensitivity(results: Results) -> Chart:
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
     )
     rows: list[list[object]] = [
-        [label, *(one.text for one in row)] for label, row in zip(labels, results.shares, strict=True)
+        [label, *(share.text for share in row)] for label, row in zip(labels, results.shares, strict=True)
     ]
-    head = [gettext("Dimension"), *(one.label for one in results.measures)]
-    return Chart(figure(data, layout), _most(results, labels), head, rows)
+    head = [gettext("Dimension"), *(measure.label for measure in results.measures)]
+    return Chart(make_figure(data, layout), _main_dependencies(results, labels), head, rows)
 
 
-def _most(results: Results, labels: Sequence[str]) -> str:
+def _main_dependencies(results: Results, labels: Sequence[str]) -> str:
     parts = []
     for at, measure in enumerate(results.measures):
-        known = [(row[at].value, label) for row, label in zip(results.shares, labels, strict=True)]
-        found = [(value, label) for value, label in known if value is not None]
-        if not found:
+        labelled_shares = [(row[at].value, label) for row, label in zip(results.shares, labels, strict=True)]
+        measured = [(value, label) for value, label in labelled_shares if value is not None]
+        if not measured:
             continue
-        value, label = max(found)
+        value, label = max(measured)
         if value >= 0.01:
-            told = {"measure": _small(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
-            parts.append(gettext("%(measure)s depends most on %(dimension)s (%(share)s %%)") % told)
+            args = {"measure": _lower_first(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
+            parts.append(gettext("%(measure)s depends most on %(dimension)s (%(share)s %%)") % args)
         else:
-            parts.append(gettext("%(measure)s depends on no dimension alone") % {"measure": _small(measure.label)})
+            parts.append(
+                gettext("%(measure)s depends on no dimension alone") % {"measure": _lower_first(measure.label)}
+            )
     if not parts:
         return gettext("Too few trials are done to say what matters.")
     text = gettext("; ").join(parts)
     return gettext("%(said)s.") % {"said": f"{text[0].upper()}{text[1:]}"}
 
 
-def _small(label: str) -> str:
+def _lower_first(label: str) -> str:
     """The label within a sentence: "skew of CPU requests"."""
     return label[:1].lower() + label[1:]
 
 
-def curve(results: Results, found: Curve) -> list[Chart]:
+def curve_charts(results: Results, curve: DimensionCurve) -> list[Chart]:
     """Charts of one dimension changed alone, one for each objective."""
-    return [_curve(results, found, at) for at in range(len(results.measures))]
+    return [_curve_chart(results, curve, at) for at in range(len(results.measures))]
 
 
-def _curve(results: Results, found: Curve, at: int) -> Chart:
-    measure, values = results.measures[at], found.rows[at]
-    unit, factor = plotted(measure, values)
-    numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in found.values)
-    x = found.values if numeric else [said(one) for one in found.values]
+def _curve_chart(results: Results, curve: DimensionCurve, at: int) -> Chart:
+    measure, values = results.measures[at], curve.rows[at]
+    unit, factor = axis_unit(measure, values)
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in curve.values)
+    x = curve.values if numeric else [format_value(value) for value in curve.values]
     data: list[go.Scatter] = [
         go.Scatter(
             mode="lines+markers",
@@ -196,19 +209,19 @@ def _curve(results: Results, found: Curve, at: int) -> Chart:
             hovertemplate=f"%{{x}}: %{{y}} {unit}<extra></extra>",
         )
     ]
-    if found.base is not None:
+    if curve.base is not None:
         data.append(
             go.Scatter(
                 mode="markers",
                 name=results.sweep.label,
-                x=[x[found.base]],
-                y=[round(values[found.base] * factor, 6)],
+                x=[x[curve.base]],
+                y=[round(values[curve.base] * factor, 6)],
                 marker={"size": 12, "symbol": "cross-open"},
                 hovertemplate=gettext("the base policy") + f": %{{y}} {unit}<extra></extra>",
             )
         )
-    horizontal: dict[str, Any] = {"title": {"text": found.dimension.label}, "automargin": True}
-    if found.dimension.log:
+    horizontal: dict[str, Any] = {"title": {"text": curve.dimension.label}, "automargin": True}
+    if curve.dimension.log:
         horizontal["type"] = "log"
     elif not numeric:
         horizontal["type"] = "category"
@@ -221,12 +234,13 @@ def _curve(results: Results, found: Curve, at: int) -> Chart:
         yaxis={"title": {"text": unit or gettext("no unit")}, "automargin": True, "nticks": 5},
     )
     low, high = min(values), max(values)
-    ends = {"measure": measure.label, "low": amount(measure, low), "high": amount(measure, high)}
-    told = gettext("%(measure)s is at %(low)s.")
+    ends = {"measure": measure.label, "low": format_amount(measure, low), "high": format_amount(measure, high)}
+    summary = gettext("%(measure)s is at %(low)s.")
     if high > low:
-        told = gettext("%(measure)s is between %(low)s and %(high)s.")
+        summary = gettext("%(measure)s is between %(low)s and %(high)s.")
     rows: list[list[object]] = [
-        [said(one), amount(measure, value)] for one, value in zip(found.values, values, strict=True)
+        [format_value(setting), format_amount(measure, value)]
+        for setting, value in zip(curve.values, values, strict=True)
     ]
-    head = [found.dimension.label, measure.label]
-    return Chart(figure(data, layout), told % ends, head, rows)
+    head = [curve.dimension.label, measure.label]
+    return Chart(make_figure(data, layout), summary % ends, head, rows)

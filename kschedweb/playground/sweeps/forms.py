@@ -14,8 +14,8 @@ from kschedweb.playground.runs.forms import ComparisonForm, PolicyForm
 from kschedweb.playground.runs.services import LARGEST_SEED
 from kschedweb.playground.sweeps import services
 from kschedweb.playground.sweeps.models import Method
-from kschedweb.playground.sweeps.offers import Offer
-from kschedweb.policies.editing.arguments import number
+from kschedweb.playground.sweeps.offers import FieldOffer
+from kschedweb.policies.editing.arguments import parse_number
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DimensionRow:
     """A dimension in the form; ``offer`` is ``None`` for a row with a free path."""
 
     name: str
-    offer: Offer | None
+    offer: FieldOffer | None
     used: bool = False
     log: bool = False
     cells: dict[str, str] = field(default_factory=dict)
@@ -115,22 +115,24 @@ class DimensionRow:
     def label(self) -> str:
         return self.offer.label if self.offer else self.path or gettext("another field")
 
-    def dimension(self) -> dict[str, Any]:
+    def to_dimension(self) -> dict[str, Any]:
         """The dimension for engine.studies.search.space."""
         plain: dict[str, Any] = {"path": self.path}
         if self.values:
-            return plain | {"values": [_typed(one.strip()) for one in self.values.split(",") if one.strip()]}
-        plain |= {key: number(text) for key, text in (("from", self.low), ("to", self.high)) if text}
+            return plain | {
+                "values": [_parse_value(value.strip()) for value in self.values.split(",") if value.strip()]
+            }
+        plain |= {key: parse_number(text) for key, text in (("from", self.low), ("to", self.high)) if text}
         if self.log:
             return plain | {"log": True}
-        return plain | ({"step": number(self.step)} if self.step else {})
+        return plain | ({"step": parse_number(self.step)} if self.step else {})
 
 
-def _typed(text: str) -> Any:
-    return {"true": True, "false": False}[text] if text in ("true", "false") else number(text)
+def _parse_value(text: str) -> Any:
+    return {"true": True, "false": False}[text] if text in ("true", "false") else parse_number(text)
 
 
-def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
+def dimension_rows(offers: Sequence[FieldOffer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
     """A row for each offer and some blank ones, filled with ``posted``."""
     listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
     listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
@@ -152,15 +154,15 @@ def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Dime
 def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
     """Put the problems of dimensions into their rows; returns the others."""
     used = [row for row in listed if row.used]
-    left = []
+    remaining = []
     for error in errors:
         path, _, _ = error["path"].partition("]")
         place = path.removeprefix("space[")
         if path.startswith("space[") and place.isdecimal() and int(place) < len(used):
             used[int(place)].errors.append(error["message"])
         else:
-            left.append(error)
-    return left
+            remaining.append(error)
+    return remaining
 
 
 @dataclass
@@ -172,12 +174,12 @@ class ObjectiveChoice:
     direction: str
 
 
-def choices(known: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
-    found = []
-    for one in known:
+def objective_choices(objectives: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
+    choices = []
+    for objective in objectives:
         if posted is None:
-            found.append(ObjectiveChoice(one, one.name in BEGINNING, one.direction))
+            choices.append(ObjectiveChoice(objective, objective.name in BEGINNING, objective.direction))
         else:
-            direction = posted.get(f"direction-{one.name}", one.direction)
-            found.append(ObjectiveChoice(one, f"objective-{one.name}" in posted, direction))
-    return found
+            direction = posted.get(f"direction-{objective.name}", objective.direction)
+            choices.append(ObjectiveChoice(objective, f"objective-{objective.name}" in posted, direction))
+    return choices

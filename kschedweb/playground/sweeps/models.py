@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.jobs.models import Job
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.models import Revision
@@ -23,7 +23,7 @@ class Method(models.TextChoices):
 class TrialState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
     RUNNING = "running", _("Running")
-    DONE = "done", _("Done")
+    FINISHED = "done", _("Done")
     FAILED = "failed", _("Failed")
 
 

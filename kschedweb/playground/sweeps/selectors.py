@@ -8,14 +8,14 @@ from uuid import UUID
 from django.db.models import Count, Q
 from django.http import Http404
 
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.objectives import USUAL, find_objective, list_objectives
 from kschedweb.engine.studies.measure.spec import MeasureSpec
-from kschedweb.engine.studies.search.space import Space, read
+from kschedweb.engine.studies.measure.values import When
+from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.scenarios.models import readable
+from kschedweb.playground.scenarios.models import readable_by
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.lru import LRU
@@ -35,22 +35,22 @@ _PARTS = {"prices": When.PRICED, "autoscaler": When.AUTOSCALED, "descheduler": W
 def sweep_list(user: User) -> QuerySet[Sweep]:
     """The sweeps whose scenario ``user`` may read, newest first; ``done`` and ``failed`` are trials."""
     rows = Sweep.objects.select_related("revision__scenario", "policy__policy", "job", "created_by")
-    rows = rows.filter(readable(user, "revision__scenario"))
+    rows = rows.filter(readable_by(user, "revision__scenario"))
     return rows.defer("revision__text", "policy__document").annotate(
-        done=Count("trials", filter=Q(trials__state=TrialState.DONE)),
+        done=Count("trials", filter=Q(trials__state=TrialState.FINISHED)),
         failed=Count("trials", filter=Q(trials__state=TrialState.FAILED)),
         running=Count("trials", filter=Q(trials__state=TrialState.RUNNING)),
     ).order_by("-created_at", "-id")  # fmt: skip
 
 
 def sweep_get(user: User, sweep_id: UUID | str) -> Sweep:
-    found = sweep_list(user).filter(pk=sweep_id).first()
-    if found is None:
+    sweep = sweep_list(user).filter(pk=sweep_id).first()
+    if sweep is None:
         raise Http404("There is no such sweep, or its scenario is not shared with you.")
-    return found
+    return sweep
 
 
-def finished(sweep: Sweep) -> bool:
+def is_finished(sweep: Sweep) -> bool:
     """Whether the sweep has ended; it may be resumed."""
     return sweep.job is None or sweep.job.state in ENDED
 
@@ -60,43 +60,43 @@ def trial_list(sweep: Sweep) -> QuerySet[Trial]:
     return Trial.objects.filter(sweep=sweep).defer("places", "notes").order_by("number")
 
 
-def space(sweep: Sweep) -> Space:
+def load_space(sweep: Sweep) -> Space:
     """The space of the sweep, which never changes and is cached."""
-    return _spaces.get(sweep.pk, lambda: _read(sweep))
+    return _spaces.get(sweep.pk, lambda: _read_space(sweep))
 
 
-def _read(sweep: Sweep) -> Space:
-    return read(sweep.space, parse(sweep.configuration).data or {}, release_of_record(sweep.process))
+def _read_space(sweep: Sweep) -> Space:
+    return read_space(sweep.space, parse_document(sweep.configuration).data or {}, release_of_record(sweep.process))
 
 
-def costs(sweep: Sweep, trial: Trial) -> list[float] | None:
+def objective_means(sweep: Sweep, trial: Trial) -> list[float] | None:
     """The objectives' means over the seeds; ``None`` if one has no value."""
-    found = []
-    for one in sweep.objectives:
-        known_values = [value for value in trial.values.get(one["measure"], ()) if value is not None]
+    means = []
+    for objective in sweep.objectives:
+        known_values = [value for value in trial.values.get(objective["measure"], ()) if value is not None]
         if not known_values:
             return None
-        found.append(sum(known_values) / len(known_values))
-    return found
+        means.append(sum(known_values) / len(known_values))
+    return means
 
 
-def objective(name: str) -> MeasureSpec | None:
+def get_objective(name: str) -> MeasureSpec | None:
     """The objective ``name``, for any resource; ``None`` if there is none of that name."""
-    found = find_objective(name)
-    return found if found is not None and len(found.resource) <= LONGEST_RESOURCE else None
+    spec = find_objective(name)
+    return spec if spec is not None and len(spec.resource) <= LONGEST_RESOURCE else None
 
 
-def objectives(revision: ScenarioRevision | None) -> list[MeasureSpec]:
+def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
     """The objectives to choose from, with those of extended resources and of other parts of the scenario's document."""
     resources, document = [CPU, MEMORY], {} if revision is None else revision.document
-    resources += [name for name in _extended(document) if name not in resources]
+    resources += [name for name in _extended_resources(document) if name not in resources]
     parts = {when for part, when in _PARTS.items() if revision is None or document.get(part)}
     return list_objectives(resources, USUAL | parts)
 
 
-def _extended(document: dict[str, Any]) -> list[str]:
+def _extended_resources(document: dict[str, Any]) -> list[str]:
     """Extended resources of nodes in the document."""
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         name
         for raw in document.get("objects") or ()
         if isinstance(raw, dict) and raw.get("kind") == "Node"
@@ -105,10 +105,10 @@ def _extended(document: dict[str, Any]) -> list[str]:
     )
     texts = str(document.get("arrivals") or "") + str(document.get("changes") or "")
     if "openb" in texts:
-        found["nvidia.com/gpu"] = None
-    return list(found)
+        names["nvidia.com/gpu"] = None
+    return list(names)
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches; for tests, which use primary keys again."""
     _spaces.clear()

@@ -8,7 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kschedweb.playground.runs.serializers import AskedSerializer, SeedsField, StartedSerializer
+from kschedweb.playground.runs.serializers import ScenarioChoiceSerializer, SeedsField, StartedSerializer
 from kschedweb.playground.runs.services import LARGEST_SEED
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
@@ -130,11 +130,11 @@ class SweepDetailSerializer(SweepSerializer):
 
     @extend_schema_field(ShareSerializer(many=True))
     def get_sensitivity(self, sweep: Sweep) -> list[dict[str, Any]]:
-        found = zip(self.results.space.dimensions, self.results.shares, strict=True)
-        return [{"path": one.path, "shares": [share.value for share in row]} for one, row in found]
+        pairs = zip(self.results.space.dimensions, self.results.shares, strict=True)
+        return [{"path": dimension.path, "shares": [share.value for share in row]} for dimension, row in pairs]
 
 
-class SweepStartSerializer(AskedSerializer):
+class SweepStartSerializer(ScenarioChoiceSerializer):
     """What to sweep. A search has `trials` trials, a grid as many as it has points."""
 
     policy = serializers.CharField(max_length=120, help_text="As `name` or `name@revision`.")

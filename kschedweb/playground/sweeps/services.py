@@ -11,16 +11,16 @@ from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import revision_named
-from kschedweb.engine.documents.marked import parse
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.search.space import Space, read
+from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.runs.services import LARGEST_SEED, seeds_checked
 from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.services import policy_create, revision_save
@@ -58,9 +58,9 @@ def sweep_start(
     directions. ``trials`` limits a search, which begins with the base policy and one-at-a-time trials; for a grid it is
     ignored. Raises ApplicationError with the paths of all problems.
     """
-    base = _base(policy)
+    base = _get_base(policy)
     process = process_of_run(base, cluster_version(revision))
-    found = _space(space, base, process)
+    search_space = _parse_space(space, base, process)
     sweep = Sweep(
         title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
         revision=revision,
@@ -68,14 +68,14 @@ def sweep_start(
         label=f"{base.policy.name}@{base.number}",
         configuration=base.document,
         process=process,
-        space=[one.to_dict() for one in found.dimensions],
-        objectives=_objectives(objectives),
-        method=_method(method, len(objectives)),
+        space=[dimension.to_dict() for dimension in search_space.dimensions],
+        objectives=_check_objectives(objectives),
+        method=_check_method(method, len(objectives)),
         seeds=seeds_checked(seeds, MOST_SEEDS),
         seed=_search_seed(seed),
         created_by=user,
     )
-    points = _beginning(found, sweep.method, trials)
+    points = _first_points(search_space, sweep.method, trials)
     sweep.planned = len(points) if sweep.method == Method.GRID else trials
     sweep.save()
     Trial.objects.bulk_create(
@@ -87,42 +87,42 @@ def sweep_start(
     return sweep
 
 
-def _base(policy: str) -> Revision:
+def _get_base(policy: str) -> Revision:
     try:
         return revision_named(policy, "policy")
     except (Http404, NotFound):
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
-def _space(raw: Any, base: Revision, process: dict[str, Any]) -> Space:
+def _parse_space(raw: Any, base: Revision, process: dict[str, Any]) -> Space:
     try:
-        return read(raw, parse(base.document).data or {}, release_of_record(process))
-    except DocumentError as error:
-        found = [cast("FieldProblem", {"path": one.path, "message": one.text}) for one in error.problems]
-        raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=found) from None
+        return read_space(raw, parse_document(base.document).data or {}, release_of_record(process))
+    except ScenarioError as error:
+        problems = [cast("FieldProblem", {"path": problem.path, "message": problem.text}) for problem in error.problems]
+        raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=problems) from None
 
 
-def _objectives(asked: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    if not 1 <= len(asked) <= MOST_OBJECTIVES:
+def _check_objectives(requested: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    if not 1 <= len(requested) <= MOST_OBJECTIVES:
         raise ApplicationError.at("objectives", f"Choose from 1 to {MOST_OBJECTIVES} objectives.")
-    found: list[dict[str, str]] = []
-    for place, one in enumerate(asked):
-        name, direction = str(one.get("measure", "")), str(one.get("direction") or "")
-        usual = selectors.objective(name)
+    checked: list[dict[str, str]] = []
+    for place, entry in enumerate(requested):
+        name, direction = str(entry.get("measure", "")), str(entry.get("direction") or "")
+        usual = selectors.get_objective(name)
         if usual is None:
             raise ApplicationError.at(f"objectives[{place}].measure", f"There is no measure {name[:120]!r}.")
-        if name in {other["measure"] for other in found}:
+        if name in {other["measure"] for other in checked}:
             raise ApplicationError.at(f"objectives[{place}].measure", f"{usual.label} is listed twice.")
         direction = direction or usual.direction
         if direction not in DIRECTIONS:
             raise ApplicationError.at(
                 f"objectives[{place}].direction", f"Say whether {usual.label} should be lower or higher."
             )
-        found.append({"measure": name, "direction": direction})
-    return found
+        checked.append({"measure": name, "direction": direction})
+    return checked
 
 
-def _method(method: str, objectives: int) -> str:
+def _check_method(method: str, objectives: int) -> str:
     if method not in Method.values:
         raise ApplicationError.at(
             "method", f"There is no method {method[:40]!r}; known are {', '.join(Method.values)}."
@@ -140,22 +140,24 @@ def _search_seed(seed: int) -> int:
     return seed
 
 
-def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[Any, ...]]]:
+def _first_points(space: Space, method: str, trials: int) -> list[tuple[str, tuple[Any, ...]]]:
     """The first trials; for a grid, all of them."""
-    alone = space.alone(MOST_ALONE)
-    points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.start)]
+    alone = space.vary_one_dimension(MOST_ALONE)
+    points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.base_point)]
     if method != Method.GRID:
         if not 2 <= trials <= MOST_TRIALS:
             raise ApplicationError.at("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
         return points + [(Origin.ALONE, point) for point in alone[: trials // 3]]
     if space.size > MOST_TRIALS:
-        said = f"The grid has {space.size:,} points, but {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
-        raise ApplicationError.at("space", said)
-    listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.grid())]
-    seen = {space.start}
+        message = (
+            f"The grid has {space.size:,} points, but {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
+        )
+        raise ApplicationError.at("space", message)
+    listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.iterate_grid())]
+    unique_points = {space.base_point}
     for origin, point in listed:
-        if point not in seen:
-            seen.add(point)
+        if point not in unique_points:
+            unique_points.add(point)
             points.append((origin, point))
     return points
 
@@ -180,7 +182,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
         raise Conflict(gettext("The sweep is still going: there is nothing to resume."))
     failed = sweep.trials.filter(state=TrialState.FAILED)
     failed.update(state=TrialState.WAITING, attempt=0, error="", ended_at=None, claimed_until=None)
-    if sweep.trials.filter(state=TrialState.DONE).count() >= sweep.planned:
+    if sweep.trials.filter(state=TrialState.FINISHED).count() >= sweep.planned:
         raise Conflict(gettext("Every trial is done: there is nothing to resume."))
     _send_out(sweep, user)
     audit.record(user, "sweep.resumed", sweep, sweep.title)
@@ -206,9 +208,9 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
     trial = sweep.trials.filter(number=number).first()
     if trial is None:
         raise NotFound(f"The sweep has no trial {number}.")
-    space = selectors.space(sweep)
-    document = rewrite(sweep.configuration, space.document(trial.point))
-    comment = _comment(sweep, space, trial, address)
+    space = selectors.load_space(sweep)
+    document = rewrite_yaml(sweep.configuration, space.document_at(trial.point))
+    comment = _policy_comment(sweep, space, trial, address)
     policy = Policy.objects.filter(name=name).first()
     if policy is None:
         process = sweep.policy.process if sweep.policy else sweep.process
@@ -221,11 +223,11 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
     return revision_save(policy=policy, document=document, author=user, expected=sweep.policy.number, comment=comment)
 
 
-def _comment(sweep: Sweep, space: Space, trial: Trial, address: str) -> str:
+def _policy_comment(sweep: Sweep, space: Space, trial: Trial, address: str) -> str:
     changes = [
-        f"{one.label} {value}"
-        for one, value, before in zip(space.dimensions, trial.point, space.start, strict=True)
+        f"{dimension.label} {value}"
+        for dimension, value, before in zip(space.dimensions, trial.point, space.base_point, strict=True)
         if value != before
     ]
-    said = f"Trial {trial.number} of the sweep “{sweep.title}”: {', '.join(changes) or 'as the base policy'}"
-    return f"{said[: 490 - len(address)]}. {address}".strip()
+    summary = f"Trial {trial.number} of the sweep “{sweep.title}”: {', '.join(changes) or 'as the base policy'}"
+    return f"{summary[: 490 - len(address)]}. {address}".strip()

@@ -9,7 +9,7 @@ from django.conf import settings
 from kschedweb.celery import app
 from kschedweb.jobs import processes
 from kschedweb.jobs.tasks import HANDED_OUT, Progress, job_task
-from kschedweb.playground.sweeps import work
+from kschedweb.playground.sweeps import worker
 from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.web.errors import NotFound
 
@@ -19,21 +19,21 @@ RESTARTS = 1000  # a restart costs only the running trials
 @job_task(name="sweeps.run", restartable=True, attempts=RESTARTS)
 def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
     """Distribute the trials of the sweep with this id; the worker of the last trial ends the job."""
-    found = Sweep.objects.filter(pk=sweep).first()
-    if found is None:
+    row = Sweep.objects.filter(pk=sweep).first()
+    if row is None:
         raise NotFound("The sweep was deleted before it could begin.")
-    work.turn_send(found)
+    worker.turn_send(row)
     return HANDED_OUT
 
 
-@app.task(name=work.TASK, ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+@app.task(name=worker.TASK, ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
 def turn(self: Any, sweep: str, number: int) -> int:
     """Do trials of the sweep for a while; returns their number."""
-    worker = str(self.request.hostname or "")
+    worker_name = str(self.request.hostname or "")
     if self.request.called_directly or not settings.JOB_PROCESSES:
-        return work.turn(sweep, number, worker)
+        return worker.run_turn(sweep, number, worker_name)
     try:
-        return int(processes.call(work.turn, sweep, number, worker))
-    except processes.Lost as lost:
-        work.turn_lost(sweep, worker, lost)
+        return int(processes.call_in_process(worker.run_turn, sweep, number, worker_name))
+    except processes.ProcessLost as lost:
+        worker.turn_lost(sweep, worker_name, lost)
         return 0

@@ -14,21 +14,28 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.studies.search.space import MOST_DIMENSIONS
 from kschedweb.playground.runs.views import asked_revision
 from kschedweb.playground.sweeps import charts, offers, results, selectors, services
-from kschedweb.playground.sweeps.forms import BaseForm, DimensionRow, SweepForm, choices, rows, show_problems
+from kschedweb.playground.sweeps.forms import (
+    BaseForm,
+    DimensionRow,
+    SweepForm,
+    dimension_rows,
+    objective_choices,
+    show_problems,
+)
 from kschedweb.playground.sweeps.results import Results, TrialRow
-from kschedweb.policies.selectors import runs
+from kschedweb.policies.selectors import load_revision
 from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
-from kschedweb.web.news import announced, numbered_page
-from kschedweb.web.pages import done
+from kschedweb.web.news import numbered_page, with_news
+from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,37 +56,37 @@ NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, argume
 
 @require_safe
 @requires(Action.VIEW)
-@announced
-def sweeps(request: PageRequest) -> HttpResponse:
+@with_news
+def list_sweeps(request: PageRequest) -> HttpResponse:
     page = numbered_page(request, selectors.sweep_list(request.user))
     return render(request, "playground/sweeps/list.html", {"page": page})
 
 
 @heavy
 @requires(Action.EDIT)
-def new(request: PageRequest) -> HttpResponse:
+def new_sweep(request: PageRequest) -> HttpResponse:
     """A new sweep: first scenario and policy (?scenario=&policy=), then dimensions and objectives."""
     posted = request.POST if request.method == "POST" else None
-    revision = _asked(request) if posted is None else None
+    revision = _address_revision(request) if posted is None else None
     policy = request.GET.get("policy", "") if posted is None else request.POST.get("policy", "")
     initial = {"scenario": str(revision.pk) if revision else "", "policy": policy}
     if policy and "@" not in policy:
-        found = _configuration(policy)
-        initial["policy"] = found[0] if found else policy
+        newest = _load_configuration(policy)
+        initial["policy"] = newest[0] if newest else policy
     form = SweepForm(request.user, posted, revision=revision, initial=initial)
     status = 200
-    base = _configuration(initial["policy"]) if policy else None
-    weighed = offers.weights(base[1]) if base else []
-    listed = rows([*weighed, *(offers.arguments(base[1]) if base else [])], posted)
-    chosen = choices(selectors.objectives(_revision(form, revision)), posted)
+    base = _load_configuration(initial["policy"]) if policy else None
+    weighed = offers.weight_offers(base[1]) if base else []
+    listed = dimension_rows([*weighed, *(offers.argument_offers(base[1]) if base else [])], posted)
+    chosen = objective_choices(selectors.objective_choices(_form_revision(form, revision)), posted)
     sections: dict[str, list[str]] = {}
     if posted is not None:
         status = 400
         if form.is_valid():
             try:
-                return redirect("sweep", _start(request, form, listed, chosen).pk)
+                return redirect("sweep", _start_sweep(request, form, listed, chosen).pk)
             except ApplicationError as error:
-                sections = _refused(form, listed, error)
+                sections = _show_errors(form, listed, error)
                 status = error.status
     count = len(weighed)
     context = {
@@ -96,18 +103,18 @@ def new(request: PageRequest) -> HttpResponse:
     return render(request, "playground/sweeps/new.html", context, status=status)
 
 
-def _asked(request: PageRequest) -> ScenarioRevision | None:
+def _address_revision(request: PageRequest) -> ScenarioRevision | None:
     """The scenario in the address: by its id, or by a revision's id from the first form."""
-    asked = request.GET.get("scenario", "")
-    if asked.isascii() and asked.isdecimal():
-        return BaseForm(request.user).revisions.get(asked)
+    scenario = request.GET.get("scenario", "")
+    if scenario.isascii() and scenario.isdecimal():
+        return BaseForm(request.user).revisions.get(scenario)
     return asked_revision(request)
 
 
-def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> dict[str, list[str]]:
-    """Show problems at their dimension or field; returns those of the sections ``space`` and ``objectives``."""
-    left, sections = show_problems(listed, error.errors), dict[str, list[str]]()
-    for item in left:
+def _show_errors(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> dict[str, list[str]]:
+    """Show problems at their dimension or field; returns those of the sections ``space`` and ``objective_choices``."""
+    remaining, sections = show_problems(listed, error.errors), dict[str, list[str]]()
+    for item in remaining:
         section = item["path"].partition("[")[0]
         if section == "space" and not any(row.used for row in listed):
             sections["space"] = [NOTHING_VARIES]
@@ -122,169 +129,173 @@ def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: Application
     return sections
 
 
-def _configuration(policy: str) -> tuple[str, Configuration] | None:
+def _load_configuration(policy: str) -> tuple[str, Configuration] | None:
     """The revision and configuration of a policy; ``None`` if there is none."""
     try:
         revision = revision_named(policy)
     except (Http404, NotFound, Unprocessable):
         return None
-    return f"{revision.policy.name}@{revision.number}", runs(revision)
+    return f"{revision.policy.name}@{revision.number}", load_revision(revision)
 
 
-def _revision(form: SweepForm, asked: Any) -> Any:
-    if asked is not None:
-        return asked
+def _form_revision(form: SweepForm, revision: Any) -> Any:
+    if revision is not None:
+        return revision
     return form.revisions.get(str(form.data.get("scenario", ""))) if form.is_bound else None
 
 
-def _start(request: PageRequest, form: SweepForm, listed: Any, chosen: Any) -> Sweep:
-    asked = form.cleaned_data
+def _start_sweep(request: PageRequest, form: SweepForm, listed: Any, chosen: Any) -> Sweep:
+    values = form.cleaned_data
     return services.sweep_start(
         user=request.user,
         revision=form.revision,
-        policy=asked["policy"],
+        policy=values["policy"],
         space=[row.dimension() for row in listed if row.used],
-        objectives=[{"measure": one.objective.name, "direction": one.direction} for one in chosen if one.chosen],
-        method=asked["method"],
-        trials=asked["trials"] or 0,
-        seeds=asked["seeds"],
-        seed=asked["seed"] or 0,
-        title=asked["title"],
+        objectives=[
+            {"measure": choice.objective.name, "direction": choice.direction} for choice in chosen if choice.chosen
+        ],
+        method=values["method"],
+        trials=values["trials"] or 0,
+        seeds=values["seeds"],
+        seed=values["seed"] or 0,
+        title=values["title"],
     )
 
 
 @require_safe
 @requires(Action.VIEW)
-def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
+def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     """The results of a sweep, with the progress while it runs."""
-    found = selectors.sweep_get(request.user, sweep_id)
-    ended = selectors.finished(found)
+    sweep = selectors.sweep_get(request.user, sweep_id)
+    ended = selectors.is_finished(sweep)
     context: dict[str, Any] = {
-        "sweep": found,
+        "sweep": sweep,
         "ended": ended,
-        "own": may_change(request.user, found),
-        "left": _left(found),
+        "own": may_change(request.user, sweep),
+        "left": _estimate_left(sweep),
     }
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/sweeps/progress.html", context)
         if ended:
             answer["HX-Refresh"] = "true"  # reload the page: it has charts now
         return answer
-    known = Results(found, list(selectors.trial_list(found)))
+    sweep_results = Results(sweep, list(selectors.trial_list(sweep)))
     if (form := request.GET.get("format")) in FORMATS:
-        return export(form, f"sweep-{found.pk}", results.head(known), results.table(known))
-    context |= _figures(known, request.GET.get("axes", ""))
-    page = Paginator(known.arranged(request.GET.get("ordering", "")), TRIALS_SHOWN).get_page(request.GET.get("page"))
+        return export_rows(
+            form, f"sweep-{sweep.pk}", results.export_head(sweep_results), results.export_rows(sweep_results)
+        )
+    context |= _charts_context(sweep_results, request.GET.get("axes", ""))
+    page = Paginator(sweep_results.list_rows(request.GET.get("ordering", "")), TRIALS_SHOWN).get_page(
+        request.GET.get("page")
+    )
     context |= {
-        "results": known,
+        "results": sweep_results,
         "page": page,
-        "entries": [_entry(known, row) for row in page.object_list],
-        "save_trial": _trial(request, known),
-        "failed": [one for one in known.trials if one.state == "failed"],
-        "workers": sorted({one.worker.partition(" ")[0] for one in known.trials if one.ended_at} - {""}),
-        "save_as": found.policy.policy.name if found.policy else "",
-        "save_name": f"{found.label.partition('@')[0][:50]}-tuned",
+        "entries": [_trial_entry(sweep_results, row) for row in page.object_list],
+        "save_trial": _trial_to_save(request, sweep_results),
+        "failed": [trial for trial in sweep_results.trials if trial.state == "failed"],
+        "workers": sorted({trial.worker.partition(" ")[0] for trial in sweep_results.trials if trial.ended_at} - {""}),
+        "save_as": sweep.policy.policy.name if sweep.policy else "",
+        "save_name": f"{sweep.label.partition('@')[0][:50]}-tuned",
     }
     return render(request, "playground/sweeps/sweep.html", context)
 
 
-def _entry(known: Results, row: TrialRow) -> dict[str, Any]:
+def _trial_entry(sweep_results: Results, row: TrialRow) -> dict[str, Any]:
     """A trial as a row of the table."""
-    values = list(zip(known.text(row), known.against(row), strict=True))
-    return {"row": row, "values": values, "settings": known.settings(row)}
+    values = list(zip(sweep_results.format_values(row), sweep_results.against_base(row), strict=True))
+    return {"row": row, "values": values, "settings": sweep_results.list_settings(row)}
 
 
-def _trial(request: PageRequest, known: Results) -> int:
+def _trial_to_save(request: PageRequest, sweep_results: Results) -> int:
     """The trial to save: that of ?trial=, else the best one."""
-    asked = request.GET.get("trial", "")
-    if asked.isascii() and asked.isdecimal() and len(asked) < 6:
-        return int(asked)
-    return known.best.number if known.best else 0
+    number = request.GET.get("trial", "")
+    if number.isascii() and number.isdecimal() and len(number) < 6:
+        return int(number)
+    return sweep_results.best.number if sweep_results.best else 0
 
 
-def _figures(known: Results, axes: str) -> dict[str, Any]:
-    if not known.rows:
+def _charts_context(sweep_results: Results, axes: str) -> dict[str, Any]:
+    if not sweep_results.rows:
         return {}
-    count = len(known.measures)
+    count = len(sweep_results.measures)
     pairs = [(f"{first}-{second}", first, second) for first, second in combinations(range(count), 2)]
-    name, first, second = next((one for one in pairs if one[0] == axes), pairs[0] if pairs else ("", 0, 0))
-    titles = [
-        (key, f"{known.measures[a].label} and {known.measures[b].label[:1].lower()}{known.measures[b].label[1:]}")
-        for key, a, b in pairs
-    ]
+    name, first, second = next((pair for pair in pairs if pair[0] == axes), pairs[0] if pairs else ("", 0, 0))
+    labels = [measure.label for measure in sweep_results.measures]
+    titles = [(key, f"{labels[a]} and {labels[b][:1].lower()}{labels[b][1:]}") for key, a, b in pairs]
     return {
-        "pareto": charts.pareto(known, first, second) if pairs else charts.history(known),
+        "pareto": charts.pareto_chart(sweep_results, first, second) if pairs else charts.history_chart(sweep_results),
         "axes": name,
         "pairs": titles if len(pairs) > 1 else [],
-        "sensitivity": charts.sensitivity(known),
-        "curves": [(one, charts.curve(known, one)) for one in known.curves],
+        "sensitivity": charts.sensitivity_chart(sweep_results),
+        "curves": [(curve, charts.curve_charts(sweep_results, curve)) for curve in sweep_results.curves],
     }
 
 
-def _left(found: Sweep) -> str:
+def _estimate_left(sweep: Sweep) -> str:
     """The estimated time left; "" if unknown."""
-    job = found.job
+    job = sweep.job
     if job is None or job.state != "running" or job.started_at is None:
         return ""
-    done = found.trials.filter(ended_at__gte=job.started_at).count()
-    open_count = found.planned - found.done - found.failed  # type: ignore[attr-defined]
-    if done < 3 or open_count <= 0:
+    finished = sweep.trials.filter(ended_at__gte=job.started_at).count()
+    open_count = sweep.planned - sweep.done - sweep.failed  # type: ignore[attr-defined]
+    if finished < 3 or open_count <= 0:
         return ""
-    return format_duration((timezone.now() - job.started_at).total_seconds() / done * open_count)
+    return format_duration((timezone.now() - job.started_at).total_seconds() / finished * open_count)
 
 
-def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str) -> bool:
+def _apply_change(request: PageRequest, sweep_id: UUID, change: Callable[..., object], message: str) -> bool:
     """Call ``change`` and show a message with the result."""
-    found = owned(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
-    return done(request, lambda: change(user=request.user, sweep=found), said)
+    sweep = require_owner(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
+    return run_and_notify(request, lambda: change(user=request.user, sweep=sweep), message)
 
 
 @require_POST
 @requires(Action.EDIT)
-def cancel(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    _changed(request, sweep_id, services.sweep_cancel, "Sweep cancelled. Finished trials are kept.")
+def cancel_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    _apply_change(request, sweep_id, services.sweep_cancel, "Sweep cancelled. Finished trials are kept.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
-def resume(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    _changed(request, sweep_id, services.sweep_resume, "Sweep resumed.")
+def resume_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    _apply_change(request, sweep_id, services.sweep_resume, "Sweep resumed.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
-def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    gone = _changed(request, sweep_id, services.sweep_delete, "Sweep and trials deleted.")
-    return redirect("sweeps") if gone else redirect("sweep", sweep_id)
+def delete_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    deleted = _apply_change(request, sweep_id, services.sweep_delete, "Sweep and trials deleted.")
+    return redirect("sweeps") if deleted else redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
-def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+def save_policy(request: PageRequest, sweep_id: UUID) -> HttpResponse:
     """Save a trial as a policy."""
-    found = selectors.sweep_get(request.user, sweep_id)
+    sweep = selectors.sweep_get(request.user, sweep_id)
     number = request.POST.get("trial", "")
     if not (number.isascii() and number.isdecimal() and len(number) < 6):
         messages.error(request, gettext("Choose a trial by its number."))
         return redirect("sweep", sweep_id)
-    address = request.build_absolute_uri(reverse("sweep", args=[found.pk]))
+    address = request.build_absolute_uri(reverse("sweep", args=[sweep.pk]))
     try:
-        made = services.sweep_policy_save(
+        revision = services.sweep_policy_save(
             user=request.user,
-            sweep=found,
+            sweep=sweep,
             number=int(number),
             name=request.POST.get("name", "").strip(),
             address=address if len(address) < 200 else "",
         )
     except ApplicationError as error:
-        said = "; ".join(item["message"] for item in error.errors)
-        messages.error(request, f"{error.detail} {said}" if said and said != error.detail else error.detail)
+        problems = "; ".join(item["message"] for item in error.errors)
+        messages.error(request, f"{error.detail} {problems}" if problems and problems != error.detail else error.detail)
         return redirect("sweep", sweep_id)
     messages.success(
         request,
         gettext("Trial %(trial)s saved as revision %(revision)s of %(policy)s.")
-        % {"trial": number, "revision": made.number, "policy": made.policy.name},
+        % {"trial": number, "revision": revision.number, "policy": revision.policy.name},
     )
-    return redirect("policy", made.policy.name)
+    return redirect("policy", revision.policy.name)

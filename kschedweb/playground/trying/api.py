@@ -15,18 +15,18 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import thresholds
-from kschedweb.playground.gate.selectors import missing, scenario_of, snapshot_of
+from kschedweb.playground.gate.selectors import missing_error, scenario_of, snapshot_of
 from kschedweb.playground.gate.serializers import GateWaitsSerializer
 from kschedweb.playground.runs.selectors import comparison_get
 from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.playground.trying import selectors, services
-from kschedweb.playground.trying.changes import Change, Content, changed
+from kschedweb.playground.trying.changes import Content, PolicyEdit, apply_change
 from kschedweb.playground.trying.models import TriedChange
 from kschedweb.playground.trying.serializers import (
-    OF,
-    WHAT,
+    OUTCOMES,
+    PLACE_MODES,
     ChangeCompareSerializer,
     ChangedPodSerializer,
     ChangeJudgeSerializer,
@@ -36,12 +36,12 @@ from kschedweb.playground.trying.serializers import (
     TryAskSerializer,
 )
 from kschedweb.policies.api import RevisionSerializer
+from kschedweb.policies.dialects import process_of_text
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import process_of_text
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.heavy import heavy
 from kschedweb.web.pagination import ListPagination
-from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.policies.models import Revision
 
-AGAIN = "2"  # seconds until it makes sense to ask again
-KEPT = [
-    OpenApiParameter("of", str, enum=list(OF), description="Only these."),
-    OpenApiParameter("what", str, enum=list(WHAT), description="Only these."),
+RETRY_AFTER = "2"  # seconds until it makes sense to ask again
+POD_FILTERS = [
+    OpenApiParameter("of", str, enum=list(PLACE_MODES), description="Only these."),
+    OpenApiParameter("what", str, enum=list(OUTCOMES), description="Only these."),
 ]
 
 
@@ -80,26 +80,30 @@ class TryingList(IdempotencyMixin, generics.ListAPIView[TriedChange]):
         Where the number of nodes times that of pods is at most 1,000,000, the answer comes at once (201), within 5 s;
         all else answers 202, and a job works it out.
         """
-        data = validated(TryAskSerializer, request.data)
-        base = _revision(data["policy"], "policy.name")
-        content = _content(base, data["change"])
-        where: dict[str, Any] = {"pod": data["pod"]}
+        data = validate_input(TryAskSerializer, request.data)
+        base = _get_revision(data["policy"], "policy.name")
+        content = _parse_content(base, data["change"])
+        where_fields: dict[str, Any] = {"pod": data["pod"]}
         if "scenario" in data:
-            asked = data["scenario"]
-            where["revision"] = scenario_of(request.user, asked["id"], asked.get("revision"))
+            source = data["scenario"]
+            where_fields["revision"] = scenario_of(request.user, source["id"], source.get("revision"))
         else:
-            asked = data["snapshot"]
-            where["snapshot"] = snapshot_of(asked["cluster"], str(asked.get("id") or ""))
-        made = services.change_try(user=request.user, asked=services.TryRequest(base, content, **where))
-        body = TriedChangeDetailSerializer(made).data
-        if made.content is None:
-            answer = accepted(request, body, "api:tried", made.pk)
-            answer["Retry-After"] = AGAIN
+            source = data["snapshot"]
+            where_fields["snapshot"] = snapshot_of(source["cluster"], str(source.get("id") or ""))
+        tried_change = services.change_try(
+            user=request.user, request=services.TryRequest(base, content, **where_fields)
+        )
+        body = TriedChangeDetailSerializer(tried_change).data
+        if tried_change.content is None:
+            answer = accepted_response(request, body, "api:tried", tried_change.pk)
+            answer["Retry-After"] = RETRY_AFTER
             return answer
-        return Response(body, status=201, headers={"Location": reverse("api:tried", args=[made.pk], request=request)})
+        return Response(
+            body, status=201, headers={"Location": reverse("api:tried", args=[tried_change.pk], request=request)}
+        )
 
 
-class Tried(APIView):
+class TriedChangeView(APIView):
     action_required = Action.VIEW
 
     @extend_schema(operation_id="change_tried", responses=TriedChangeDetailSerializer)
@@ -108,7 +112,7 @@ class Tried(APIView):
         return Response(TriedChangeDetailSerializer(selectors.tried_get(request.user, id)).data)
 
 
-@extend_schema_view(get=extend_schema(operation_id="change_pods", parameters=KEPT))
+@extend_schema_view(get=extend_schema(operation_id="change_pods", parameters=POD_FILTERS))
 class TriedPods(generics.ListAPIView[Any]):
     """The pods that end elsewhere; none as long as there is no answer."""
 
@@ -118,9 +122,10 @@ class TriedPods(generics.ListAPIView[Any]):
     queryset = TriedChange.objects.none()
 
     def get_queryset(self) -> Any:
-        found = selectors.tried_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
-        asked = {name: self.request.query_params.get(name, "") for name in ("of", "what")}
-        return list(selectors.changes(selectors.answer_of(found) or {}, **asked))
+        tried_change = selectors.tried_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
+        params = self.request.query_params
+        filters = {"place": params.get("of", ""), "outcome": params.get("what", "")}
+        return list(selectors.list_changes(selectors.answer_of(tried_change) or {}, **filters))
 
 
 class TriedSave(IdempotencyMixin, APIView):
@@ -129,9 +134,11 @@ class TriedSave(IdempotencyMixin, APIView):
     @extend_schema(operation_id="change_save", request=ChangeSaveSerializer, responses={201: RevisionSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Save the changed policy as the next revision, or as a draft."""
-        data = validated(ChangeSaveSerializer, request.data)
-        found = selectors.tried_get(request.user, id)
-        saved = services.change_save(user=request.user, tried=found, name=data["draft"], comment=data["comment"])
+        data = validate_input(ChangeSaveSerializer, request.data)
+        tried_change = selectors.tried_get(request.user, id)
+        saved = services.change_save(
+            user=request.user, tried_change=tried_change, name=data["draft"], comment=data["comment"]
+        )
         place = reverse("api:revision", args=[saved.policy.name, saved.number], request=request)
         return Response(RevisionSerializer(saved).data, status=201, headers={"Location": place})
 
@@ -142,13 +149,15 @@ class TriedGate(IdempotencyMixin, APIView):
     @extend_schema(operation_id="change_judge", request=ChangeJudgeSerializer, responses={201: GateWaitsSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Have the gate judge the changed policy against the current one; the verdict is at `Location`."""
-        data = validated(ChangeJudgeSerializer, request.data)
+        data = validate_input(ChangeJudgeSerializer, request.data)
         try:
-            limits = thresholds.read(data.get("thresholds"))
-        except DocumentError as error:
-            problems = [{"path": one.path, "message": one.text[:1000]} for one in error.problems]
+            limits = thresholds.read_thresholds(data.get("thresholds"))
+        except ScenarioError as error:
+            problems = [{"path": problem.path, "message": problem.text[:1000]} for problem in error.problems]
             raise ApplicationError("The input is not valid.", errors=problems) from None  # type: ignore[arg-type]
-        gate = services.change_judge(user=request.user, tried=selectors.tried_get(request.user, id), thresholds=limits)
+        gate = services.change_judge(
+            user=request.user, tried_change=selectors.tried_get(request.user, id), thresholds=limits
+        )
         body = GateWaitsSerializer({"id": gate.pk, "state": gate.state, "job": gate.job_id}).data
         place = reverse("api:gate-verdict", args=[gate.pk], request=request)
         return Response(body, status=201, headers={"Location": place})
@@ -162,39 +171,39 @@ class TriedComparison(IdempotencyMixin, APIView):
     )
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Run the current and the changed policy over a scenario, and compare them."""
-        data = validated(ChangeCompareSerializer, request.data)
-        asked, found = data.get("scenario"), selectors.tried_get(request.user, id)
-        scenario = scenario_of(request.user, asked["id"], asked.get("revision")) if asked else None
-        made = services.change_compare(user=request.user, tried=found, scenario=scenario)
-        shown = comparison_get(request.user, made.pk)
-        return accepted(request, ComparisonDetailSerializer(shown).data, "api:comparison", made.pk)
+        data = validate_input(ChangeCompareSerializer, request.data)
+        reference, tried_change = data.get("scenario"), selectors.tried_get(request.user, id)
+        scenario = scenario_of(request.user, reference["id"], reference.get("revision")) if reference else None
+        comparison = services.change_compare(user=request.user, tried_change=tried_change, scenario=scenario)
+        detail = comparison_get(request.user, comparison.pk)
+        return accepted_response(request, ComparisonDetailSerializer(detail).data, "api:comparison", comparison.pk)
 
 
-def _content(base: Revision, asked: dict[str, Any]) -> Content:
+def _parse_content(base: Revision, fields: dict[str, Any]) -> Content:
     content = None
-    if "document" in asked:
-        process = process_of_text(asked["document"]) or with_files(asked["document"], base.process)
-        content = Content(asked["document"], process)
-    elif "policy" in asked:
-        content = Content.of(_revision(asked["policy"], "change.policy.name"))
-    change = Change(content, asked["values"], asked["release"], asked["feature_gates"])
+    if "document" in fields:
+        process = process_of_text(fields["document"]) or with_files(fields["document"], base.process)
+        content = Content(fields["document"], process)
+    elif "policy" in fields:
+        content = Content.from_revision(_get_revision(fields["policy"], "change.policy.name"))
+    change = PolicyEdit(content, fields["values"], fields["release"], fields["feature_gates"])
     try:
-        return changed(base, change)
+        return apply_change(base, change)
     except ApplicationError as error:
-        error.errors = [{**one, "path": f"change.{one['path']}"} for one in error.errors]
+        error.errors = [{**problem, "path": f"change.{problem['path']}"} for problem in error.errors]
         raise
 
 
-def _revision(asked: dict[str, Any], path: str) -> Revision:
+def _get_revision(reference: dict[str, Any], path: str) -> Revision:
     try:
-        return revision_asked(asked["name"], str(asked.get("revision") or ""), path)
+        return revision_asked(reference["name"], str(reference.get("revision") or ""), path)
     except (Http404, NotFound) as error:
-        raise missing(path, error) from None
+        raise missing_error(path, error) from None
 
 
 urlpatterns = [
     path("trying/", TryingList.as_view(), name="trying"),
-    path("trying/<uuid:id>/", Tried.as_view(), name="tried"),
+    path("trying/<uuid:id>/", TriedChangeView.as_view(), name="tried"),
     path("trying/<uuid:id>/pods/", TriedPods.as_view(), name="tried-pods"),
     path("trying/<uuid:id>/save/", TriedSave.as_view(), name="tried-save"),
     path("trying/<uuid:id>/gate/", TriedGate.as_view(), name="tried-gate"),

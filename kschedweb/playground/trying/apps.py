@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.retention import RetentionRule, register_rules
 
 
 class TryingConfig(AppConfig):
@@ -12,8 +12,8 @@ class TryingConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
-        from kschedweb.playground.trying.words import DOOR
+        from kschedweb.playground.trying.sentences import DOOR
 
-        navigation.belong("comparisons", "trying", "tried")
-        actions.register(PaletteAction(DOOR, "play", "trying", "what if weight change", action="edit", place=5))
-        register(RetentionRule("trying.TriedChange", "created_at", "answers", ANSWERED))
+        navigation.add_to_family("comparisons", "trying", "tried")
+        actions.register_actions(PaletteAction(DOOR, "play", "trying", "what if weight change", action="edit", place=5))
+        register_rules(RetentionRule("trying.TriedChange", "created_at", "answers", ANSWERED))

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.documents.marked import DocumentError, parse
+from kschedweb.engine.documents.marked_documents import MarkedDocumentError, parse_document
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.releases.classic import Algorithm
 from kschedweb.engine.releases.classic.catalogue import V1_9, V1_13
 from kschedweb.engine.studies.search import fields
-from kschedweb.engine.studies.search.space import same
-from kschedweb.policies.dialect import Kind
-from kschedweb.policies.editing.arguments import number
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.engine.studies.search.space import is_same_value
+from kschedweb.policies.dialect import PolicyKind
+from kschedweb.policies.dialects import DIALECTS, check_either
+from kschedweb.policies.editing.arguments import parse_number
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import DIALECTS, check_either
-from kschedweb.policies.older import as_v1
-from kschedweb.policies.selectors import runs
+from kschedweb.policies.old_versions import as_v1
+from kschedweb.policies.selectors import load_revision
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -42,12 +42,12 @@ class Content:
     process: dict[str, Any]
 
     @classmethod
-    def of(cls, revision: Revision) -> Content:
+    def from_revision(cls, revision: Revision) -> Content:
         return cls(revision.document, dict(revision.process))
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyEdit:
     """What is changed of a policy, in this order: all of it, single fields by their paths, what runs it.
 
     ``gates`` are feature gates that are turned on or off.
@@ -59,16 +59,16 @@ class Change:
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
-    def named(cls, key: str) -> Change:
+    def from_key(cls, key: str) -> PolicyEdit:
         """The change that an offer's ``key`` names."""
         name, _, value = key.partition("=")
         if name == "release":
             return cls(release=value)
-        return cls(values={name: SWITCHES.get(value, number(value))})
+        return cls(values={name: SWITCHES.get(value, parse_number(value))})
 
 
 @dataclass(frozen=True)
-class Offer:
+class ChangeOffer:
     """A change that one press of a button tries; ``key`` names it, ``detail`` is what it sets."""
 
     key: str
@@ -89,7 +89,7 @@ class WeightOffer:
         return f"{self.path}={2 * self.now}"
 
     @property
-    def without(self) -> str:
+    def zeroed(self) -> str:
         return f"{self.path}=0"
 
 
@@ -97,37 +97,37 @@ class WeightOffer:
 class Offers:
     """What can be tried of a policy at once."""
 
-    strategies: list[Offer]
+    strategies: list[ChangeOffer]
     weights: list[WeightOffer]
     releases: list[str]
 
 
-def offers(revision: Revision, version: str = "") -> Offers:
+def list_offers(revision: Revision, version: str = "") -> Offers:
     """The offers for a saved policy on a cluster of ``version``."""
-    configuration = runs(revision, version)
+    configuration = load_revision(revision, version)
     classic = isinstance(configuration, Algorithm)
-    known = [V1_13, V1_9] if classic else list(RELEASES)
+    releases = [V1_13, V1_9] if classic else list(RELEASES)
     return Offers(
-        [] if classic else _strategies(configuration),
-        _weights(configuration),
-        [name for name in known if name != configuration.release.name],
+        [] if classic else _strategy_offers(configuration),
+        _weight_offers(configuration),
+        [name for name in releases if name != configuration.release.name],
     )
 
 
-def changed(revision: Revision, change: Change) -> Content:
+def apply_change(revision: Revision, change: PolicyEdit) -> Content:
     """What ``change`` makes of a saved policy.
 
     Raises ApplicationError at "values" or "release" for what the policy does not have.
     """
-    content = change.content or Content.of(revision)
+    content = change.content or Content.from_revision(revision)
     if change.values:
-        content = replace(content, document=_written(revision, content, change.values))
+        content = replace(content, document=_write_values(revision, content, change.values))
     if change.release or change.gates:
         content = replace(content, process=_run_by(content, change))
     return replace(content, process=with_files(content.document, content.process))
 
 
-def _written(revision: Revision, content: Content, values: Mapping[str, Any]) -> str:
+def _write_values(revision: Revision, content: Content, values: Mapping[str, Any]) -> str:
     dialect = revision.policy.dialect
     checked = dialect.check(content.document, content.process)
     if not checked.valid:
@@ -135,64 +135,68 @@ def _written(revision: Revision, content: Content, values: Mapping[str, Any]) ->
     text = as_v1(checked.conversion) if checked.conversion else content.document
     try:
         now = dialect.load(text, content.process)
-        steps = {path: fields.steps(path) for path in values}
-        if unknown := next((path for path, step in steps.items() if not _has(now, step)), ""):
+        steps = {path: fields.parse_path(path) for path in values}
+        if unknown := next((path for path, step in steps.items() if not _has_field(now, step)), ""):
             raise ApplicationError.at("values", f"{unknown}: the policy has no such field.")
-        wanted = [(steps[path], value) for path, value in values.items()]
+        edits = [(steps[path], value) for path, value in values.items()]
         # What is as wanted already is not written: a weight that is written moves its plugin in the order.
-        written = [(step, value) for step, value in wanted if not same(fields.value(now, step), value)]
-        return rewrite(text, fields.changed(parse(text).data, now.document, written)) if written else text
-    except (fields.PathError, DocumentError) as error:
+        new_values = [(step, value) for step, value in edits if not is_same_value(fields.get_value(now, step), value)]
+        return (
+            rewrite_yaml(text, fields.apply_changes(parse_document(text).data, now.document, new_values))
+            if new_values
+            else text
+        )
+    except (fields.PathError, MarkedDocumentError) as error:
         raise ApplicationError.at("values", f"{', '.join(values)}: {error}.") from None
 
 
-def _has(configuration: Configuration, path: fields.Path) -> bool:
+def _has_field(configuration: Configuration, path: fields.Path) -> bool:
     """Whether there is a field at ``path`` after defaulting; a weight may be that of any plugin."""
-    return fields.weighed(path) is not None or fields.value(configuration, path) is not fields.ABSENT
+    return fields.profile_and_plugin(path) is not None or fields.get_value(configuration, path) is not fields.ABSENT
 
 
-def _run_by(content: Content, change: Change) -> dict[str, Any]:
+def _run_by(content: Content, change: PolicyEdit) -> dict[str, Any]:
     dialect = check_either(content.document, content.process).kind
-    names = ("version", "gates") if dialect == Kind.CLASSIC else ("release", "featureGates")
+    names = ("version", "gates") if dialect == PolicyKind.CLASSIC else ("release", "featureGates")
     gates: Any = change.gates
-    if dialect == Kind.CLASSIC:
+    if dialect == PolicyKind.CLASSIC:
         gates = [name for name, on in change.gates.items() if on]
-    made = {
+    process = {
         **content.process,
         **{name: value for name, value in zip(names, (change.release, gates), strict=True) if value},
     }
     try:
-        DIALECTS[dialect].settled(made)
+        DIALECTS[dialect].settle_release(process)
     except ValueError as error:
         raise ApplicationError.at("release", str(error)) from None
-    return made
+    return process
 
 
-def _strategies(configuration: Configuration) -> list[Offer]:
-    found = []
+def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
+    offers = []
     for place, profile in enumerate(configuration.profiles):
-        scoring = {one.name for one in profile.points["score"]}
+        scoring = {plugin.name for plugin in profile.points["score"]}
         now = ((profile.args.get(FIT) or {}).get("scoringStrategy") or {}).get("type")
         if FIT not in scoring or now is None:
             continue
-        of = f" in {profile.scheduler_name}" if len(configuration.profiles) > 1 else ""
+        suffix = f" in {profile.scheduler_name}" if len(configuration.profiles) > 1 else ""
         path = f"profiles[{place}].pluginConfig[{FIT}].{STRATEGY}"
-        found += [
-            Offer(f"{path}={name}", f"{label}{of}", f"{FIT}: {now} → {name}")
+        offers += [
+            ChangeOffer(f"{path}={name}", f"{label}{suffix}", f"{FIT}: {now} → {name}")
             for name, label in STRATEGIES.items()
             if name != now
         ]
-    return found
+    return offers
 
 
-def _weights(configuration: Configuration) -> list[WeightOffer]:
+def _weight_offers(configuration: Configuration) -> list[WeightOffer]:
     several = len(configuration.profiles) > 1
     return [
         WeightOffer(
-            configuration.weight_path(place, one.name),
-            f"{one.name} of {profile.scheduler_name}" if several else one.name,
-            one.weight,
+            configuration.weight_path(place, plugin.name),
+            f"{plugin.name} of {profile.scheduler_name}" if several else plugin.name,
+            plugin.weight,
         )
         for place, profile in enumerate(configuration.profiles)
-        for one in profile.points["score"]
+        for plugin in profile.points["score"]
     ]

@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.selectors import scenario_choices
-from kschedweb.playground.trying.changes import Change
-from kschedweb.playground.trying.words import label
+from kschedweb.playground.trying.changes import PolicyEdit
+from kschedweb.playground.trying.sentences import policy_label
 from kschedweb.policies.services import NAME_HELP
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -39,8 +39,8 @@ class WhereForm(forms.Form):
     ) -> None:
         super().__init__(initial=chosen)
         listed = {
-            "policy": [(one.name, one.name) for one in policies],
-            "cluster": [(one.name, one.name) for one in clusters],
+            "policy": [(policy.name, policy.name) for policy in policies],
+            "cluster": [(cluster.name, cluster.name) for cluster in clusters],
             "scenario": [
                 ("", gettext("None")),
                 *((key.partition(":")[2], name) for key, name in scenario_choices(user)),
@@ -61,14 +61,14 @@ class WeightForm(forms.Form):
     def __init__(self, offers: Offers, data: Any = None) -> None:
         super().__init__(data, initial={"weight": 2})
         listed = [
-            (one.path, gettext("%(plugin)s, now %(now)s") % {"plugin": one.label, "now": one.now})
-            for one in offers.weights
+            (offer.path, gettext("%(plugin)s, now %(now)s") % {"plugin": offer.label, "now": offer.now})
+            for offer in offers.weights
         ]
         self.fields["path"].choices = listed  # type: ignore[attr-defined]
 
     @property
-    def change(self) -> Change:
-        return Change(values={self.cleaned_data["path"]: self.cleaned_data["weight"]})
+    def change(self) -> PolicyEdit:
+        return PolicyEdit(values={self.cleaned_data["path"]: self.cleaned_data["weight"]})
 
 
 class ReleaseForm(forms.Form):
@@ -81,8 +81,8 @@ class ReleaseForm(forms.Form):
         self.fields["release"].choices = [(name, name) for name in offers.releases]  # type: ignore[attr-defined]
 
     @property
-    def change(self) -> Change:
-        return Change(release=self.cleaned_data["release"])
+    def change(self) -> PolicyEdit:
+        return PolicyEdit(release=self.cleaned_data["release"])
 
 
 class InsteadForm(forms.Form):
@@ -92,7 +92,7 @@ class InsteadForm(forms.Form):
 
     def __init__(self, base: Revision, data: Any = None) -> None:
         super().__init__(data)
-        choices = [(value, name) for value, name in policy_choices() if value != label(base)]
+        choices = [(value, name) for value, name in policy_choices() if value != policy_label(base)]
         self.fields["instead"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -130,7 +130,7 @@ class ThresholdsForm(GateForm):
     NAMES = ("newly", "moved", "pending", "skew", "measures")
 
     @property
-    def shown(self) -> list[forms.BoundField]:
+    def shown_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in self.NAMES]
 
 
@@ -139,7 +139,7 @@ class ScenarioForm(forms.Form):
 
     scenario = forms.ChoiceField(label=_("Scenario"), required=False)
 
-    def __init__(self, user: User, own: str, data: Any = None) -> None:
+    def __init__(self, user: User, default_label: str, data: Any = None) -> None:
         super().__init__(data)
-        listed = [("", own), *((key.partition(":")[2], name) for key, name in scenario_choices(user))]
+        listed = [("", default_label), *((key.partition(":")[2], name) for key, name in scenario_choices(user))]
         self.fields["scenario"].choices = listed  # type: ignore[attr-defined]

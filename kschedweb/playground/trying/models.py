@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision
@@ -34,4 +34,4 @@ class TriedChange(Inquiry):
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # selectors.answer_of reads it
 
-    objects = Covered("snapshot", "revision", own=True)
+    objects = Covered("snapshot", "revision", visible_to_creator=True)

@@ -7,15 +7,15 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.playground.gate.serializers import GateScenarioSerializer, ThresholdsField
 from kschedweb.playground.trying.models import TriedChange
 from kschedweb.playground.trying.selectors import answer_of
 
 MOST_NUMBER = 10**9 - 1
-WHAT = ("gained", "lost", "moved")
-OF = (ALL, PENDING)
+OUTCOMES = ("gained", "lost", "moved")
+PLACE_MODES = (ALL, PENDING)
 
 
 class SavedPolicySerializer(serializers.Serializer[Any]):
@@ -122,7 +122,7 @@ class PodEndsSerializer(serializers.Serializer[Any]):
     """Where the pod that was asked about ends."""
 
     pod = serializers.CharField()
-    of = serializers.ChoiceField(choices=OF, help_text="Whether pending pods were placed, or all anew.")
+    of = serializers.ChoiceField(choices=PLACE_MODES, help_text="Whether pending pods were placed, or all anew.")
     current = serializers.CharField(help_text="Its node under the current policy; '' for none.")
     changed = serializers.CharField(help_text="Its node under the changed policy; '' for none.")
 
@@ -174,17 +174,17 @@ class TriedChangeDetailSerializer(TriedChangeSerializer):
         read_only_fields = fields
 
     @extend_schema_field(ChangeEffectSerializer(allow_null=True))
-    def get_answer(self, tried: TriedChange) -> dict[str, Any] | None:
-        found = answer_of(tried)
-        return None if found is None else {name: value for name, value in found.items() if name != "changes"}
+    def get_answer(self, tried_change: TriedChange) -> dict[str, Any] | None:
+        answer = answer_of(tried_change)
+        return None if answer is None else {name: value for name, value in answer.items() if name != "changes"}
 
 
 class ChangedPodSerializer(serializers.Serializer[Any]):
     """A pod that ends elsewhere."""
 
     pod = serializers.CharField()
-    of = serializers.ChoiceField(choices=OF, help_text="Whether pending pods were placed, or all anew.")
-    what = serializers.ChoiceField(choices=WHAT)
+    of = serializers.ChoiceField(choices=PLACE_MODES, help_text="Whether pending pods were placed, or all anew.")
+    what = serializers.ChoiceField(choices=OUTCOMES)
     current = serializers.CharField(help_text="Its node under the current policy; '' for none.")
     changed = serializers.CharField(help_text="Its node under the changed policy; '' for none.")
     plugin = serializers.CharField(help_text="What moved or rejected it; '' where no plugin can be named.")

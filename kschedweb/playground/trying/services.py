@@ -14,27 +14,27 @@ from django.utils.translation import gettext
 from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions import utilisation
-from kschedweb.engine.patience import NotNow
+from kschedweb.decisions import figures_in_force
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import gate as engine
-from kschedweb.engine.studies.trying.effect import play
-from kschedweb.jobs.inquiries import AT_ONCE_SIZE, at_once, packed, refuse_more
+from kschedweb.engine.studies.trying.policy_effect import play_both
+from kschedweb.jobs.inquiries import AT_ONCE_SIZE, at_once, pack_answer, refuse_more
 from kschedweb.jobs.services import job_start
-from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, refusals
-from kschedweb.playground.gate.words import about_scenario, about_snapshot
-from kschedweb.playground.runs.entries import RunPolicy
+from kschedweb.playground.gate.invocation import about_scenario, about_snapshot
+from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, translate_errors
+from kschedweb.playground.runs.run_policies import RunPolicy
 from kschedweb.playground.runs.services import comparison_start
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.playground.trying import words
+from kschedweb.playground.trying import sentences
 from kschedweb.playground.trying.changes import Content
 from kschedweb.playground.trying.models import TriedChange
-from kschedweb.playground.trying.overtime import scenario_of
-from kschedweb.policies.kinds import DIALECTS
+from kschedweb.playground.trying.snapshot_scenarios import scenario_of
+from kschedweb.policies.dialects import DIALECTS
 from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.services import content_checked, policy_create, revision_save
 from kschedweb.policies.validation import release_of_record
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.studies.gate.thresholds import Thresholds
-    from kschedweb.engine.studies.play.outcome import Outcome
-    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.engine.studies.play.outcome import RunOutcome
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
     from kschedweb.jobs.inquiries import Step
     from kschedweb.playground.gate.models import Gate
     from kschedweb.playground.runs.models import Comparison
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 SEED = 1
-ABOUT = {PENDING: "Pending pods", ALL: "All pods"}
+PLACE_LABELS = {PENDING: "Pending pods", ALL: "All pods"}
 SECONDS = 5.0  # for an answer at once: the demo takes 1.5 s of one core, and twice as long on a busy machine
 _turn = Lock()
 # Of small snapshots, on which one change follows the other.
-_prepared: LRU[dict[str, Prepared]] = LRU(2)
-_outcomes: LRU[dict[str, Outcome]] = LRU(4)  # under the current policy
+_prepared: LRU[dict[str, PreparedScenario]] = LRU(2)
+_outcomes: LRU[dict[str, RunOutcome]] = LRU(4)  # under the current policy
 
 
 @dataclass(frozen=True)
@@ -80,228 +80,250 @@ class TryRequest:
         return "" if self.revision is None else scenarios.cluster_version(self.revision)
 
 
-def change_try(*, user: User | None, asked: TryRequest) -> TriedChange:
+def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
     """Try a change; what is returned has its answer, or a job that finds it.
 
     Raises InvalidDocument with problems at lines of the document, and ApplicationError at "change" for one that changes
     nothing.
     """
-    made = _row(user, asked)
-    with refusals():
-        _policies(made)
+    tried_change = _new_row(user, request)
+    with translate_errors():
+        _engine_policies(tried_change)
         try:
-            return _known(user, made, _at_once(made))
-        except NotNow:
-            return _later(user, made)
+            return _store_answer(user, tried_change, _at_once(tried_change))
+        except DeadlineExceeded:
+            return _queue_change(user, tried_change)
 
 
-def change_answer(*, tried: TriedChange, step: Step) -> dict[str, Any]:
+def change_answer(*, tried_change: TriedChange, step: Step) -> dict[str, Any]:
     """Find and store what the change does, unless it is known already; ``step`` gets the progress."""
-    if tried.content is None:
+    if tried_change.content is None:
         step("Reading the cluster", 0, 0)
-        with refusals():
-            _answered(tried, _worked_out(tried, _plays(tried), step))
-        values = {name: getattr(tried, name) for name in ("sentence", "content", "ended_at")}
-        TriedChange.objects.filter(pk=tried.pk, ended_at=None).update(**values)
-        tried.refresh_from_db(fields=["sentence"])
-    return {"tried": str(tried.pk), "answer": tried.sentence}
+        with translate_errors():
+            _set_answer(tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
+        values = {name: getattr(tried_change, name) for name in ("sentence", "content", "ended_at")}
+        TriedChange.objects.filter(pk=tried_change.pk, ended_at=None).update(**values)
+        tried_change.refresh_from_db(fields=["sentence"])
+    return {"tried": str(tried_change.pk), "answer": tried_change.sentence}
 
 
-def change_worked_out(*, user: User | None, asked: TryRequest, step: Step) -> TriedChange:
+def change_worked_out(*, user: User | None, request: TryRequest, step: Step) -> TriedChange:
     """Try a change within somebody's job, however long it takes; raises as ``change_try``."""
-    made = _row(user, asked)
-    with refusals():
-        _policies(made)
-        return _known(user, made, _worked_out(made, _plays(made), step))
+    tried_change = _new_row(user, request)
+    with translate_errors():
+        _engine_policies(tried_change)
+        return _store_answer(user, tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
 
 
 @transaction.atomic
-def change_save(*, user: User, tried: TriedChange, name: str = "", comment: str = "") -> Revision:
+def change_save(*, user: User, tried_change: TriedChange, name: str = "", comment: str = "") -> Revision:
     """Save the changed policy: as the next revision of the base, or as a draft, a new policy called ``name``.
 
     Raises PreconditionFailed where the base has a newer revision, Conflict where a policy has that name or the base is
     gone.
     """
-    said = comment or f"Tried on {tried.about}: {tried.change}"[:500]
+    comment_text = comment or f"Tried on {tried_change.about}: {tried_change.change}"[:500]
     if name:
-        description = f"Draft of a change of {tried.policy}"
-        content = {"document": tried.document, "process": tried.process}
-        made = policy_create(name=name, description=description, author=user, comment=said, **content)
-        return made.revisions.order_by("-number")[0]
-    base = _base(tried)
+        description = f"Draft of a change of {tried_change.policy}"
+        content = {"document": tried_change.document, "process": tried_change.process}
+        policy = policy_create(name=name, description=description, author=user, comment=comment_text, **content)
+        return policy.revisions.order_by("-number")[0]
+    base = _get_base(tried_change)
     return revision_save(
         policy=base.policy,
-        document=tried.document,
-        process=tried.process,
+        document=tried_change.document,
+        process=tried_change.process,
         author=user,
         expected=base.number,
-        comment=said,
+        comment=comment_text,
     )
 
 
-def change_judge(*, user: User, tried: TriedChange, thresholds: Thresholds) -> Gate:
+def change_judge(*, user: User, tried_change: TriedChange, thresholds: Thresholds) -> Gate:
     """Ask the gate to judge the changed policy against the current one, where it was tried."""
-    policy, baseline = _policies(tried)
-    given: dict[str, Any] = {"policy": policy, "baseline": baseline, "thresholds": thresholds, "about": tried.about}
-    return gate_ask(user=user, question=GateRequest(**given, **_where(tried)))
+    policy, baseline = _engine_policies(tried_change)
+    options: dict[str, Any] = {
+        "policy": policy,
+        "baseline": baseline,
+        "thresholds": thresholds,
+        "subject": tried_change.about,
+    }
+    return gate_ask(user=user, question=GateRequest(**options, **_target_fields(tried_change)))
 
 
 @transaction.atomic
-def change_compare(*, user: User, tried: TriedChange, scenario: ScenarioRevision | None = None) -> Comparison:
+def change_compare(*, user: User, tried_change: TriedChange, scenario: ScenarioRevision | None = None) -> Comparison:
     """Start a comparison of the current and the changed policy on a ``scenario``.
 
     Without one it is the scenario of the tried change, or one of its snapshot, which is made where there is none.
     """
-    chosen = scenario or tried.revision
+    chosen = scenario or tried_change.revision
     if chosen is None:
-        if tried.snapshot is None:
+        if tried_change.snapshot is None:
             raise Conflict(gettext("The snapshot was deleted: choose a scenario."))
-        chosen = scenario_of(tried.snapshot, user)
-    policy, baseline = _policies(tried)
+        chosen = scenario_of(tried_change.snapshot, user)
+    policy, baseline = _engine_policies(tried_change)
     both = [
-        RunPolicy(baseline.label, tried.base_document, tried.base_started, tried.base),
-        RunPolicy(policy.label, tried.document, tried.started, None),
+        RunPolicy(baseline.label, tried_change.base_document, tried_change.base_started, tried_change.base),
+        RunPolicy(policy.label, tried_change.document, tried_change.started, None),
     ]
     return comparison_start(user=user, revision=chosen, policies=both, seeds=[SEED])
 
 
-def _base(tried: TriedChange) -> Revision:
-    if tried.base is None:
+def _get_base(tried_change: TriedChange) -> Revision:
+    if tried_change.base is None:
         raise Conflict(
-            gettext("The policy %(policy)s was deleted: save the change as a draft.") % {"policy": tried.policy}
+            gettext("The policy %(policy)s was deleted: save the change as a draft.") % {"policy": tried_change.policy}
         )
-    return tried.base
+    return tried_change.base
 
 
-def _row(user: User | None, asked: TryRequest) -> TriedChange:
-    base, snapshot = asked.base, asked.snapshot
-    content = content_checked(asked.content.document, asked.content.process, renew=False)
+def _new_row(user: User | None, request: TryRequest) -> TriedChange:
+    base, snapshot = request.base, request.snapshot
+    content = content_checked(request.content.document, request.content.process, renew=False)
     dialect, changed = base.policy.dialect, DIALECTS[content.kind]
-    version = asked.version
+    version = request.version
     base_started = process_of_run(base, version)
-    started = changed.settled(changed.started(content.process, version))
-    made = TriedChange(
+    started = changed.settle_release(changed.process_on_version(content.process, version))
+    tried_change = TriedChange(
         base=base,
-        policy=words.label(base),
+        policy=sentences.policy_label(base),
         base_document=base.document,
         base_started=base_started,
         document=content.document,
         process=content.process,
         started=started,
         snapshot=snapshot,
-        revision=asked.revision,
-        about=about_scenario(asked.revision) if asked.revision else about_snapshot(snapshot) if snapshot else "",
-        pod=asked.pod,
+        revision=request.revision,
+        about=about_scenario(request.revision) if request.revision else about_snapshot(snapshot) if snapshot else "",
+        pod=request.pod,
         created_by=user,
     )
     if changed is not dialect:
-        made.change = f"{changed.document_word} instead"
-        return made
-    found = words.changes(dialect, made)
-    if not found and started == base_started:
-        raise ApplicationError.at("change", f"This does what {words.label(base)} does: change something first.")
-    made.change = words.change(found)
-    return made
+        tried_change.change = f"{changed.document_word} instead"
+        return tried_change
+    changes = sentences.list_changes(dialect, tried_change)
+    if not changes and started == base_started:
+        raise ApplicationError.at(
+            "change", f"This does what {sentences.policy_label(base)} does: change something first."
+        )
+    tried_change.change = sentences.describe_changes(changes)
+    return tried_change
 
 
-def _policies(tried: TriedChange) -> tuple[engine.Policy, engine.Policy]:
+def _engine_policies(tried_change: TriedChange) -> tuple[engine.GatePolicy, engine.GatePolicy]:
     """The changed policy and the current one, for the engine."""
-    changed = engine.Policy(f"{tried.policy}, changed", tried.document, release_of_record(tried.started))
-    return changed, engine.Policy(tried.policy, tried.base_document, release_of_record(tried.base_started))
+    changed = engine.GatePolicy(
+        f"{tried_change.policy}, changed", tried_change.document, release_of_record(tried_change.started)
+    )
+    return changed, engine.GatePolicy(
+        tried_change.policy, tried_change.base_document, release_of_record(tried_change.base_started)
+    )
 
 
-def _where(tried: TriedChange) -> dict[str, Any]:
-    return {"snapshot": tried.snapshot, "revision": tried.revision}
+def _target_fields(tried_change: TriedChange) -> dict[str, Any]:
+    return {"snapshot": tried_change.snapshot, "revision": tried_change.revision}
 
 
-def _plays(tried: TriedChange) -> dict[str, Prepared]:
+def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
     """What is played, by which pods it places."""
-    if tried.revision is not None:
-        return {ALL: scenarios.prepared(tried.revision, SEED)}
-    if tried.snapshot is None:
+    if tried_change.revision is not None:
+        return {ALL: scenarios.prepare_revision(tried_change.revision, SEED)}
+    if tried_change.snapshot is None:
         raise Unprocessable("The snapshot was deleted before there was an answer.")
-    taken = tried.snapshot.taken_at.timestamp()
-    objects, known = snapshot_objects(tried.snapshot), current(tried.snapshot.cluster, taken)
-    prices = table_of(tried.snapshot.cluster)
+    taken_at = tried_change.snapshot.taken_at.timestamp()
+    objects, figures = (
+        snapshot_objects(tried_change.snapshot),
+        current_watermarks(tried_change.snapshot.cluster, taken_at),
+    )
+    prices = table_of(tried_change.snapshot.cluster)
     return {
-        place: engine.prepared_of(objects, place=place, seed=SEED, now=taken, utilisation=known, prices=prices)
+        place: engine.prepared_of(objects, place=place, seed=SEED, now=taken_at, utilisation=figures, prices=prices)
         for place in (PENDING, ALL)
     }
 
 
-def _at_once(tried: TriedChange) -> dict[str, Any]:
-    cluster = tried.revision.snapshot if tried.revision is not None else tried.snapshot
+def _at_once(tried_change: TriedChange) -> dict[str, Any]:
+    cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
-        raise NotNow
+        raise DeadlineExceeded
     key = None
-    if tried.snapshot is not None:
-        prices = sheet_get(tried.snapshot.cluster).version
-        key = (tried.snapshot.pk, utilisation.version(tried.snapshot), prices)
-    plays = _prepared.get(key, lambda: _plays(tried)) if key else _plays(tried)
-    nodes, pods = engine.size(plays[ALL])
+    if tried_change.snapshot is not None:
+        prices = sheet_get(tried_change.snapshot.cluster).version
+        key = (tried_change.snapshot.pk, figures_in_force.figures_version(tried_change.snapshot), prices)
+    plays = _prepared.get(key, lambda: _prepare_plays(tried_change)) if key else _prepare_plays(tried_change)
+    nodes, pods = engine.count_nodes_and_pods(plays[ALL])
     if nodes * pods > AT_ONCE:
-        raise NotNow
+        raise DeadlineExceeded
     with at_once(_turn, SECONDS) as step:
         if key is None:
-            return _worked_out(tried, plays, step)
-        policy = (tried.base_document, json.dumps(tried.base_started, sort_keys=True))
-        return _worked_out(tried, plays, step, _outcomes.get((*key, *policy), dict))
+            return _worked_out(tried_change, plays, step)
+        policy = (tried_change.base_document, json.dumps(tried_change.base_started, sort_keys=True))
+        return _worked_out(tried_change, plays, step, _outcomes.get((*key, *policy), dict))
 
 
 def _worked_out(
-    tried: TriedChange, plays: dict[str, Prepared], step: Step, known: dict[str, Outcome] | None = None
+    tried_change: TriedChange,
+    plays: dict[str, PreparedScenario],
+    step: Step,
+    outcomes: dict[str, RunOutcome] | None = None,
 ) -> dict[str, Any]:
-    """The answer; ``known`` has what came of plays under the current policy, and gets what comes of them now."""
-    known = {} if known is None else known
+    """The answer; ``outcomes`` has what came of plays under the current policy, and gets what comes of them now."""
+    outcomes = {} if outcomes is None else outcomes
     (changed, warnings), (now, _) = (
-        engine.configured(policy, path) for policy, path in zip(_policies(tried), ("document", "policy"), strict=True)
+        engine.load_configuration(policy, path)
+        for policy, path in zip(_engine_policies(tried_change), ("document", "policy"), strict=True)
     )
     both = {
-        place: play(prepared, now, changed, step, ABOUT[place], known.get(place), only_waiting=place == PENDING)
+        place: play_both(
+            prepared, now, changed, step, PLACE_LABELS[place], outcomes.get(place), only_waiting=place == PENDING
+        )
         for place, prepared in plays.items()
     }
-    known |= {place: one.current for place, one in both.items()}
+    outcomes |= {place: effect.current for place, effect in both.items()}
     anew, pending = both[ALL], both.get(PENDING)
-    told = [(place, one.pod(tried.pod)) for place, one in both.items()] if tried.pod else []
+    pod_ends = [(place, effect.pod(tried_change.pod)) for place, effect in both.items()] if tried_change.pod else []
     return {
         "pending": pending.counts if pending else None,
         "anew": anew.counts,
         "nodes": anew.nodes(),
-        "measures": anew.measures(standing=pending is not None),
-        "pod": next(({"of": place, **found} for place, found in told if found), None),
-        "changes": [{"of": place, **change} for place, one in both.items() for change in one.changes],
+        "measures": anew.list_measures(at_end=pending is not None),
+        "pod": next(({"of": place, **ends} for place, ends in pod_ends if ends), None),
+        "changes": [{"of": place, **change} for place, effect in both.items() for change in effect.changes],
         "engine": {"current": now.release.engine, "changed": changed.release.engine},
         "warnings": list(warnings),
         "notes": list(dict.fromkeys([*anew.changed.notes, *(text for _, text in anew.changed.refused)])),
     }
 
 
-def _answered(tried: TriedChange, answer: dict[str, Any]) -> None:
+def _set_answer(tried_change: TriedChange, answer: dict[str, Any]) -> None:
     with translation.override("en"):  # what is stored is for every reader, and for REST
-        tried.sentence = words.sentence(answer)
-    tried.ended_at = timezone.now()
-    tried.content = packed(answer)
+        tried_change.sentence = sentences.answer_sentence(answer)
+    tried_change.ended_at = timezone.now()
+    tried_change.content = pack_answer(answer)
 
 
 @transaction.atomic
-def _known(user: User | None, made: TriedChange, answer: dict[str, Any]) -> TriedChange:
-    _answered(made, answer)
-    made.save()
-    audit.record(user, "change.tried", made, _title(made))
-    return made
+def _store_answer(user: User | None, tried_change: TriedChange, answer: dict[str, Any]) -> TriedChange:
+    _set_answer(tried_change, answer)
+    tried_change.save()
+    audit.record(user, "change.tried", tried_change, _change_title(tried_change))
+    return tried_change
 
 
 @transaction.atomic
-def _later(user: User | None, made: TriedChange) -> TriedChange:
+def _queue_change(user: User | None, tried_change: TriedChange) -> TriedChange:
     refuse_more(TriedChange, user, "tried changes")
-    made.save()
-    private = made.revision.scenario.private if made.revision else False
-    params = {"tried": str(made.pk)}
-    made.job = job_start("trying.answer", title=f"Try: {_title(made)}"[:200], params=params, user=user, private=private)
-    made.save(update_fields=["job"])
-    audit.record(user, "change.tried", made, _title(made))
-    return made
+    tried_change.save()
+    private = tried_change.revision.scenario.private if tried_change.revision else False
+    params = {"tried": str(tried_change.pk)}
+    tried_change.job = job_start(
+        "trying.answer", title=f"Try: {_change_title(tried_change)}"[:200], params=params, user=user, private=private
+    )
+    tried_change.save(update_fields=["job"])
+    audit.record(user, "change.tried", tried_change, _change_title(tried_change))
+    return tried_change
 
 
-def _title(tried: TriedChange) -> str:
-    return f"{tried.policy} on {tried.about}: {tried.change}"[:200]
+def _change_title(tried_change: TriedChange) -> str:
+    return f"{tried_change.policy} on {tried_change.about}: {tried_change.change}"[:200]

@@ -14,7 +14,7 @@ from kschedweb.web.errors import NotFound
 def answer(progress: Progress, *, tried: str) -> dict[str, Any]:
     """Find what the change with this id does, unless it is known already."""
     related = ("snapshot__cluster", "revision__scenario")
-    found = TriedChange.objects.select_related(*related).defer("snapshot__content").filter(pk=tried).first()
-    if found is None:
+    row = TriedChange.objects.select_related(*related).defer("snapshot__content").filter(pk=tried).first()
+    if row is None:
         raise NotFound("The change was deleted before there was an answer.")
-    return services.change_answer(tried=found, step=progress.step)
+    return services.change_answer(tried_change=row, step=progress.step)

@@ -7,7 +7,7 @@ from django.urls import path
 from kschedweb.playground.trying import views
 
 urlpatterns = [
-    path("trying/", views.trying, name="trying"),
-    path("trying/preview/<slug:name>/", views.preview, name="trying-preview"),
-    path("trying/<uuid:tried_id>/", views.tried, name="tried"),
+    path("trying/", views.show_trying, name="trying"),
+    path("trying/preview/<slug:name>/", views.preview_change, name="trying-preview"),
+    path("trying/<uuid:tried_id>/", views.show_tried, name="tried"),
 ]

@@ -11,14 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
-from kschedweb.playground.trying import selectors, services, shown, words
-from kschedweb.playground.trying.asked import Asked
-from kschedweb.playground.trying.changes import Change, Content, changed, offers
+from kschedweb.playground.trying import answer_context, selectors, sentences, services
+from kschedweb.playground.trying.changes import Content, PolicyEdit, apply_change, list_offers
 from kschedweb.playground.trying.forms import (
     InsteadForm,
     ReleaseForm,
@@ -28,14 +27,15 @@ from kschedweb.playground.trying.forms import (
     WeightForm,
     WhereForm,
 )
-from kschedweb.policies.revisions.history import History
+from kschedweb.playground.trying.targets import ChangeTarget
+from kschedweb.policies.revisions.history import EditHistory
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import policy_get, revision_get
-from kschedweb.policies.views import editor_parts, worked_on
+from kschedweb.policies.views import editor_parts, read_posted_with_history
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
-from kschedweb.web.pages import add_errors, part
+from kschedweb.web.pages import add_errors, page_part
 
 if TYPE_CHECKING:
     from django import forms
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.dialect import EditorState
     from kschedweb.policies.models import Policy
 
-    Edited = tuple[EditorState[Any, Any], History]  # the editor, and what can be undone in it
+    Edited = tuple[EditorState[Any, Any], EditHistory]  # the editor, and what can be undone in it
 
 NO_EDITOR = "An editor may try a policy change."
 
@@ -55,96 +55,108 @@ NO_EDITOR = "An editor may try a policy change."
 @heavy
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def trying(request: PageRequest) -> HttpResponse:
+def show_trying(request: PageRequest) -> HttpResponse:
     """The door: a POST tries a change, or redraws the editor after one of its buttons."""
     if request.method == "POST":
-        demand(request.user, Action.EDIT, refusal=NO_EDITOR)
-    asked = Asked.of(request)
-    if asked is None:
+        require_action(request.user, Action.EDIT, refusal=NO_EDITOR)
+    target = ChangeTarget.from_request(request)
+    if target is None:
         return render(request, "dashboard/nothing.html", {"noun": "cluster"})
     if request.method != "POST":
-        return _door(request, asked)
-    edited = worked_on(request, asked.base) if "document" in request.POST else None
-    told = _forms(asked, request.POST)
+        return _render_door(request, target)
+    edited = read_posted_with_history(request, target.base) if "document" in request.POST else None
+    change_forms = _change_forms(target, request.POST)
     try:
-        content = _content(asked, told, edited[0] if edited else None, request)
+        content = _content_from_form(target, change_forms, edited[0] if edited else None, request)
         if content is None:
             status = 422 if request.POST.get("do") else 200
-            return _door(request, asked, told, edited, status=status)
-        wanted = services.TryRequest(asked.base, content, asked.snapshot, asked.scenario, asked.pod)
-        made = services.change_try(user=request.user, asked=wanted)
+            return _render_door(request, target, change_forms, edited, status=status)
+        try_request = services.TryRequest(target.base, content, target.snapshot, target.scenario, target.pod)
+        tried_change = services.change_try(user=request.user, request=try_request)
     except ApplicationError as error:
-        form = told.get(request.POST.get("do", ""))
+        form = change_forms.get(request.POST.get("do", ""))
         if form is not None:
-            form.add_error(list(form.fields)[-1], _said(error))
-        return _door(request, asked, told, edited, status=error.status, refused=None if form is not None else error)
-    return redirect("tried", made.pk)
+            form.add_error(list(form.fields)[-1], _error_text(error))
+        return _render_door(
+            request, target, change_forms, edited, status=error.status, refused=None if form is not None else error
+        )
+    return redirect("tried", tried_change.pk)
 
 
 @require_POST
 @requires(Action.EDIT)
-@part
-def preview(request: PageRequest, name: str) -> HttpResponse:
+@page_part
+def preview_change(request: PageRequest, name: str) -> HttpResponse:
     """The form of the editor after a change of form or YAML, for htmx."""
-    found = policy_get(name)
-    context = _editor(request, found, *worked_on(request, revision_get(found)))
+    policy = policy_get(name)
+    context = _editor_context(request, policy, *read_posted_with_history(request, revision_get(policy)))
     return render(request, "playground/trying/preview.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def tried(request: PageRequest, tried_id: UUID) -> HttpResponseBase:
+def show_tried(request: PageRequest, tried_id: UUID) -> HttpResponseBase:
     """What a change does, or how far its job is; a POST saves it, has it judged, or runs it over time."""
     if request.method == "POST":
         saves = request.POST.get("do") == "save"  # in the policies of the whole site
-        demand(request.user, Action.EDIT, site=saves, refusal=NO_EDITOR)
-    found = selectors.tried_get(request.user, tried_id)
-    answer = selectors.answer_of(found)
+        require_action(request.user, Action.EDIT, site=saves, refusal=NO_EDITOR)
+    tried_change = selectors.tried_get(request.user, tried_id)
+    answer = selectors.answer_of(tried_change)
     if answer is None:
-        return _waits(request, found)
+        return _render_progress(request, tried_change)
     if request.method == "POST":
-        return _done(request, found, answer)
+        return _handle_next(request, tried_change, answer)
     if (file := request.GET.get("format")) in FORMATS:
-        listed = selectors.changes(answer, what=request.GET.get("what", ""))
-        return export(file, f"change-{found.pk}", shown.HEAD, (shown.cells(one) for one in listed))
-    return _answer(request, found, answer, _next_forms(request, found))
+        listed = selectors.list_changes(answer, outcome=request.GET.get("what", ""))
+        return export_rows(
+            file,
+            f"change-{tried_change.pk}",
+            answer_context.HEAD,
+            (answer_context.export_row(change) for change in listed),
+        )
+    return _render_answer(request, tried_change, answer, _next_forms(request, tried_change))
 
 
-def _content(
-    asked: Asked, told: dict[str, forms.Form], editor: EditorState[Any, Any] | None, request: PageRequest
+def _content_from_form(
+    target: ChangeTarget,
+    change_forms: dict[str, forms.Form],
+    editor: EditorState[Any, Any] | None,
+    request: PageRequest,
 ) -> Content | None:
     """What the pressed button makes of the policy; ``None`` where there is nothing to try, or a form has errors."""
     do, key = request.POST.get("do", ""), request.POST.get("change", "")
     if key:
-        return changed(asked.base, Change.named(key))
-    form = told.get(do)
+        return apply_change(target.base, PolicyEdit.from_key(key))
+    form = change_forms.get(do)
     if isinstance(form, InsteadForm) and form.is_valid():
-        return changed(asked.base, Change(Content.of(revision_named(form.cleaned_data["instead"], "policy"))))
+        return apply_change(
+            target.base, PolicyEdit(Content.from_revision(revision_named(form.cleaned_data["instead"], "policy")))
+        )
     if isinstance(form, WeightForm | ReleaseForm) and form.is_valid():
-        return changed(asked.base, form.change)
+        return apply_change(target.base, form.change)
     if do == "document" and editor is not None and editor.checked.valid:
         return Content(editor.document, dict(editor.process))
     return None
 
 
-def _forms(asked: Asked, data: Any = None) -> dict[str, forms.Form]:
+def _change_forms(target: ChangeTarget, data: Any = None) -> dict[str, forms.Form]:
     """The forms of single changes by the button that sends each; ``data`` is for that of the pressed one."""
-    offered, do = offers(asked.base, asked.version), (data or {}).get("do", "")
+    offered, do = list_offers(target.base, target.version), (data or {}).get("do", "")
     return {
         "weight": WeightForm(offered, data if do == "weight" else None),
         "release": ReleaseForm(offered, data if do == "release" else None),
-        "instead": InsteadForm(asked.base, data if do == "instead" else None),
+        "instead": InsteadForm(target.base, data if do == "instead" else None),
     }
 
 
-def _said(error: ApplicationError) -> str:
-    return "; ".join(one["message"] for one in error.errors) or error.detail
+def _error_text(error: ApplicationError) -> str:
+    return "; ".join(problem["message"] for problem in error.errors) or error.detail
 
 
-def _door(
+def _render_door(
     request: PageRequest,
-    asked: Asked,
-    told: dict[str, forms.Form] | None = None,
+    target: ChangeTarget,
+    change_forms: dict[str, forms.Form] | None = None,
     edited: Edited | None = None,
     *,
     status: int = 200,
@@ -152,85 +164,91 @@ def _door(
 ) -> HttpResponse:
     scope = scope_of(request)
     chosen = {
-        "policy": asked.base.policy.name,
+        "policy": target.base.policy.name,
         "cluster": scope.cluster.name if scope.cluster else "",
-        "scenario": str(asked.scenario.scenario_id) if asked.scenario else "",
+        "scenario": str(target.scenario.scenario_id) if target.scenario else "",
     }
-    context = _about(request, asked, told or _forms(asked), edited)
+    context = _door_context(request, target, change_forms or _change_forms(target), edited)
     context["where"] = WhereForm(request.user, chosen, policies=scope.policies, clusters=scope.clusters)
     context |= {"refused": refused, "open_editor": edited is not None}
     return render(request, "playground/trying/door.html", context, status=status)
 
 
-def _about(
-    request: PageRequest, asked: Asked, told: dict[str, forms.Form], edited: Edited | None = None
+def _door_context(
+    request: PageRequest, target: ChangeTarget, change_forms: dict[str, forms.Form], edited: Edited | None = None
 ) -> dict[str, Any]:
     """What the parts of the page need that change the policy."""
-    base = asked.base
-    edited = edited or _opened(request, asked, base.document, base.process)
+    base = target.base
+    edited = edited or _open_editor(request, target, base.document, base.process)
     return {
-        "asked": asked,
+        "asked": target,
         "base": base,
-        "offers": offers(base, asked.version),
-        "forms": told,
-        **_editor(request, base.policy, *edited),
+        "offers": list_offers(base, target.version),
+        "forms": change_forms,
+        **_editor_context(request, base.policy, *edited),
     }
 
 
-def _editor(request: PageRequest, policy: Policy, editor: EditorState[Any, Any], history: History) -> dict[str, Any]:
+def _editor_context(
+    request: PageRequest, policy: Policy, editor: EditorState[Any, Any], history: EditHistory
+) -> dict[str, Any]:
     """The context of the editor's parts."""
     fields = f"{policy.dialect.templates}/_fields.html"
     return {**editor_parts(request, policy, editor, history), "fields_template": fields}
 
 
-def _opened(request: PageRequest, asked: Asked, document: str, process: dict[str, Any]) -> Edited:
+def _open_editor(request: PageRequest, target: ChangeTarget, document: str, process: dict[str, Any]) -> Edited:
     """The editor for a document that nobody edits yet."""
-    editor = asked.base.policy.dialect.opened(document, process, request.GET.dict())
-    return editor, History(editor.process_fields)
+    editor = target.base.policy.dialect.open_editor(document, process, request.GET.dict())
+    return editor, EditHistory(editor.process_fields)
 
 
-def _waits(request: PageRequest, found: TriedChange) -> HttpResponse:
-    job, asked = found.job, Asked.again(found)
-    _scoped(request, found)
+def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpResponse:
+    job, target = tried_change.job, ChangeTarget.from_tried_change(tried_change)
+    _set_scope(request, tried_change)
     ended = job is None or job.state in ENDED
-    context = {"tried": found, "job": job, "ended": ended, "address": reverse("tried", args=[found.pk])}
-    context |= {"again": asked.address if asked else reverse("trying"), "unit": "pods"}
+    context = {"tried": tried_change, "job": job, "ended": ended, "address": reverse("tried", args=[tried_change.pk])}
+    context |= {"again": target.address if target else reverse("trying"), "unit": "pods"}
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part_only = request.htmx and not ended
     return render(request, "parts/waits.html" if part_only else "playground/trying/waiting.html", context)
 
 
-def _next_forms(request: PageRequest, found: TriedChange, data: Any = None) -> dict[str, forms.Form]:
+def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = None) -> dict[str, forms.Form]:
     """What can be done with a tried change, by the button that sends each form."""
     do = (data or {}).get("do", "")
-    number = found.base.number if found.base else 0
-    own = gettext("A scenario of this snapshot") if found.snapshot_id else gettext("The scenario on which it was tried")
-    of_policy = found.base.policy.name if found.base else found.policy.partition("@")[0]
+    number = tried_change.base.number if tried_change.base else 0
+    default_label = (
+        gettext("A scenario of this snapshot")
+        if tried_change.snapshot_id
+        else gettext("The scenario on which it was tried")
+    )
+    of_policy = tried_change.base.policy.name if tried_change.base else tried_change.policy.partition("@")[0]
     return {
-        "save": SaveForm(of_policy, number, data if do == "save" else None, only_draft=found.base is None),
+        "save": SaveForm(of_policy, number, data if do == "save" else None, only_draft=tried_change.base is None),
         "judge": ThresholdsForm(request.user, data if do == "judge" else {}),
-        "compare": ScenarioForm(request.user, own, data if do == "compare" else None),
+        "compare": ScenarioForm(request.user, default_label, data if do == "compare" else None),
     }
 
 
-def _done(request: PageRequest, found: TriedChange, answer: dict[str, Any]) -> HttpResponseBase:
+def _handle_next(request: PageRequest, tried_change: TriedChange, answer: dict[str, Any]) -> HttpResponseBase:
     """Save the change, have it judged, or run it over time; the page again where its form has errors."""
-    do, told = request.POST.get("do", ""), _next_forms(request, found, request.POST)
-    form, status = told.get(do), 422
+    do, next_forms = request.POST.get("do", ""), _next_forms(request, tried_change, request.POST)
+    form, status = next_forms.get(do), 422
     if form is not None and form.is_valid():
         try:
-            return _do(request, found, form)
+            return _do_next(request, tried_change, form)
         except ApplicationError as error:
             add_errors(form, error)
             status = error.status
-    return _answer(request, found, answer, told, status=status)
+    return _render_answer(request, tried_change, answer, next_forms, status=status)
 
 
-def _do(request: PageRequest, found: TriedChange, form: forms.Form) -> HttpResponseBase:
+def _do_next(request: PageRequest, tried_change: TriedChange, form: forms.Form) -> HttpResponseBase:
     user = request.user
     if isinstance(form, SaveForm):
         comment = form.cleaned_data["comment"]
-        saved = services.change_save(user=user, tried=found, name=form.draft, comment=comment)
+        saved = services.change_save(user=user, tried_change=tried_change, name=form.draft, comment=comment)
         messages.success(
             request,
             gettext("Saved as revision %(revision)s of %(policy)s.")
@@ -238,34 +256,46 @@ def _do(request: PageRequest, found: TriedChange, form: forms.Form) -> HttpRespo
         )
         return redirect("policy", saved.policy.name)
     if isinstance(form, ThresholdsForm):
-        judged = services.change_judge(user=user, tried=found, thresholds=form.thresholds)
+        judged = services.change_judge(user=user, tried_change=tried_change, thresholds=form.thresholds)
         return redirect("gate-verdict", judged.pk)
-    named = form.cleaned_data["scenario"]
-    scenario = scenario_asked(user, named) if named else None
-    return redirect("comparison", services.change_compare(user=user, tried=found, scenario=scenario).pk)
+    scenario_id = form.cleaned_data["scenario"]
+    scenario = scenario_asked(user, scenario_id) if scenario_id else None
+    return redirect("comparison", services.change_compare(user=user, tried_change=tried_change, scenario=scenario).pk)
 
 
-def _answer(
-    request: PageRequest, found: TriedChange, answer: dict[str, Any], told: dict[str, forms.Form], status: int = 200
+def _render_answer(
+    request: PageRequest,
+    tried_change: TriedChange,
+    answer: dict[str, Any],
+    next_forms: dict[str, forms.Form],
+    status: int = 200,
 ) -> HttpResponse:
-    _scoped(request, found)
-    context = {"tried": found, "answer": answer, **shown.context(request.GET, found, answer), "next": told}
-    asked = Asked.again(found)
-    if asked is not None:
-        dialect = asked.base.policy.dialect
-        checked = dialect.check(found.document, found.process)
+    _set_scope(request, tried_change)
+    context = {
+        "tried": tried_change,
+        "answer": answer,
+        **answer_context.build_context(request.GET, tried_change, answer),
+        "next": next_forms,
+    }
+    target = ChangeTarget.from_tried_change(tried_change)
+    if target is not None:
+        dialect = target.base.policy.dialect
+        checked = dialect.check(tried_change.document, tried_change.process)
         same = bool(checked.valid)
-        edited = _opened(request, asked, found.document, found.process) if same else None
-        context |= _about(request, asked, _forms(asked), edited)
-        context["changes"] = words.changes(dialect, found) if same else []
+        edited = _open_editor(request, target, tried_change.document, tried_change.process) if same else None
+        context |= _door_context(request, target, _change_forms(target), edited)
+        context["changes"] = sentences.list_changes(dialect, tried_change) if same else []
     response = render(request, "playground/trying/answer.html", context, status=status)
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
 
 
-def _scoped(request: PageRequest, found: TriedChange) -> None:
+def _set_scope(request: PageRequest, tried_change: TriedChange) -> None:
     """Set the frame of the page to what the change was tried on."""
     scope = scope_of(request)
-    scope.cluster, scope.snapshot = found.snapshot.cluster if found.snapshot else None, found.snapshot
-    scope.policy, scope.revision = found.base.policy if found.base else None, found.base
+    scope.cluster, scope.snapshot = (
+        tried_change.snapshot.cluster if tried_change.snapshot else None,
+        tried_change.snapshot,
+    )
+    scope.policy, scope.revision = tried_change.base.policy if tried_change.base else None, tried_change.base

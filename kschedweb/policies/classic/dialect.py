@@ -9,16 +9,16 @@ from typing import Any
 from kschedweb.engine.releases.classic import Algorithm, Registry, classic_release, edition_of, load_policy, process_of
 from kschedweb.policies.classic import diff, editor
 from kschedweb.policies.classic.editor import ClassicEditor
-from kschedweb.policies.classic.effective import effective
+from kschedweb.policies.classic.effective import compute_effective
 from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
-from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
 from kschedweb.policies.diff import PolicyChange
 from kschedweb.web.translating import gettext_lazy
 
 
-class Classic(Dialect[ClassicChecked, Algorithm]):
-    kind = Kind.CLASSIC
+class ClassicDialect(Dialect[ClassicChecked, Algorithm]):
+    kind = PolicyKind.CLASSIC
     templates = "policies/classic"
     file_word = gettext_lazy("File")
     document_word = "a classic Policy"
@@ -34,25 +34,25 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
         if loaded.policy is None:
             raise ValueError("; ".join(loaded.errors))
         # A registry is one process: with a shared one, weights of one policy would hold for the next.
-        return Registry(edition_of(dict(process))).algorithm(loaded.policy)
+        return Registry(edition_of(dict(process))).build_algorithm(loaded.policy)
 
     def changes(self, old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
-        return diff.changes(old, new)
+        return diff.list_changes(old, new)
 
-    def effective(self, checked: ClassicChecked) -> Json:
-        runs = effective(checked)
-        told = None if runs is None else {key: value for key, value in asdict(runs).items() if key != "extenders"}
+    def render_effective(self, checked: ClassicChecked) -> Json:
+        runs = compute_effective(checked)
+        body = None if runs is None else {key: value for key, value in asdict(runs).items() if key != "extenders"}
         release = None if checked.algorithm is None else checked.algorithm.edition.version
         nothing = dict.fromkeys(("defaulted", "effective"))
-        return {"notes": checked.notes, "release": release, **nothing, "classic": told}
+        return {"notes": checked.notes, "release": release, **nothing, "classic": body}
 
-    def kept(self, process: Mapping[str, Any]) -> Json:
+    def process_to_store(self, process: Mapping[str, Any]) -> Json:
         return process_of(edition_of(dict(process)))
 
-    def started(self, process: Mapping[str, Any], version: str) -> Json:
-        return self.settled(process)
+    def process_on_version(self, process: Mapping[str, Any], version: str) -> Json:
+        return self.settle_release(process)
 
-    def settled(self, process: Mapping[str, Any]) -> Json:
+    def settle_release(self, process: Mapping[str, Any]) -> Json:
         return dict(classic_release(edition_of(dict(process))).process)
 
     def file_form(self, text: str) -> str:
@@ -62,8 +62,8 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     def schema(self, process: Mapping[str, Any]) -> Json:
         return classic_schema()
 
-    def opened(self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED) -> ClassicEditor:
-        return editor.opened(text, process)
+    def open_editor(self, text: str, process: Mapping[str, Any], query: Mapping[str, str] = NO_QUERY) -> ClassicEditor:
+        return editor.open_editor(text, process)
 
-    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> ClassicEditor:
-        return editor.posted(fields, process)
+    def read_posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> ClassicEditor:
+        return editor.read_posted(fields, process)

@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocumentError,
+    MarkedProblem,
+    normalise_text,
+    parse_document,
+)
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases.classic import Algorithm, edition_of, process_of
 from kschedweb.policies.classic import form, writing
-from kschedweb.policies.classic.effective import Effective, effective
+from kschedweb.policies.classic.effective import Effective, compute_effective
 from kschedweb.policies.classic.form import ClassicForm
 from kschedweb.policies.classic.lists import LISTS
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
 from kschedweb.policies.dialect import EditorState
-from kschedweb.policies.editing.editor import state
+from kschedweb.policies.editing.editor import build_state
 
 
 @dataclass
@@ -40,49 +45,49 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
 
     @property
     def process_fields(self) -> dict[str, str]:
-        fields = {one.name: one.value for one in self.form.process}
+        fields = {field.name: field.value for field in self.form.process}
         return {"process": "shown", **fields, **{f"process.gate.{gate}": "on" for gate, on, _ in self.form.gates if on}}
 
     @property
     def effective(self) -> Effective | None:
-        return effective(self.checked)
+        return compute_effective(self.checked)
 
     @property
     def state(self) -> dict[str, Any]:
-        return state(self.document, self.problems, self.checked.warnings)
+        return build_state(self.document, self.problems, self.checked.warnings)
 
 
-def opened(document: str, process: Mapping[str, Any]) -> ClassicEditor:
+def open_editor(document: str, process: Mapping[str, Any]) -> ClassicEditor:
     """The editor for a saved document."""
     checked = check_classic(document, process)
     data = checked.document.data if checked.document else {}
-    return ClassicEditor(document, document, dict(process), checked, form.build(data, process, checked.errors))
+    return ClassicEditor(document, document, dict(process), checked, form.build_form(data, process, checked.errors))
 
 
-def posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor:
+def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor:
     """The editor for posted fields and text; ``saved`` are the saved process options."""
-    document = normalised(fields.get("document", ""))
-    base = normalised(fields.get("base", document))
-    process = _plain(writing.process_posted(fields, saved))
+    document = normalise_text(fields.get("document", ""))
+    base = normalise_text(fields.get("base", document))
+    process = _without_defaults(writing.process_posted(fields, saved))
     edition = form.edition_shown(process)
     key = next((key for key in LISTS if fields.get("add") == key), "")
     try:
         if "base" in fields:
-            document = writing.apply(document, base, fields, edition)
+            document = writing.apply_form(document, base, fields, edition)
         if key:
             kind, name = fields.get(f"new.{key}.kind", ""), fields.get(f"new.{key}.name", "")
-            document = writing.add(document, key, kind, name, edition)
-    except DocumentError:
-        return _unreadable(document, base, fields, process)
-    shown = opened(document, process)
-    for section in shown.form.sections:
+            document = writing.add_rule(document, key, kind, name, edition)
+    except MarkedDocumentError:
+        return _open_unreadable(document, base, fields, process)
+    editor = open_editor(document, process)
+    for section in editor.form.sections:
         if section.key != key:  # keeps the choices for a new rule until it is added
             section.new_kind = fields.get(f"new.{section.key}.kind", "")
             section.new_name = fields.get(f"new.{section.key}.name", "")
-    return shown
+    return editor
 
 
-def _plain(process: dict[str, Any]) -> dict[str, Any]:
+def _without_defaults(process: dict[str, Any]) -> dict[str, Any]:
     """``process`` without default values; unchanged if it cannot be read."""
     try:
         return process_of(edition_of(process))
@@ -90,12 +95,12 @@ def _plain(process: dict[str, Any]) -> dict[str, Any]:
         return process
 
 
-def _unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
+def _open_unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
     """The editor for invalid text; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = writing.apply(base, base, fields, form.edition_shown(process)) if "base" in fields else base
-        data = parse(shown).data
-    except DocumentError:
+        base_text = writing.apply_form(base, base, fields, form.edition_shown(process)) if "base" in fields else base
+        data = parse_document(base_text).data
+    except MarkedDocumentError:
         base, data = "", {}
     checked = check_classic(document, process)
-    return ClassicEditor(document, base, process, checked, form.build(data, process, []))
+    return ClassicEditor(document, base, process, checked, form.build_form(data, process, []))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
-from kschedweb.engine.documents.writing import written
+from kschedweb.engine.documents.writing import dump_yaml
 from kschedweb.engine.releases.classic.catalogue import EDITION
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
-from kschedweb.policies.editing.arguments import leaves
+from kschedweb.policies.editing.arguments import iter_leaves
 
 if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm
-    from kschedweb.engine.releases.classic.policy import Policy
+    from kschedweb.engine.releases.classic.policy import ClassicPolicy
 
 
 @dataclass(frozen=True)
@@ -51,57 +51,57 @@ class Effective:
     never_asked: tuple[str, ...]
 
 
-def effective(checked: ClassicChecked) -> Effective | None:
+def compute_effective(checked: ClassicChecked) -> Effective | None:
     """What runs under a document; ``None`` if it cannot run."""
     algorithm, policy = checked.algorithm, checked.loaded.policy if checked.loaded else None
     if algorithm is None or policy is None:
         return None
-    edition, given = algorithm.edition, arguments_of(policy)
+    edition, arguments = algorithm.edition, arguments_of(policy)
     predicates = [
         RunningRule(
-            one.name,
-            given["predicates"].get(one.name, ""),
-            one.name in edition.default_predicates | edition.mandatory,
-            one.name in edition.mandatory,
+            predicate.name,
+            arguments["predicates"].get(predicate.name, ""),
+            predicate.name in edition.default_predicates | edition.mandatory_predicates,
+            predicate.name in edition.mandatory_predicates,
         )
-        for one in algorithm.predicates
+        for predicate in algorithm.predicates
     ]
     priorities = [
         RunningRule(
             name,
-            given["priorities"].get(name, ""),
-            edition.default_priorities.get(name) == weight and name not in given["priorities"],
+            arguments["priorities"].get(name, ""),
+            edition.default_priorities.get(name) == weight and name not in arguments["priorities"],
             weight=weight,
         )
         for name, weight in algorithm.weights.items()
     ]
-    extenders = [list(leaves(extender)) for extender in algorithm.extenders]
+    extenders = [list(iter_leaves(extender)) for extender in algorithm.extenders]
     return Effective(predicates, priorities, settings_of(algorithm, policy), extenders, algorithm.never_asked)
 
 
-def arguments_of(policy: Policy) -> dict[str, dict[str, str]]:
+def arguments_of(policy: ClassicPolicy) -> dict[str, dict[str, str]]:
     """The arguments of rules in words, by list and name."""
     lists = {"predicates": policy.predicates or (), "priorities": policy.priorities or ()}
     return {
-        key: {choice.name: _said(*choice.argument) for choice in choices if choice.argument is not None}
+        key: {choice.name: _format_argument(*choice.argument) for choice in choices if choice.argument is not None}
         for key, choices in lists.items()
     }
 
 
-def _said(kind: str, content: dict[str, Any]) -> str:
-    text = written(content, flow=True).strip()
+def _format_argument(kind: str, content: dict[str, Any]) -> str:
+    text = dump_yaml(content, flow=True).strip()
     return f"{kind} {text}"
 
 
-def settings_of(algorithm: Algorithm, policy: Policy) -> list[Setting]:
+def settings_of(algorithm: Algorithm, policy: ClassicPolicy) -> list[Setting]:
     """The settings beside the rules, with their defaults."""
     edition = algorithm.edition
     hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
-    every = policy.always_check_all
+    checks_all = policy.always_check_all
     return [
         Setting("version", edition.version, edition.version == EDITION.version),
         Setting("gates", ", ".join(sorted(edition.gates)) or gettext("none"), not edition.gates),
-        Setting("alwaysCheckAllPredicates", "true" if every else "false", not every),
+        Setting("alwaysCheckAllPredicates", "true" if checks_all else "false", not checks_all),
         Setting("hardPodAffinitySymmetricWeight", str(hard), hard == EDITION.hard_pod_affinity_weight),
         Setting("percentageOfNodesToScore", str(edition.share), edition.percentage == EDITION.percentage),
         Setting("KUBE_MAX_PD_VOLS", str(edition.max_volumes or gettext("by kind")), edition.max_volumes is None),

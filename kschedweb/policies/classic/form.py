@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
-from kschedweb.engine.documents.marked import MarkedProblem, Path
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases.classic import Edition, edition_of
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13
-from kschedweb.engine.releases.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
 from kschedweb.policies.classic.lists import (
     LISTS,
     PREDICATES,
     Item,
     explained_as,
     in_order,
-    known,
-    listed,
+    known_weights,
+    list_items,
     name_of,
-    provided,
-    spelt,
+    provided_weights,
+    spelled_key,
 )
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field
-from kschedweb.policies.editing.plain import Place, place
+from kschedweb.policies.editing.arguments import ABSENT, FormField
+from kschedweb.policies.editing.field_problems import Place, place_problems
 from kschedweb.policies.editing.switches import as_dict
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -57,8 +57,8 @@ class RuleRow:
     help: str = ""
     kind: str = ""  # of its argument
     is_listed: bool = False
-    weight: Field | None = None
-    arguments: Field | None = None
+    weight: FormField | None = None
+    arguments: FormField | None = None
     problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
@@ -74,12 +74,12 @@ class RuleRow:
         return explained_as(self.name, self.kind)
 
     @property
-    def fields(self) -> list[Field]:
+    def fields(self) -> list[FormField]:
         return [*([self.weight] if self.weight else []), *(self.arguments.walk() if self.arguments else [])]
 
     @property
     def is_open(self) -> bool:
-        return any(one.value or one.problems for one in (self.arguments.walk() if self.arguments else []))
+        return any(field.value or field.problems for field in (self.arguments.walk() if self.arguments else []))
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Section:
         return TITLES[self.key]
 
     @property
-    def one(self) -> str:
+    def rule_word(self) -> str:
         return "predicate" if self.key == PREDICATES else "priority"
 
     @property
@@ -115,9 +115,9 @@ class ClassicForm:
     """The fields of process options (``process``), of both lists, and of other settings."""
 
     edition: Edition
-    process: list[Field]
+    process: list[FormField]
     gates: list[tuple[str, bool, str]]
-    general: list[Field]
+    general: list[FormField]
     sections: list[Section]
     extenders: int
     process_problems: list[MarkedProblem] = field(default_factory=list)
@@ -137,7 +137,7 @@ def edition_shown(process: Mapping[str, Any]) -> Edition:
         return EDITION
 
 
-def build(data: Any, process: Mapping[str, Any], problems: list[MarkedProblem]) -> ClassicForm:
+def build_form(data: Any, process: Mapping[str, Any], problems: list[MarkedProblem]) -> ClassicForm:
     """The form for a document's plain data, with ``problems`` at their fields."""
     values, edition = as_dict(data), edition_shown(process)
     gates = process.get("gates")
@@ -149,18 +149,18 @@ def build(data: Any, process: Mapping[str, Any], problems: list[MarkedProblem]) 
             arguments.form_field(schema, f"general.{name}", name, values.get(name, ABSENT), schema["default"], (name,))
             for name, schema in GENERAL.items()
         ],
-        [_section(key, values, edition) for key in LISTS],
+        [_build_section(key, values, edition) for key in LISTS],
         len(values["extenders"]) if isinstance(values.get("extenders"), list) else 0,
     )
-    _place(form, values, problems)
+    _place_problems(form, values, problems)
     return form
 
 
-def _process_fields(process: Mapping[str, Any]) -> list[Field]:
+def _process_fields(process: Mapping[str, Any]) -> list[FormField]:
     version = str(process.get("version") or V1_13)
     choices = [V1_13, V1_9] if version in (V1_13, V1_9) else [V1_13, V1_9, version]
     return [
-        Field(
+        FormField(
             "choice",
             "process.version",
             "kube-scheduler",
@@ -169,25 +169,25 @@ def _process_fields(process: Mapping[str, Any]) -> list[Field]:
             choices=choices,
             path=("process", "version"),
         ),
-        Field(
+        FormField(
             "number",
             "process.percentageOfNodesToScore",
             "percentageOfNodesToScore",
             "From 0 to 100: the search ends once so many percent of the nodes are feasible, where there are 100 or "
             "more. 1.9 always looks at all.",
-            value=_number(process.get("percentageOfNodesToScore")),
+            value=_format_number(process.get("percentageOfNodesToScore")),
             default=str(EDITION.share),
             minimum=0,
             maximum=100,
             path=("process", "percentageOfNodesToScore"),
             schema={"type": "integer", "minimum": 0, "maximum": 100},
         ),
-        Field(
+        FormField(
             "number",
             "process.maxVolumes",
             "KUBE_MAX_PD_VOLS",
             "How many volumes of a kind a node takes that does not say so itself.",
-            value=_number(process.get("maxVolumes")),
+            value=_format_number(process.get("maxVolumes")),
             default=gettext("by kind"),
             minimum=1,
             path=("process", "maxVolumes"),
@@ -196,33 +196,33 @@ def _process_fields(process: Mapping[str, Any]) -> list[Field]:
     ]
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _section(key: str, values: dict[str, Any], edition: Edition) -> Section:
-    items = listed(values, key)
-    named = known(key, edition)
+def _build_section(key: str, values: dict[str, Any], edition: Edition) -> Section:
+    items = list_items(values, key)
+    weights = known_weights(key, edition)
     places: dict[str, int] = {}
-    for index, one in enumerate(items or ()):
-        places.setdefault(name_of(one), index)
-    base: Path = (spelt(values, key),)
+    for index, item in enumerate(items or ()):
+        places.setdefault(name_of(item), index)
+    base: Path = (spelled_key(values, key),)
     rows = [
-        _row(key, name, named.get(name, 1 if key != PREDICATES else 0), items, places.get(name), base, edition)
-        for name in in_order(key, [*named, *(name for name in places if name not in named)])
+        _build_row(key, name, weights.get(name, 1 if key != PREDICATES else 0), items, places.get(name), base, edition)
+        for name in in_order(key, [*weights, *(name for name in places if name not in weights)])
     ]
     return Section(key, items is None, rows)
 
 
-def _row(
+def _build_row(
     key: str, name: str, weight: int, items: list[Item] | None, place: int | None, base: Path, edition: Edition
 ) -> RuleRow:
-    given = items[place] if items is not None and place is not None else {}
-    given_argument = as_dict(given.get("argument"))
-    kind = next((one for one in KINDS[key] if one in given_argument), "")
-    described = DESCRIBED.get(name)
-    is_mandatory = key == PREDICATES and name in edition.mandatory
-    on = is_mandatory or (name in provided(key, edition) if items is None else place is not None)
+    item = items[place] if items is not None and place is not None else {}
+    given_argument = as_dict(item.get("argument"))
+    kind = next((candidate for candidate in KINDS[key] if candidate in given_argument), "")
+    described = DESCRIPTIONS.get(name)
+    is_mandatory = key == PREDICATES and name in edition.mandatory_predicates
+    on = is_mandatory or (name in provided_weights(key, edition) if items is None else place is not None)
     row = RuleRow(
         key,
         name,
@@ -237,12 +237,12 @@ def _row(
     elif described is not None:
         row.help = f"Rejects {described.does}." if key == PREDICATES else described.does
     if key != PREDICATES:
-        shown = given.get("weight")
-        row.weight = Field(
+        current_weight = item.get("weight")
+        row.weight = FormField(
             "number",
             f"weight.{name}",
             "Weight",
-            value="" if shown is None else str(shown),
+            value="" if current_weight is None else str(current_weight),
             default=str(weight),
             minimum=1,
             path=(*path, "weight") if path else (),
@@ -256,31 +256,31 @@ def _row(
     return row
 
 
-def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) -> Field:
-    found = arguments.form_field(ARGUMENTS[kind], name, kind, value, ABSENT, (*path, "argument", kind) if path else ())
-    for one in found.fields if isinstance(default, dict) else ():
-        one.default = default.get(one.label, "")
-    return found
+def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) -> FormField:
+    field = arguments.form_field(ARGUMENTS[kind], name, kind, value, ABSENT, (*path, "argument", kind) if path else ())
+    for inner in field.fields if isinstance(default, dict) else ():
+        inner.default = default.get(inner.label, "")
+    return field
 
 
-def _place(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
+def _place_problems(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
     """Put each problem at the part whose path is the longest prefix of its path."""
     fields = [
         *form.process,
         *form.general,
-        *(one for section in form.sections for row in section.rows for one in row.fields),
+        *(field for section in form.sections for row in section.rows for field in row.fields),
     ]
-    place(problems, fields, _others(form, values))
+    place_problems(problems, fields, _other_places(form, values))
 
 
-def _others(form: ClassicForm, values: dict[str, Any]) -> Iterator[Place]:
+def _other_places(form: ClassicForm, values: dict[str, Any]) -> Iterator[Place]:
     """The parts of the form that show problems and are no fields."""
     yield ("process",), form.process_problems
     for section in form.sections:
-        base = spelt(values, section.key)
+        base = spelled_key(values, section.key)
         yield (base,), section.problems
         indices: dict[str, list[int]] = {}
-        for index, item in enumerate(listed(values, section.key) or ()):
+        for index, item in enumerate(list_items(values, section.key) or ()):
             indices.setdefault(name_of(item), []).append(index)
         for row in section.rows:
             yield from (((base, index), row.problems) for index in indices.get(row.name, ()))

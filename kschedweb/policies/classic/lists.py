@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import ORDER
-from kschedweb.engine.releases.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
 from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.editing.switches import as_dict, as_list
 
@@ -14,15 +14,15 @@ PREDICATES, PRIORITIES = LISTS = ("predicates", "priorities")
 Item = dict[str, Any]
 
 
-def spelt(data: dict[str, Any], key: str) -> str:
+def spelled_key(data: dict[str, Any], key: str) -> str:
     """The name of the field in ``data`` that is read as the list ``key``."""
     return MISSPELT[key] if key not in data and MISSPELT[key] in data else key
 
 
-def listed(data: dict[str, Any], key: str) -> list[Item] | None:
+def list_items(data: dict[str, Any], key: str) -> list[Item] | None:
     """The items of a list; ``None`` if the default provider supplies it."""
-    found = data.get(spelt(data, key))
-    return None if found is None else [as_dict(item) for item in as_list(found)]
+    items = data.get(spelled_key(data, key))
+    return None if items is None else [as_dict(item) for item in as_list(items)]
 
 
 def name_of(item: Item) -> str:
@@ -30,11 +30,11 @@ def name_of(item: Item) -> str:
     return name if isinstance(name, str) else ""
 
 
-def known(key: str, edition: Edition) -> dict[str, int]:
+def known_weights(key: str, edition: Edition) -> dict[str, int]:
     """The names that need no argument, in order, with their default weights (0: none)."""
     if key == PRIORITIES:
         return edition.default_priorities | edition.priorities
-    names = edition.predicates | edition.mandatory
+    names = edition.predicates | edition.mandatory_predicates
     ordered = [name for name in ORDER if name in names]
     # priorities have no order, so all of them run
     return dict.fromkeys([*ordered, *(sorted(names - set(ORDER)) if edition.old else ())], 0)
@@ -47,7 +47,7 @@ def in_order(key: str, names: list[str]) -> list[str]:
     return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
-def provided(key: str, edition: Edition) -> dict[str, int]:
+def provided_weights(key: str, edition: Edition) -> dict[str, int]:
     """What runs if a policy leaves the list out, with weights; nothing in kube-scheduler 1.9."""
     if edition.old:
         return {}
@@ -59,13 +59,13 @@ def provided(key: str, edition: Edition) -> dict[str, int]:
 def explained_as(name: str, kind: str) -> str:
     """The catalogue entry for a rule with an argument of ``kind`` ("": none); "" if there is none."""
     if kind:
-        return next((one.name for one in DESCRIBED.values() if one.argument == kind), "")
-    return name if name in DESCRIBED else ""
+        return next((described.name for described in DESCRIPTIONS.values() if described.argument == kind), "")
+    return name if name in DESCRIPTIONS else ""
 
 
-def item(name: str, weight: int, argument: Item | None = None) -> Item:
+def make_item(name: str, weight: int, argument: Item | None = None) -> Item:
     """An item of a list; predicates have weight 0."""
-    found: Item = {"name": name}
+    entry: Item = {"name": name}
     if weight:
-        found["weight"] = weight
-    return found | ({"argument": argument} if argument is not None else {})
+        entry["weight"] = weight
+    return entry | ({"argument": argument} if argument is not None else {})

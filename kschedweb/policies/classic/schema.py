@@ -14,67 +14,73 @@ Schema = dict[str, Any]
 KINDS = {"predicates": tuple(PREDICATE_ARGUMENTS), "priorities": tuple(PRIORITY_ARGUMENTS)}
 
 
-def _object(properties: Schema, said: str = "") -> Schema:
-    return {"type": "object", "properties": properties} | ({"description": said} if said else {})
+def _object_schema(properties: Schema, description: str = "") -> Schema:
+    return {"type": "object", "properties": properties} | ({"description": description} if description else {})
 
 
-def _texts(said: str) -> Schema:
-    return {"type": "array", "items": {"type": "string"}, "description": said}
+def _string_list_schema(description: str) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
-def _whole(low: int, high: int, said: str) -> Schema:
-    return {"type": "integer", "minimum": low, "maximum": high, "description": said}
+def _integer_schema(low: int, high: int, description: str) -> Schema:
+    return {"type": "integer", "minimum": low, "maximum": high, "description": description}
 
 
-def _bool(said: str) -> Schema:
-    return {"type": "boolean", "description": said}
+def _boolean_schema(description: str) -> Schema:
+    return {"type": "boolean", "description": description}
 
 
-def _text(said: str) -> Schema:
-    return {"type": "string", "description": said}
+def _string_schema(description: str) -> Schema:
+    return {"type": "string", "description": description}
 
 
-_POINT = _object(
+_POINT = _object_schema(
     {
-        "utilization": _whole(0, 100, "Percent of what the node can give."),
-        "score": _whole(0, MAX_PRIORITY, "The score at this use."),
+        "utilization": _integer_schema(0, 100, "Percent of what the node can give."),
+        "score": _integer_schema(0, MAX_PRIORITY, "The score at this use."),
     }
 )
 ARGUMENTS: dict[str, Schema] = {
-    "serviceAffinity": _object(
-        {"labels": _texts("One a line. Pods of a service go to nodes that have the same values of these labels.")},
+    "serviceAffinity": _object_schema(
+        {
+            "labels": _string_list_schema(
+                "One a line. Pods of a service go to nodes that have the same values of these labels."
+            )
+        },
         "Pods of a service stay together.",
     ),
-    "labelsPresence": _object(
+    "labelsPresence": _object_schema(
         {
-            "labels": _texts("One a line. What counts is whether the node has them, not their values."),
-            "presence": _bool("true: nodes must have all of them; false: none."),
+            "labels": _string_list_schema("One a line. What counts is whether the node has them, not their values."),
+            "presence": _boolean_schema("true: nodes must have all of them; false: none."),
         },
         "Nodes that have labels, or do not have them.",
     ),
-    "serviceAntiAffinity": _object(
-        {"label": _text("Pods of a service are spread over the values of this label.")},
+    "serviceAntiAffinity": _object_schema(
+        {"label": _string_schema("Pods of a service are spread over the values of this label.")},
         "Pods of a service are spread.",
     ),
-    "labelPreference": _object(
+    "labelPreference": _object_schema(
         {
-            "label": _text("Nodes with this label are preferred."),
-            "presence": _bool("true: nodes that have it; false: nodes that do not."),
+            "label": _string_schema("Nodes with this label are preferred."),
+            "presence": _boolean_schema("true: nodes that have it; false: nodes that do not."),
         },
         "Nodes that have a label, or do not have it, are preferred.",
     ),
-    "requestedToCapacityRatioArguments": _object(
+    "requestedToCapacityRatioArguments": _object_schema(
         {"shape": {"type": "array", "items": _POINT, "description": "Points of a broken line, by rising use."}},
         "The score follows a broken line over how much of the node is requested.",
     ),
 }
 GENERAL: dict[str, Schema] = {
     "hardPodAffinitySymmetricWeight": {
-        **_whole(1, 100, "What a required affinity of a pod counts for the pods that it means, in the priority too."),
+        **_integer_schema(
+            1, 100, "What a required affinity of a pod counts for the pods that it means, in the priority too."
+        ),
         "default": EDITION.hard_pod_affinity_weight,
     },
     "alwaysCheckAllPredicates": {
-        **_bool("true: all predicates are asked of every node, and all reasons are told."),
+        **_boolean_schema("true: all predicates are asked of every node, and all reasons are told."),
         "default": False,
     },
 }
@@ -82,43 +88,43 @@ GENERAL: dict[str, Schema] = {
 
 def classic_schema() -> Schema:
     """The schema of a Policy, with every name that 1.9 or 1.13 knows."""
-    every = Edition(gates=GATES)
-    predicates = sorted(EDITION.predicates | every.predicates | every.mandatory | MORE_PREDICATES)
+    edition = Edition(gates=GATES)
+    predicates = sorted(EDITION.predicates | edition.predicates | edition.mandatory_predicates | MORE_PREDICATES)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Policy",
-        **_object(
+        **_object_schema(
             {
                 "kind": {"const": "Policy", "enum": ["Policy"]},
                 "apiVersion": {"const": "v1", "enum": ["v1"]},
-                "predicates": {"type": "array", "items": _item(predicates, KINDS["predicates"], {})},
+                "predicates": {"type": "array", "items": _item_schema(predicates, KINDS["predicates"], {})},
                 "priorities": {
                     "type": "array",
-                    "items": _item(
-                        sorted(every.priorities),
+                    "items": _item_schema(
+                        sorted(edition.priorities),
                         KINDS["priorities"],
                         {"weight": {"type": "integer", "minimum": 1, "description": "Times the score."}},
                     ),
                 },
-                "extenders": {"type": "array", "items": _extender()},
+                "extenders": {"type": "array", "items": _extender_schema()},
                 **GENERAL,
             }
         ),
     }
 
 
-def _item(names: list[str], kinds: tuple[str, ...], more: Schema) -> Schema:
-    argument = _object({kind: ARGUMENTS[kind] for kind in kinds})
-    return _object({"name": {"type": "string", "enum": names}, **more, "argument": argument})
+def _item_schema(names: list[str], kinds: tuple[str, ...], more: Schema) -> Schema:
+    argument = _object_schema({kind: ARGUMENTS[kind] for kind in kinds})
+    return _object_schema({"name": {"type": "string", "enum": names}, **more, "argument": argument})
 
 
-def _extender() -> Schema:
+def _extender_schema() -> Schema:
     flags = {"enableHttps", "nodeCacheCapable", "ignorable"}
-    found: Schema = {name: {"type": "boolean" if name in flags else "string"} for name in EXTENDER_FIELDS.values()}
-    found |= {name: {"type": "integer"} for name in ("weight", "httpTimeout")}
-    found["httpTimeout"]["description"] = "In nanoseconds."
-    found["tlsConfig"] = _object(
+    properties: Schema = {name: {"type": "boolean" if name in flags else "string"} for name in EXTENDER_FIELDS.values()}
+    properties |= {name: {"type": "integer"} for name in ("weight", "httpTimeout")}
+    properties["httpTimeout"]["description"] = "In nanoseconds."
+    properties["tlsConfig"] = _object_schema(
         {name: {"type": "boolean" if name == "insecure" else "string"} for name in TLS_FIELDS.values()}
     )
-    managed = _object({"name": {"type": "string"}, "ignoredByScheduler": {"type": "boolean"}})
-    return _object(found | {"managedResources": {"type": "array", "items": managed}})
+    managed = _object_schema({"name": {"type": "string"}, "ignoredByScheduler": {"type": "boolean"}})
+    return _object_schema(properties | {"managedResources": {"type": "array", "items": managed}})

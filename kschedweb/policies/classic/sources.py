@@ -27,24 +27,24 @@ class ConfigMapSource:
     def __str__(self) -> str:
         return f"ConfigMap {self.namespace}/{self.name} of cluster {self.cluster}, key {self.key}"
 
-    def read(self) -> str:
+    def read_document(self) -> str:
         """Read the document. Raises ApplicationError with errors under ``source``."""
         try:
-            found = config_map_read(cluster=cluster_get(self.cluster), namespace=self.namespace, name=self.name)
+            config_map = config_map_read(cluster=cluster_get(self.cluster), namespace=self.namespace, name=self.name)
         except Http404 as error:
-            raise _under(NotFound(str(error)), "cluster") from None
+            raise _at_field(NotFound(str(error)), "cluster") from None
         except ApplicationError as error:
             for problem in error.errors:
                 problem["path"] = f"{FIELD}.{problem['path']}"
             raise
-        data = found.get("data")
+        data = config_map.get("data")
         if not isinstance(data, dict) or not isinstance(data.get(self.key), str):
-            said = from_config_map(found, self.key).problems[0].text
-            known = ", ".join(sorted(map(str, data))) if isinstance(data, dict) and data else "none"
-            raise _under(Unprocessable(f"{said}; its keys: {known}."), "key")
+            message = from_config_map(config_map, self.key).problems[0].text
+            keys = ", ".join(sorted(map(str, data))) if isinstance(data, dict) and data else "none"
+            raise _at_field(Unprocessable(f"{message}; its keys: {keys}."), "key")
         return str(data[self.key])
 
 
-def _under(error: ApplicationError, field: str) -> ApplicationError:
+def _at_field(error: ApplicationError, field: str) -> ApplicationError:
     error.errors = [FieldProblem(path=f"{FIELD}.{field}", message=error.detail)]
     return error

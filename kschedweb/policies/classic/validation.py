@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    Path,
+    parse_document,
+)
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases.classic import PolicyError, Registry, edition_of, load_policy
 from kschedweb.engine.validation.fields import Problem as EngineProblem
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.editing.switches import as_dict, as_list
-from kschedweb.policies.validation import KEY, LINE, steps, written
+from kschedweb.policies.validation import KEY, LINE, join_path, split_path
 
 if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm, LoadedPolicy
@@ -29,13 +35,13 @@ class ClassicChecked:
     ``process`` has the start options of kube-scheduler; its problems are among the errors, under ``process``.
     """
 
-    kind: ClassVar[Kind] = Kind.CLASSIC
+    kind: ClassVar[PolicyKind] = PolicyKind.CLASSIC
     notes: ClassVar[list[FieldProblem]] = []
     conversion: ClassVar[None] = None  # a Policy stays one; the page As a profile converts it
 
     text: str
     process: Mapping[str, Any]
-    document: Document | None
+    document: MarkedDocument | None
     loaded: LoadedPolicy | None = None
     algorithm: Algorithm | None = None
     errors: list[MarkedProblem] = field(default_factory=list)
@@ -50,77 +56,79 @@ class ClassicChecked:
 def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
     """Read ``text`` as the classic kube-scheduler does; never raises for bad input."""
     try:
-        document = parse(text)
-    except DocumentError as error:
+        document = parse_document(text)
+    except MarkedDocumentError as error:
         return ClassicChecked(text, process, None, errors=[error.problem])
     loaded = load_policy(text)
-    algorithm, errors = _algorithm(loaded, process, document)
-    secrets = list(_secrets(document))
+    algorithm, errors = _load_algorithm(loaded, process, document)
+    secrets = list(_secret_problems(document))
     warnings = [
-        *(_placed(one, document) for one in loaded.warnings),
+        *(_mark_problem(problem, document) for problem in loaded.warnings),
         *_never_asked(loaded, algorithm, document),
         *secrets,
     ]
     return ClassicChecked(text, process, document, loaded, algorithm, errors, warnings, secrets)
 
 
-def _algorithm(
-    loaded: LoadedPolicy, process: Mapping[str, Any], document: Document
+def _load_algorithm(
+    loaded: LoadedPolicy, process: Mapping[str, Any], document: MarkedDocument
 ) -> tuple[Algorithm | None, list[MarkedProblem]]:
     """The algorithm, or the errors if it cannot run."""
-    errors = [_placed(one, document) for one in loaded.problems]
+    errors = [_mark_problem(problem, document) for problem in loaded.problems]
     try:
         edition = edition_of(dict(process), "process.")
     except ObjectError as error:
         path = str(error).partition(": ")[0]
-        return None, [*errors, MarkedProblem(str(error), path, keys=steps(path))]
+        return None, [*errors, MarkedProblem(str(error), path, keys=split_path(path))]
     if loaded.policy is None:
         return None, errors
     try:
-        return Registry(edition).algorithm(loaded.policy), errors
+        return Registry(edition).build_algorithm(loaded.policy), errors
     except PolicyError as error:
-        return None, [_placed(one, document) for one in error.problems]
+        return None, [_mark_problem(problem, document) for problem in error.problems]
 
 
-def _placed(problem: EngineProblem, document: Document) -> MarkedProblem:
+def _mark_problem(problem: EngineProblem, document: MarkedDocument) -> MarkedProblem:
     """``problem`` with its line; a problem of the text itself has the line in its message."""
-    named = LINE.search(problem.text)
-    if not problem.path and named:
-        return MarkedProblem(problem.text, line=max(int(named[1]), 1))
-    keys = _as_written(steps(problem.path), document.data)
+    match = LINE.search(problem.text)
+    if not problem.path and match:
+        return MarkedProblem(problem.text, line=max(int(match[1]), 1))
+    keys = _as_written(split_path(problem.path), document.data)
     line, column, end = document.place(keys)
     message = f"{problem.path}: {problem.text}" if problem.path else problem.text
-    return MarkedProblem(message, written(keys), line, column, end, keys)
+    return MarkedProblem(message, join_path(keys), line, column, end, keys)
 
 
 def _as_written(keys: Path, data: Any) -> Path:
     """``keys`` with the spelling of ``data``: misspelt lists, and fields in upper or lower case."""
-    found: list[str | int] = []
+    actual_keys: list[str | int] = []
     for place, key in enumerate(keys):
         if isinstance(key, str):
             data = as_dict(data)
             spelt = MISSPELT.get(key) if not place and key not in data else None
-            key = next((one for one in data if one == spelt or one.lower() == key.lower()), key)
+            key = next((name for name in data if name == spelt or name.lower() == key.lower()), key)
             data = data.get(key)
         else:
             data = dict(enumerate(as_list(data))).get(key)
-        found.append(key)
-    return tuple(found)
+        actual_keys.append(key)
+    return tuple(actual_keys)
 
 
-def _never_asked(loaded: LoadedPolicy, algorithm: Algorithm | None, document: Document) -> Iterator[MarkedProblem]:
+def _never_asked(
+    loaded: LoadedPolicy, algorithm: Algorithm | None, document: MarkedDocument
+) -> Iterator[MarkedProblem]:
     chosen = (loaded.policy.predicates if loaded.policy else None) or ()
     for number, choice in enumerate(chosen):
         if algorithm is not None and choice.name in algorithm.never_asked:
-            said = f"{choice.name} is never asked: it has no place in the fixed order of predicates"
-            yield _placed(EngineProblem(f"predicates[{number}].name", said), document)
+            message = f"{choice.name} is never asked: it has no place in the fixed order of predicates"
+            yield _mark_problem(EngineProblem(f"predicates[{number}].name", message), document)
 
 
-def _secrets(document: Document) -> Iterator[MarkedProblem]:
+def _secret_problems(document: MarkedDocument) -> Iterator[MarkedProblem]:
     for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
         for name, value in as_dict(extender).items():
             if name.lower() == "tlsconfig" and any(
-                given and key.lower() == KEY.lower() for key, given in as_dict(value).items()
+                content and key.lower() == KEY.lower() for key, content in as_dict(value).items()
             ):
-                said = "a private key cannot be saved here, since all can read it: use keyFile"
-                yield _placed(EngineProblem(f"extenders[{index}].tlsConfig.{KEY}", said), document)
+                message = "a private key cannot be saved here, since all can read it: use keyFile"
+                yield _mark_problem(EngineProblem(f"extenders[{index}].tlsConfig.{KEY}", message), document)

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.policies import selectors
 from kschedweb.policies.conversion import selectors as conversion
-from kschedweb.web.rest import validated
+from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
@@ -64,8 +64,8 @@ class PolicyConvert(APIView):
 
         422 for a policy of profiles.
         """
-        data = validated(ConvertSerializer, request.data)
+        data = validate_input(ConvertSerializer, request.data)
         revision = selectors.revision_get(selectors.policy_get(name), data.get("revision"))
-        made = conversion.conversion(revision)
-        body = {"policy": name, "revision": revision.number, "yaml": conversion.document(revision, made)}
-        return Response(ConversionSerializer(body | made.to_dict()).data)
+        converted = conversion.convert_revision(revision)
+        body = {"policy": name, "revision": revision.number, "yaml": conversion.render_document(revision, converted)}
+        return Response(ConversionSerializer(body | converted.to_dict()).data)

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def profile_create(*, revision: Revision, name: str, author: User | None) -> Policy:
     """Create the policy ``name`` from the classic ``revision``, which its first comment names."""
-    text = selectors.document(revision, selectors.conversion(revision))
+    text = selectors.render_document(revision, selectors.convert_revision(revision))
     made_of = f"Converted from {revision.policy.name}, revision {revision.number}"
     return policy_create(name=name, document=text, comment=made_of, author=author)

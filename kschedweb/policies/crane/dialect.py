@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.documents.marked import as_yaml
-from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, file_schema, load_policy_file, shipped
+from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, file_schema, load_policy_file, shipped_policy
 from kschedweb.policies.crane import editor
 from kschedweb.policies.crane.editor import CraneEditor
 from kschedweb.policies.crane.validation import CraneChecked, check_crane
-from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 
 
-class Crane(Dialect[CraneChecked, PolicyFile]):
-    kind = Kind.CRANE
+class CraneDialect(Dialect[CraneChecked, PolicyFile]):
+    kind = PolicyKind.CRANE
     templates = "policies/crane"
     file_word = "YAML"
     document_word = "a DynamicSchedulerPolicy"
@@ -23,7 +23,7 @@ class Crane(Dialect[CraneChecked, PolicyFile]):
     has_profiles = False
     is_convertible = False
     decides = False
-    defaults = as_yaml(shipped())
+    defaults = as_yaml(shipped_policy())
 
     def check(self, text: str, process: Mapping[str, Any]) -> CraneChecked:
         return check_crane(text)
@@ -37,15 +37,17 @@ class Crane(Dialect[CraneChecked, PolicyFile]):
     def changes(self, old: CraneChecked, new: CraneChecked) -> list[PolicyChange]:
         return leaf_changes(old.runs, new.runs) if old.valid and new.valid else []
 
-    def effective(self, checked: CraneChecked) -> Json:
-        said = {"defaulted": {"spec": checked.loaded.spec}} if checked.loaded and checked.valid else {"defaulted": None}
-        return {"notes": checked.notes, "release": None, "effective": None, "classic": None, **said}
+    def render_effective(self, checked: CraneChecked) -> Json:
+        defaulted = (
+            {"defaulted": {"spec": checked.loaded.spec}} if checked.loaded and checked.valid else {"defaulted": None}
+        )
+        return {"notes": checked.notes, "release": None, "effective": None, "classic": None, **defaulted}
 
     def schema(self, process: Mapping[str, Any]) -> Json:
         return file_schema()
 
-    def opened(self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED) -> CraneEditor:
-        return editor.opened(text)
+    def open_editor(self, text: str, process: Mapping[str, Any], query: Mapping[str, str] = NO_QUERY) -> CraneEditor:
+        return editor.open_editor(text)
 
-    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> CraneEditor:
-        return editor.posted(fields)
+    def read_posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> CraneEditor:
+        return editor.read_posted(fields)

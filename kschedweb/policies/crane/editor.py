@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.documents.marked import MarkedProblem
+from kschedweb.engine.documents.marked_documents import MarkedProblem
 from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, file_schema
-from kschedweb.policies.crane.arithmetic import Example, example
+from kschedweb.policies.crane.example import Example, compute_example
 from kschedweb.policies.crane.validation import CraneChecked, check_crane
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
-from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, at, changed, put
-from kschedweb.policies.editing.plain import place
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
+from kschedweb.policies.editing.documents import (
+    DocumentEditor,
+    DocumentForm,
+    get_at_path,
+    read_changed_value,
+    set_at_path,
+)
+from kschedweb.policies.editing.field_problems import place_problems
 from kschedweb.web.translating import gettext_lazy as _
 
 SPEC = file_schema()["properties"]["spec"]
@@ -35,22 +41,24 @@ class CraneEditor(DocumentEditor[CraneChecked, PolicyFile]):
     @property
     def example(self) -> Example | None:
         """What the policy means, worked out; ``None`` where it is invalid."""
-        return example(self.runs.policy) if self.runs and self.runs.policy is not None else None
+        return compute_example(self.runs.policy) if self.runs and self.runs.policy is not None else None
 
 
-def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> None:
+def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Posted) -> None:
     path = ("spec",)
-    put(target, path, changed(SPEC, "spec", at(shown, path), at(target, path), posted))
+    set_at_path(
+        target, path, read_changed_value(SPEC, "spec", get_at_path(base_data, path), get_at_path(target, path), posted)
+    )
 
 
-def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
+def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
     """A table for each of the four lists, with ``problems`` at their cells."""
     group = arguments.form_field(SPEC, "spec", "spec", data.get("spec", ABSENT), ABSENT, ("spec",))
-    place(problems, group.walk())
-    for one in group.fields:
-        one.label = LABELS.get(one.label, one.label)
+    place_problems(problems, group.walk())
+    for field in group.fields:
+        field.label = LABELS.get(field.label, field.label)
     return group.fields
 
 
-FORM: DocumentForm[CraneChecked, CraneEditor] = DocumentForm(CraneEditor, check_crane, _fields, _write)
-opened, posted = FORM.opened, FORM.posted
+FORM: DocumentForm[CraneChecked, CraneEditor] = DocumentForm(CraneEditor, check_crane, _build_fields, _write_form)
+open_editor, read_posted = FORM.open_editor, FORM.read_posted

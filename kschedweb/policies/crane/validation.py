@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    parse_document,
+)
 from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, load_policy_file
-from kschedweb.policies.checked import CheckedDocument, marked, of_line
-from kschedweb.policies.dialect import Kind
-from kschedweb.policies.validation import steps, written
+from kschedweb.policies.checked_document import CheckedDocument, mark_problem, problem_of_line
+from kschedweb.policies.dialect import PolicyKind
+from kschedweb.policies.validation import join_path, split_path
 
 
 @dataclass(frozen=True)
 class CraneChecked(CheckedDocument[PolicyFile]):
     """A text with the engine's findings."""
 
-    kind: ClassVar[Kind] = Kind.CRANE
+    kind: ClassVar[PolicyKind] = PolicyKind.CRANE
 
     @property
     def valid(self) -> bool:
@@ -27,7 +32,9 @@ class CraneChecked(CheckedDocument[PolicyFile]):
         """The spec with each rule under the name of its metric or time range, for comparisons."""
         spec = self.loaded.spec if self.loaded else {}
         return {
-            part: {_key(rule): {name: value for name, value in rule.items() if name not in _NAMES} for rule in rules}
+            part: {
+                _rule_key(rule): {name: value for name, value in rule.items() if name not in _NAMES} for rule in rules
+            }
             for part, rules in spec.items()
         }
 
@@ -35,21 +42,21 @@ class CraneChecked(CheckedDocument[PolicyFile]):
 _NAMES = ("name", "timeRange")
 
 
-def _key(rule: dict[str, Any]) -> str:
+def _rule_key(rule: dict[str, Any]) -> str:
     return str(next((rule[name] for name in _NAMES if name in rule), ""))
 
 
 def check_crane(text: str) -> CraneChecked:
     """Read ``text`` as crane-scheduler does; never raises for bad input."""
     try:
-        document = parse(text)
-    except DocumentError as error:
+        document = parse_document(text)
+    except MarkedDocumentError as error:
         return CraneChecked(text, None, errors=[error.problem])
     loaded = load_policy_file(text)
-    errors = [_placed(one.path, one.text, document) for one in loaded.problems]
-    warnings = [_placed(path, f"{path}: {said}", document) for path, said in loaded.warnings]
+    errors = [_mark_problem(problem.path, problem.text, document) for problem in loaded.problems]
+    warnings = [_mark_problem(path, f"{path}: {message}", document) for path, message in loaded.warnings]
     return CraneChecked(text, document, loaded, errors, warnings)
 
 
-def _placed(path: str, message: str, document: Document) -> MarkedProblem:
-    return of_line(path, message) or marked(written(steps(path)), message, document)
+def _mark_problem(path: str, message: str, document: MarkedDocument) -> MarkedProblem:
+    return problem_of_line(path, message) or mark_problem(join_path(split_path(path)), message, document)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, KIND, json_schema
-from kschedweb.engine.rebalancing.loading import Policy
+from kschedweb.engine.rebalancing.loading import DeschedulerPolicy
 from kschedweb.engine.rebalancing.plugins import PLUGINS
 from kschedweb.policies.descheduler import editor
 from kschedweb.policies.descheduler.editor import DeschedulerEditor
 from kschedweb.policies.descheduler.validation import DeschedulerChecked, check_descheduler
-from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 
 # What the descheduler's own Helm chart and manifests are about: a first policy to change.
@@ -39,8 +39,8 @@ STARTING = {
 }
 
 
-class OfDescheduler(Dialect[DeschedulerChecked, Policy]):
-    kind = Kind.DESCHEDULER
+class DeschedulerDialect(Dialect[DeschedulerChecked, DeschedulerPolicy]):
+    kind = PolicyKind.DESCHEDULER
     templates = "policies/descheduler"
     file_word = "YAML"
     document_word = "a DeschedulerPolicy"
@@ -54,27 +54,27 @@ class OfDescheduler(Dialect[DeschedulerChecked, Policy]):
     def check(self, text: str, process: Mapping[str, Any]) -> DeschedulerChecked:
         return check_descheduler(text)
 
-    def load(self, text: str, process: Mapping[str, Any]) -> Policy:
+    def load(self, text: str, process: Mapping[str, Any]) -> DeschedulerPolicy:
         return check_policy(text)
 
     def changes(self, old: DeschedulerChecked, new: DeschedulerChecked) -> list[PolicyChange]:
         return leaf_changes(old.runs, new.runs) if old.valid and new.valid else []
 
-    def deviations(self, checked: DeschedulerChecked) -> list[PolicyChange]:
+    def list_deviations(self, checked: DeschedulerChecked) -> list[PolicyChange]:
         """None: the descheduler has no policy by default."""
         return []
 
-    def effective(self, checked: DeschedulerChecked) -> Json:
+    def render_effective(self, checked: DeschedulerChecked) -> Json:
         defaulted = checked.loaded.to_dict() if checked.loaded else None
         return {"notes": checked.notes, "release": None, "effective": None, "classic": None, "defaulted": defaulted}
 
     def schema(self, process: Mapping[str, Any]) -> Json:
         return json_schema({name: spec.args for name, spec in PLUGINS.items()})
 
-    def opened(
-        self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED
+    def open_editor(
+        self, text: str, process: Mapping[str, Any], query: Mapping[str, str] = NO_QUERY
     ) -> DeschedulerEditor:
-        return editor.opened(text)
+        return editor.open_editor(text)
 
-    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> DeschedulerEditor:
-        return editor.posted(fields)
+    def read_posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> DeschedulerEditor:
+        return editor.read_posted(fields)

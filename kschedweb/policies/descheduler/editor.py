@@ -7,11 +7,11 @@ from typing import Any
 
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
-from kschedweb.engine.rebalancing.loading import Policy
+from kschedweb.engine.rebalancing.loading import DeschedulerPolicy
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
-from kschedweb.policies.descheduler.form import ITEMS, fields, write
+from kschedweb.policies.descheduler.form import ITEMS, build_fields, write_form
 from kschedweb.policies.descheduler.validation import DeschedulerChecked, check_descheduler
-from kschedweb.policies.editing.arguments import leaves
+from kschedweb.policies.editing.arguments import iter_leaves
 from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm
 
 
@@ -22,41 +22,48 @@ class Running:
     profile: str
     plugin: str
     point: str
-    about: str
+    help: str
     arguments: list[tuple[str, str]]
 
 
 @dataclass
-class DeschedulerEditor(DocumentEditor[DeschedulerChecked, Policy]):
-    """The editor; ``fields`` has the limits, and a group for each profile."""
+class DeschedulerEditor(DocumentEditor[DeschedulerChecked, DeschedulerPolicy]):
+    """The editor; ``build_fields`` has the limits, and a group for each profile."""
 
     @property
-    def runs(self) -> Policy | None:
+    def runs(self) -> DeschedulerPolicy | None:
         return self.checked.loaded
 
     @property
     def profiles(self) -> int:
         """How many profiles the form shows."""
-        return sum(one.kind == "group" for one in self.fields)
+        return sum(field.kind == "group" for field in self.fields)
 
     @property
     def running(self) -> list[Running]:
         """What runs, in its order: Deschedule of every profile, then Balance; first what guards pods."""
         profiles = (self.runs.profiles or []) if self.runs else []
-        guards = [(one, defaultevictor.NAME, "") for one in profiles]
-        ran = [(one, name, point) for point in (DESCHEDULE, BALANCE) for one in profiles for name in one.enabled(point)]
+        guards = [(profile, defaultevictor.NAME, "") for profile in profiles]
+        enabled = [
+            (profile, name, point)
+            for point in (DESCHEDULE, BALANCE)
+            for profile in profiles
+            for name in profile.enabled_plugins(point)
+        ]
         return [
-            Running(one.name, name, point, PLUGINS[name].args.help, _arguments(name, one.args[name]))
-            for one, name, point in (*guards, *ran)
+            Running(profile.name, name, point, PLUGINS[name].args.help, _list_arguments(name, profile.args[name]))
+            for profile, name, point in (*guards, *enabled)
         ]
 
 
-def _arguments(plugin: str, args: dict[str, Any]) -> list[tuple[str, str]]:
+def _list_arguments(plugin: str, args: dict[str, Any]) -> list[tuple[str, str]]:
     encoded = encode(PLUGINS[plugin].args, args)
-    return [(path, value) for path, value in leaves(encoded) if value not in ("", "false", "null", "[]", "{}", "0")]
+    return [
+        (path, value) for path, value in iter_leaves(encoded) if value not in ("", "false", "null", "[]", "{}", "0")
+    ]
 
 
 FORM: DocumentForm[DeschedulerChecked, DeschedulerEditor] = DocumentForm(
-    DeschedulerEditor, check_descheduler, fields, write, ITEMS
+    DeschedulerEditor, check_descheduler, build_fields, write_form, ITEMS
 )
-opened, posted = FORM.opened, FORM.posted
+open_editor, read_posted = FORM.open_editor, FORM.read_posted

@@ -6,18 +6,18 @@ from functools import cache
 from typing import Any
 
 from kschedweb.engine.documents.json_schema import Schemas
-from kschedweb.engine.documents.marked import MarkedProblem, Path
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
 from kschedweb.engine.rebalancing.document import POLICY
 from kschedweb.engine.rebalancing.handle import FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
-from kschedweb.policies.editing.documents import Items, at, changed, put
-from kschedweb.policies.editing.plain import place
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted, Schema
+from kschedweb.policies.editing.documents import Items, get_at_path, read_changed_value, set_at_path
+from kschedweb.policies.editing.field_problems import place_problems
 from kschedweb.policies.editing.switches import as_list
 from kschedweb.web.translating import gettext_lazy as _
 
-SCHEMA = Schemas().struct(POLICY)["properties"]
+SCHEMA = Schemas().struct_schema(POLICY)["properties"]
 LABELS = {
     "nodeSelector": _("Only nodes with these labels"),
     "maxNoOfPodsToEvictTotal": _("Most evictions in a cycle"),
@@ -38,14 +38,17 @@ ITEMS = Items("profiles", "profile", lambda name: {"name": name}, lambda profile
 @cache
 def schema_of(plugin: str) -> Schema:
     """The arguments of a plugin as one input each; selectors are edited as YAML."""
-    found = _plain("", Schemas().struct(PLUGINS[plugin].args))
-    return {**found, "properties": {key: one for key, one in found["properties"].items() if key not in _TYPED}}
+    schema = _simplify_schema("", Schemas().struct_schema(PLUGINS[plugin].args))
+    return {
+        **schema,
+        "properties": {key: field_schema for key, field_schema in schema["properties"].items() if key not in _TYPED},
+    }
 
 
 _TYPED = ("kind", "apiVersion")
 
 
-def _plain(name: str, schema: Schema) -> Schema:
+def _simplify_schema(name: str, schema: Schema) -> Schema:
     inner = schema.get("properties")
     if name in CHOICES:
         return {**schema, "enum": CHOICES[name]}
@@ -53,106 +56,118 @@ def _plain(name: str, schema: Schema) -> Schema:
         return schema
     if "matchExpressions" in inner:
         return {"description": f"{schema.get('description', '')} As YAML: matchLabels, matchExpressions.".strip()}
-    return {**schema, "properties": {key: _plain(key, one) for key, one in inner.items()}}
+    return {**schema, "properties": {key: _simplify_schema(key, field_schema) for key, field_schema in inner.items()}}
 
 
-def fields(data: Json, problems: list[MarkedProblem]) -> list[Field]:
+def build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
     """A field for each limit and a group for each profile, with ``problems`` beside them."""
-    found = []
+    fields = []
     for name, label in LABELS.items():
-        found.append(arguments.form_field(SCHEMA[name], name, label, data.get(name, ABSENT), ABSENT, (name,)))
-    found += [_profile(number, one) for number, one in enumerate(_profiles(data))]
-    place(problems, [inner for one in found for inner in one.walk()])
-    return found
+        fields.append(arguments.form_field(SCHEMA[name], name, label, data.get(name, ABSENT), ABSENT, (name,)))
+    fields += [_profile_field(number, profile) for number, profile in enumerate(_list_profiles(data))]
+    place_problems(problems, [inner for field in fields for inner in field.walk()])
+    return fields
 
 
-def write(target: Json, shown: Json, posted: Posted) -> None:
-    """Put what a person changed of the form, which showed ``shown``, into ``target``."""
+def write_form(target: Json, base_data: Json, posted: Posted) -> None:
+    """Put what a person changed of the form, which showed ``base_data``, into ``target``."""
     for name in LABELS:
-        put(target, (name,), changed(SCHEMA[name], name, at(shown, (name,)), at(target, (name,)), posted))
-    before = _profiles(shown)
-    for number, profile in enumerate(_profiles(target)[: len(before)]):
+        set_at_path(
+            target,
+            (name,),
+            read_changed_value(
+                SCHEMA[name], name, get_at_path(base_data, (name,)), get_at_path(target, (name,)), posted
+            ),
+        )
+    before = _list_profiles(base_data)
+    for number, profile in enumerate(_list_profiles(target)[: len(before)]):
         prefix, old = f"profile.{number}", before[number]
         if not any(key.startswith(f"{prefix}.") for key in posted):
             continue
-        name = changed(NAME, f"{prefix}.name", at(old, ("name",)), at(profile, ("name",)), posted)
-        put(profile, ("name",), name)
+        name = read_changed_value(
+            NAME, f"{prefix}.name", get_at_path(old, ("name",)), get_at_path(profile, ("name",)), posted
+        )
+        set_at_path(profile, ("name",), name)
         for plugin in NAMES:
             _write_plugin(profile, old, plugin, prefix, posted)
 
 
 def _write_plugin(profile: Json, old: Json, plugin: str, prefix: str, posted: Posted) -> None:
     schema, name = schema_of(plugin), f"{prefix}.{plugin}"
-    shown, _ = _config(old, plugin)
-    current, _ = _config(profile, plugin)
-    args = changed(schema, f"{name}.args", at(shown, ("args",)), at(current, ("args",)), posted)
-    if args is not ABSENT or at(current, ("args",)) is not ABSENT:
-        _entry(profile, plugin)["args"] = {} if args is ABSENT else args
+    base_config, _ = _find_config(old, plugin)
+    current, _ = _find_config(profile, plugin)
+    args = read_changed_value(
+        schema, f"{name}.args", get_at_path(base_config, ("args",)), get_at_path(current, ("args",)), posted
+    )
+    if args is not ABSENT or get_at_path(current, ("args",)) is not ABSENT:
+        _config_entry(profile, plugin)["args"] = {} if args is ABSENT else args
     if plugin == EVICTOR:
         return
-    was, runs = _runs(old, plugin), posted.get(f"{name}.runs") == "true"
-    if was != runs and _runs(profile, plugin) != runs:
-        _switch(profile, plugin, runs=runs)
+    was, runs = _is_enabled(old, plugin), posted.get(f"{name}.runs") == "true"
+    if was != runs and _is_enabled(profile, plugin) != runs:
+        _switch_plugin(profile, plugin, runs=runs)
 
 
-def _switch(profile: Json, plugin: str, *, runs: bool) -> None:
+def _switch_plugin(profile: Json, plugin: str, *, runs: bool) -> None:
     """A plugin that runs must have an entry in pluginConfig, be it empty."""
     path: Path = ("plugins", PLUGINS[plugin].point, "enabled")
-    enabled = as_list(at(profile, path))
+    enabled = as_list(get_at_path(profile, path))
     if runs:
-        put(profile, path, [*enabled, plugin])
-        _entry(profile, plugin).setdefault("args", {})
+        set_at_path(profile, path, [*enabled, plugin])
+        _config_entry(profile, plugin).setdefault("args", {})
     else:
-        put(profile, path, [one for one in enabled if one != plugin])
+        set_at_path(profile, path, [name for name in enabled if name != plugin])
 
 
-def _entry(profile: Json, plugin: str) -> Json:
+def _config_entry(profile: Json, plugin: str) -> Json:
     """The entry of a plugin in pluginConfig, which is made where there is none."""
-    found, number = _config(profile, plugin)
+    entry, number = _find_config(profile, plugin)
     if number is None:
-        found = {"name": plugin}
-        profile["pluginConfig"] = [*as_list(profile.get("pluginConfig")), found]
-    return found
+        entry = {"name": plugin}
+        profile["pluginConfig"] = [*as_list(profile.get("pluginConfig")), entry]
+    return entry
 
 
-def _config(profile: Json, plugin: str) -> tuple[Json, int | None]:
+def _find_config(profile: Json, plugin: str) -> tuple[Json, int | None]:
     """The first entry of a plugin in pluginConfig and its place; the descheduler looks at no other."""
-    for number, one in enumerate(as_list(profile.get("pluginConfig"))):
-        if isinstance(one, dict) and one.get("name") == plugin:
-            return one, number
+    for number, entry in enumerate(as_list(profile.get("pluginConfig"))):
+        if isinstance(entry, dict) and entry.get("name") == plugin:
+            return entry, number
     return {}, None
 
 
-def _runs(profile: Json, plugin: str) -> bool:
-    return plugin in as_list(at(profile, ("plugins", PLUGINS[plugin].point, "enabled")))
+def _is_enabled(profile: Json, plugin: str) -> bool:
+    return plugin in as_list(get_at_path(profile, ("plugins", PLUGINS[plugin].point, "enabled")))
 
 
-def _profiles(data: Json) -> list[Json]:
-    return ITEMS.of(data)[:MOST_PROFILES]
+def _list_profiles(data: Json) -> list[Json]:
+    return ITEMS.list_items(data)[:MOST_PROFILES]
 
 
-def _profile(number: int, profile: Json) -> Field:
+def _profile_field(number: int, profile: Json) -> FormField:
     """A group with the profile's name, and a group for each plugin: whether it runs, and its arguments."""
     name, path = f"profile.{number}", ("profiles", number)
-    group = Field("group", name, f"Profile {profile.get('name') or number + 1}", path=path)
+    group = FormField("group", name, f"Profile {profile.get('name') or number + 1}", path=path)
     group.fields = [
         arguments.form_field(NAME, f"{name}.name", "Name", profile.get("name", ABSENT), ABSENT, (*path, "name"))
     ]
-    group.fields += [_plugin(f"{name}.{plugin}", plugin, profile, path) for plugin in NAMES]
+    group.fields += [_plugin_field(f"{name}.{plugin}", plugin, profile, path) for plugin in NAMES]
     return group
 
 
-def _plugin(name: str, plugin: str, profile: Json, path: Path) -> Field:
-    config, number = _config(profile, plugin)
+def _plugin_field(name: str, plugin: str, profile: Json, path: Path) -> FormField:
+    config, number = _find_config(profile, plugin)
     of_config: Path = (*path, "pluginConfig", plugin if number is None else number)
     args = config.get("args", ABSENT)
-    made = arguments.form_field(schema_of(plugin), f"{name}.args", plugin, args, ABSENT, (*of_config, "args"))
+    args_field = arguments.form_field(schema_of(plugin), f"{name}.args", plugin, args, ABSENT, (*of_config, "args"))
     point = PLUGINS[plugin].point
-    group = Field("group", name, plugin, help=PLUGINS[plugin].args.help, path=of_config)
+    group = FormField("group", name, plugin, help=PLUGINS[plugin].args.help, path=of_config)
     if point != FILTER:
         at_point: Path = (*path, "plugins", point, "enabled")
-        runs = arguments.form_field(RUNS, f"{name}.runs", "Runs", _runs(profile, plugin) or ABSENT, False, at_point)
+        runs = arguments.form_field(
+            RUNS, f"{name}.runs", "Runs", _is_enabled(profile, plugin) or ABSENT, False, at_point
+        )
         runs.help = f"At {point}."
         group.fields.append(runs)
-    group.fields += made.fields
+    group.fields += args_field.fields
     return group

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.config.types import encode
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    parse_document,
+)
 from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, GROUP, LIMITS
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
-from kschedweb.engine.rebalancing.loading import Policy, PolicyRefused
+from kschedweb.engine.rebalancing.loading import DeschedulerPolicy, PolicyRefused
 from kschedweb.engine.rebalancing.plugins import PLUGINS
-from kschedweb.policies.checked import CheckedDocument, marked, of_line
-from kschedweb.policies.dialect import Kind
+from kschedweb.policies.checked_document import CheckedDocument, mark_problem, problem_of_line
+from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.validation import excess_profiles
 
 if TYPE_CHECKING:
@@ -24,10 +29,10 @@ NOTHING_RUNS = "No profile enables a plugin at deschedule or balance, so no pod 
 
 
 @dataclass(frozen=True)
-class DeschedulerChecked(CheckedDocument[Policy]):
+class DeschedulerChecked(CheckedDocument[DeschedulerPolicy]):
     """A text with the engine's findings; ``loaded`` has the defaults."""
 
-    kind: ClassVar[Kind] = Kind.DESCHEDULER
+    kind: ClassVar[PolicyKind] = PolicyKind.DESCHEDULER
 
     @property
     def runs(self) -> dict[str, Any]:
@@ -37,7 +42,7 @@ class DeschedulerChecked(CheckedDocument[Policy]):
         limits = {name: self.loaded.fields[name] for name in ("nodeSelector", *LIMITS)}
         profiles = {
             profile.name: {
-                **{point: " ".join(profile.enabled(point)) for point in (DESCHEDULE, BALANCE)},
+                **{point: " ".join(profile.enabled_plugins(point)) for point in (DESCHEDULE, BALANCE)},
                 **{name: encode(PLUGINS[name].args, args) for name, args in profile.args.items()},
             }
             for profile in self.loaded.profiles or ()
@@ -48,31 +53,38 @@ class DeschedulerChecked(CheckedDocument[Policy]):
 def check_descheduler(text: str) -> DeschedulerChecked:
     """Read ``text`` as the descheduler does; never raises for bad input."""
     try:
-        document = parse(text)
-    except DocumentError as error:
+        document = parse_document(text)
+    except MarkedDocumentError as error:
         return DeschedulerChecked(text, None, errors=[error.problem])
     if problem := _other_version(document) or excess_profiles(document):
         return DeschedulerChecked(text, document, errors=[problem])
     try:
         loaded = check_policy(text)
     except PolicyRefused as refused:
-        return DeschedulerChecked(text, document, errors=[_placed(one, document) for one in refused.problems])
-    return DeschedulerChecked(text, document, loaded, warnings=list(_warnings(loaded, document)))
+        return DeschedulerChecked(
+            text, document, errors=[_mark_problem(problem, document) for problem in refused.problems]
+        )
+    return DeschedulerChecked(text, document, loaded, warnings=list(_list_warnings(loaded, document)))
 
 
-def _other_version(document: Document) -> MarkedProblem | None:
+def _other_version(document: MarkedDocument) -> MarkedProblem | None:
     """What is wrong with a policy of another version of the descheduler's."""
     data = document.data
     version = data.get("apiVersion") if isinstance(data, dict) else None
     if not isinstance(version, str) or version == API_VERSION or not version.startswith(f"{GROUP}/"):
         return None
-    return marked("apiVersion", f"{version} is not read. {OTHER.format(wanted=API_VERSION)}", document)
+    return mark_problem("apiVersion", f"{version} is not read. {OTHER.format(wanted=API_VERSION)}", document)
 
 
-def _warnings(loaded: Policy, document: Document) -> list[MarkedProblem]:
-    enabled = [name for one in loaded.profiles or () for point in (DESCHEDULE, BALANCE) for name in one.enabled(point)]
-    return [] if enabled else [marked("profiles", NOTHING_RUNS, document)]
+def _list_warnings(loaded: DeschedulerPolicy, document: MarkedDocument) -> list[MarkedProblem]:
+    enabled = [
+        name
+        for profile in loaded.profiles or ()
+        for point in (DESCHEDULE, BALANCE)
+        for name in profile.enabled_plugins(point)
+    ]
+    return [] if enabled else [mark_problem("profiles", NOTHING_RUNS, document)]
 
 
-def _placed(problem: Problem, document: Document) -> MarkedProblem:
-    return of_line(problem.path, problem.text) or marked(problem.path or "kind", problem.text, document)
+def _mark_problem(problem: Problem, document: MarkedDocument) -> MarkedProblem:
+    return problem_of_line(problem.path, problem.text) or mark_problem(problem.path or "kind", problem.text, document)

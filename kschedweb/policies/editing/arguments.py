@@ -15,8 +15,14 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, Path, as_yaml, parse
-from kschedweb.policies.editing.load_aware import Schema, Slider, given_as_a_whole, slider
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocumentError,
+    MarkedProblem,
+    Path,
+    as_yaml,
+    parse_document,
+)
+from kschedweb.policies.editing.load_aware import Schema, Slider, build_slider, given_as_a_whole
 from kschedweb.policies.editing.switches import as_dict, as_list
 
 Posted = Mapping[str, str]
@@ -28,7 +34,7 @@ _IDENTIFYING = frozenset({"apiVersion", "kind"})
 
 
 @dataclass
-class Field:
+class FormField:
     """An input, or a group or table of inputs; ``value`` and ``default`` are the shown texts."""
 
     kind: str  # number, boolean, choice, text, long (text of several lines), lines, yaml, table, group
@@ -41,8 +47,8 @@ class Field:
     labels: dict[str, str] = field(default_factory=dict)  # labels of choices, if they differ from the value
     minimum: int | None = None
     maximum: int | None = None
-    fields: list[Field] = field(default_factory=list)
-    rows: list[list[Field]] = field(default_factory=list)
+    fields: list[FormField] = field(default_factory=list)
+    rows: list[list[FormField]] = field(default_factory=list)
     path: Path = ()
     problems: list[MarkedProblem] = field(default_factory=list)
     slider: Slider | None = None
@@ -77,27 +83,27 @@ class Field:
         return bool(self.value) and self.value != self.default
 
     @property
-    def troubled(self) -> bool:
+    def has_problems(self) -> bool:
         """Whether anything is wrong in it."""
-        return any(one.problems for one in self.walk())
+        return any(field.problems for field in self.walk())
 
-    def walk(self) -> list[Field]:
+    def walk(self) -> list[FormField]:
         """This field and all below it."""
         below = [*self.fields, *(cell for row in self.rows for cell in row)]
-        return [self, *(found for child in below for found in child.walk())]
+        return [self, *(field for child in below for field in child.walk())]
 
 
-def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, path: Path) -> Field:
+def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, path: Path) -> FormField:
     """The field that shows ``value`` (``ABSENT``: blank) of ``schema``, with ``default`` in grey."""
-    kind = _kind(schema)
+    kind = _field_kind(schema)
     if kind == "table" and not _fits_table(value):
         kind = "yaml"
-    shown = Field(
+    field = FormField(
         kind,
         name,
         label,
         help=str(schema.get("description", "")),
-        default=_text(kind, default),
+        default=_format_value(kind, default),
         minimum=schema.get("minimum"),
         maximum=schema.get("maximum"),
         path=path,
@@ -106,33 +112,35 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
     if kind == "group":
         below, below_default = as_dict(value), as_dict(default)
         if below and given_as_a_whole(name):
-            below_default = dict.fromkeys(_properties(schema), 0)
-        shown.fields = [
+            below_default = dict.fromkeys(_visible_properties(schema), 0)
+        field.fields = [
             form_field(item, f"{name}.{key}", key, below.get(key, ABSENT), below_default.get(key, ABSENT), (*path, key))
-            for key, item in _properties(schema).items()
+            for key, item in _visible_properties(schema).items()
         ]
     elif kind == "table":
-        shown.value = _text(kind, value)
-        shown.rows = _rows(schema, name, as_list(value), path)
+        field.value = _format_value(kind, value)
+        field.rows = _build_rows(schema, name, as_list(value), path)
     else:
-        shown.value = _text(kind, value)
-        shown.slider = slider(schema, name) if kind == "number" else None
-        shown.choices = [str(choice) for choice in schema.get("enum", ())]
-        if shown.value and kind == "choice" and shown.value not in shown.choices:
-            shown.choices.append(shown.value)
-    return shown
+        field.value = _format_value(kind, value)
+        field.slider = build_slider(schema, name) if kind == "number" else None
+        field.choices = [str(choice) for choice in schema.get("enum", ())]
+        if field.value and kind == "choice" and field.value not in field.choices:
+            field.choices.append(field.value)
+    return field
 
 
-def read(schema: Schema, name: str, posted: Posted) -> Any:
+def read_value(schema: Schema, name: str, posted: Posted) -> Any:
     """The value of the fields of ``schema``; ``ABSENT`` if all are blank."""
-    kind = _kind(schema)
+    kind = _field_kind(schema)
     if kind == "group":
-        return _read_group(_properties(schema), name, posted)
+        return _read_group(_visible_properties(schema), name, posted)
     if kind == "table":
         if name in posted:
             return _read_yaml(posted[name])
         item = schema["items"]
-        rows = [_read_group(_columns(item), f"{name}.{index}", posted) for index in range(_row_count(name, posted))]
+        rows = [
+            _read_group(_table_columns(item), f"{name}.{index}", posted) for index in range(_row_count(name, posted))
+        ]
         return [row for row in rows if row is not ABSENT] or ABSENT
     text = posted.get(name, "")
     if kind == "lines":
@@ -140,10 +148,10 @@ def read(schema: Schema, name: str, posted: Posted) -> Any:
     if kind == "yaml":
         return _read_yaml(text)
     text = text.strip()
-    return ABSENT if not text else _scalar(kind, text)
+    return ABSENT if not text else _parse_scalar(kind, text)
 
 
-def overlay(old: Any, new: Any, current: Any) -> Any:
+def overlay_changes(old: Any, new: Any, current: Any) -> Any:
     """``current`` with the changes from ``old`` to ``new``; ``ABSENT`` is a missing value.
 
     Values that the fields do not show are in neither, and stay as in ``current``.
@@ -156,7 +164,7 @@ def overlay(old: Any, new: Any, current: Any) -> Any:
         return ABSENT if new is ABSENT else deepcopy(new)
     merged = dict(current)
     for key in [*new, *(key for key in old if key not in new)]:
-        value = overlay(old.get(key, ABSENT), new.get(key, ABSENT), current.get(key, ABSENT))
+        value = overlay_changes(old.get(key, ABSENT), new.get(key, ABSENT), current.get(key, ABSENT))
         if value is ABSENT:
             merged.pop(key, None)
         else:
@@ -168,16 +176,18 @@ def _overlay_row(old: list[Any], item: Any, current: list[Any], index: int) -> A
     """A row of the table with its hidden values: those of the same item if it moved, else those at its index."""
     if item in old:
         return current[old.index(item)]
-    return overlay(old[index], item, current[index]) if index < len(old) else deepcopy(item)
+    return overlay_changes(old[index], item, current[index]) if index < len(old) else deepcopy(item)
 
 
 def shown_value(schema: Schema, value: Any) -> Any:
-    """The result of :func:`read` for a form that shows ``value``."""
+    """The result of :func:`read_value` for a form that shows ``value``."""
     fields = form_field(schema, "v", "", value, ABSENT, ()).walk()
-    return read(schema, "v", {shown.name: shown.value for shown in fields if shown.kind not in ("group", "table")})
+    return read_value(
+        schema, "v", {field.name: field.value for field in fields if field.kind not in ("group", "table")}
+    )
 
 
-def _kind(schema: Schema) -> str:
+def _field_kind(schema: Schema) -> str:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), None)
@@ -185,25 +195,25 @@ def _kind(schema: Schema) -> str:
         return "choice" if schema.get("enum") else "long" if schema.get("contentEncoding") else "text"
     if kind == "array":
         item = schema.get("items", {})
-        return "lines" if _kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"
+        return "lines" if _field_kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"
     if kind == "object" and schema.get("properties"):
         return "group"
     return {"boolean": "boolean", "integer": "number", "number": "number"}.get(str(kind), "yaml")
 
 
-def _columns(schema: Schema) -> Schema:
+def _table_columns(schema: Schema) -> Schema:
     """The properties of a list's item that fit into a cell."""
     cells = ("number", "text", "choice", "boolean")
-    return {key: item for key, item in _properties(schema).items() if _kind(item) in cells}
+    return {key: item for key, item in _visible_properties(schema).items() if _field_kind(item) in cells}
 
 
 def _is_flat(schema: Schema) -> bool:
     """Whether most of a list item fits into the cells of a row; the rest is not shown."""
-    cells, all_of_it = len(_columns(schema)), len(_properties(schema))
+    cells, all_of_it = len(_table_columns(schema)), len(_visible_properties(schema))
     return cells > all_of_it / 2 and all_of_it - cells <= MOST_HIDDEN
 
 
-def _properties(schema: Schema) -> Schema:
+def _visible_properties(schema: Schema) -> Schema:
     return {key: item for key, item in as_dict(schema.get("properties")).items() if key not in _IDENTIFYING}
 
 
@@ -214,9 +224,9 @@ def _fits_table(value: Any) -> bool:
     )
 
 
-def _rows(schema: Schema, name: str, values: list[Any], path: Path) -> list[list[Field]]:
+def _build_rows(schema: Schema, name: str, values: list[Any], path: Path) -> list[list[FormField]]:
     """A row of fields for each item, and a blank one to add another."""
-    columns = _columns(schema["items"])
+    columns = _table_columns(schema["items"])
     return [
         [
             form_field(item, f"{name}.{index}.{key}", key, as_dict(value).get(key, ABSENT), ABSENT, (*path, index, key))
@@ -233,17 +243,17 @@ def _row_count(name: str, posted: Posted) -> int:
 
 
 def _read_group(properties: Schema, name: str, posted: Posted) -> Any:
-    values = {key: read(item, f"{name}.{key}", posted) for key, item in properties.items()}
+    values = {key: read_value(item, f"{name}.{key}", posted) for key, item in properties.items()}
     return {key: value for key, value in values.items() if value is not ABSENT} or ABSENT
 
 
-def _text(kind: str, value: Any) -> str:
+def _format_value(kind: str, value: Any) -> str:
     if value is ABSENT or value is None or kind == "group":
         return ""
     if kind == "lines" and isinstance(value, list):
         return "\n".join(str(item) for item in value)
     if kind == "table":
-        return ", ".join(_cell(item) for item in as_list(value))
+        return ", ".join(_format_cell(item) for item in as_list(value))
     if isinstance(value, str):
         return value
     if kind == "yaml":
@@ -251,30 +261,30 @@ def _text(kind: str, value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _cell(item: Any) -> str:
+def _format_cell(item: Any) -> str:
     return " ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item)
 
 
-def _scalar(kind: str, text: str) -> Any:
+def _parse_scalar(kind: str, text: str) -> Any:
     """``text`` converted to ``kind``; unchanged if it is invalid."""
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
-    return number(text) if kind == "number" else text
+    return parse_number(text) if kind == "number" else text
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def iter_leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """The path and the text of every leaf of nested values."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else key)
+            yield from iter_leaves(item, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
-            yield from leaves(item, f"{path}[{index}]")
+            yield from iter_leaves(item, f"{path}[{index}]")
     else:
         yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def number(text: str) -> Any:
+def parse_number(text: str) -> Any:
     """``text`` as a number; unchanged if it is none."""
     try:
         return int(text) if len(text) < 20 else text
@@ -291,7 +301,7 @@ def _read_yaml(text: str) -> Any:
     if not text.strip():
         return ABSENT
     try:
-        value = parse(text).data
-    except DocumentError:
+        value = parse_document(text).data
+    except MarkedDocumentError:
         return text
     return ABSENT if value is None else value

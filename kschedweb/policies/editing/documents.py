@@ -10,26 +10,33 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, normalised, parse
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    Path,
+    normalise_text,
+    parse_document,
+)
 from kschedweb.policies.dialect import CheckedText, EditorState
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
-from kschedweb.policies.editing.editor import state
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted, Schema
+from kschedweb.policies.editing.editor import build_state
 from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 
 Text = TypeVar("Text", bound=CheckedText)
-Found = TypeVar("Found", bound="Checked")
+CheckT = TypeVar("CheckT", bound="DocumentCheck")
 Runs = TypeVar("Runs")
 Editor = TypeVar("Editor")
 Json = dict[str, Any]
 
 
-class Checked(Protocol):
+class DocumentCheck(Protocol):
     """A text with what is wrong in it; ``document`` is ``None`` if it is no YAML."""
 
     @property
-    def document(self) -> Document | None: ...
+    def document(self) -> MarkedDocument | None: ...
     @property
     def errors(self) -> list[MarkedProblem]: ...
 
@@ -41,7 +48,7 @@ class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
     document: str
     base: str
     checked: Text
-    fields: list[Field]
+    fields: list[FormField]
     process: Json = field(default_factory=dict)
 
     @property
@@ -52,7 +59,7 @@ class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
     @property
     def state(self) -> Json:
         """The state for the page's script."""
-        return state(self.document, self.problems, self.checked.warnings)
+        return build_state(self.document, self.problems, self.checked.warnings)
 
 
 @dataclass(frozen=True)
@@ -65,80 +72,82 @@ class Items:
     make: Callable[[str], Json]
     name: Callable[[Json], Any]
 
-    def of(self, data: Json) -> list[Json]:
+    def list_items(self, data: Json) -> list[Json]:
         """The items; what is none of them has no group."""
-        return [one for one in as_list(data.get(self.key)) if isinstance(one, dict)]
+        return [item for item in as_list(data.get(self.key)) if isinstance(item, dict)]
 
-    def changed(self, data: Json, posted: Posted) -> Json:
+    def apply_button(self, data: Json, posted: Posted) -> Json:
         """``data`` with what was pressed: a new item ("add_item"), or one less ("remove_item"), but for the last."""
-        listed, items = as_list(data.get(self.key)), self.of(data)
+        listed, items = as_list(data.get(self.key)), self.list_items(data)
         if "add_item" in posted:
-            used = {self.name(one) for one in items}
+            used = {self.name(item) for item in items}
             name = next(name for number in range(1, len(items) + 2) if (name := f"{self.prefix}-{number}") not in used)
             return {**data, self.key: [*listed, self.make(name)]}
         number = posted.get("remove_item", "")
         if number.isdecimal() and len(number) < 6 and int(number) < len(items) > 1:
-            return {**data, self.key: [one for one in listed if one is not items[int(number)]]}
+            return {**data, self.key: [item for item in listed if item is not items[int(number)]]}
         return data
 
 
 @dataclass(frozen=True)
-class DocumentForm(Generic[Found, Editor]):
+class DocumentForm(Generic[CheckT, Editor]):
     """``fields`` are those of a document's data with problems beside them; ``write`` puts a posted form into the data
     ``target`` by how it differs from the data ``shown``. Buttons add to ``items`` and take away."""
 
-    make: Callable[[str, str, Found, list[Field]], Editor]
-    check: Callable[[str], Found]
-    fields: Callable[[Json, list[MarkedProblem]], list[Field]]
+    make: Callable[[str, str, CheckT, list[FormField]], Editor]
+    check: Callable[[str], CheckT]
+    fields: Callable[[Json, list[MarkedProblem]], list[FormField]]
     write: Callable[[Json, Json, Posted], None]
     items: Items | None = None
 
-    def opened(self, document: str) -> Editor:
+    def open_editor(self, document: str) -> Editor:
         """The editor for a saved document."""
         checked = self.check(document)
         data = as_dict(checked.document.data) if checked.document else {}
         return self.make(document, document, checked, self.fields(data, checked.errors))
 
-    def posted(self, posted: Mapping[str, str]) -> Editor:
+    def read_posted(self, posted: Mapping[str, str]) -> Editor:
         """The editor for posted fields and YAML: what differs from the form's base is written into the YAML."""
-        document = normalised(posted.get("document", ""))
-        base = normalised(posted.get("base", document))
+        document = normalise_text(posted.get("document", ""))
+        base = normalise_text(posted.get("base", document))
         try:
-            written = self._applied(document, base, posted) if "base" in posted else document
-            return self.opened(self._pressed(written, posted))
-        except DocumentError:
-            return self._unreadable(document, base, posted)
+            updated = self._apply_form(document, base, posted) if "base" in posted else document
+            return self.open_editor(self._apply_button(updated, posted))
+        except MarkedDocumentError:
+            return self._open_unreadable(document, base, posted)
 
-    def _applied(self, document: str, base: str, posted: Posted) -> str:
+    def _apply_form(self, document: str, base: str, posted: Posted) -> str:
         """``document`` with the changes of the form. Raises DocumentError if one of the two is not YAML."""
-        data, shown = as_dict(parse(document).data), as_dict(parse(base).data)
+        data, base_data = as_dict(parse_document(document).data), as_dict(parse_document(base).data)
         target = deepcopy(data)
-        self.write(target, shown, posted)
-        return document if target == data else rewrite(document, target)
+        self.write(target, base_data, posted)
+        return document if target == data else rewrite_yaml(document, target)
 
-    def _pressed(self, document: str, posted: Posted) -> str:
+    def _apply_button(self, document: str, posted: Posted) -> str:
         """``document`` after a button of the form. Raises DocumentError if it is not YAML."""
         if self.items is None or not posted.keys() & {"add_item", "remove_item"}:
             return document
-        data = as_dict(parse(document).data)
-        target = self.items.changed(data, posted)
-        return document if target == data else rewrite(document, target)
+        data = as_dict(parse_document(document).data)
+        target = self.items.apply_button(data, posted)
+        return document if target == data else rewrite_yaml(document, target)
 
-    def _unreadable(self, document: str, base: str, posted: Posted) -> Editor:
+    def _open_unreadable(self, document: str, base: str, posted: Posted) -> Editor:
         """The editor for text that is no YAML; the form keeps its fields until they can be written into one that is."""
         try:
-            data = parse(self._applied(base, base, posted) if "base" in posted else base).data
-        except DocumentError:
+            data = parse_document(self._apply_form(base, base, posted) if "base" in posted else base).data
+        except MarkedDocumentError:
             base, data = "", {}
         return self.make(document, base, self.check(document), self.fields(as_dict(data), []))
 
 
-def changed(schema: Schema, name: str, shown: Any, current: Any, posted: Posted) -> Any:
-    """``current`` with what a person changed of the field ``name``, which showed the value ``shown``."""
-    return arguments.overlay(arguments.shown_value(schema, shown), arguments.read(schema, name, posted), current)
+def read_changed_value(schema: Schema, name: str, base_value: Any, current: Any, posted: Posted) -> Any:
+    """``current`` with what a person changed of the field ``name``, which showed the value ``base_value``."""
+    return arguments.overlay_changes(
+        arguments.shown_value(schema, base_value), arguments.read_value(schema, name, posted), current
+    )
 
 
-def at(data: Any, path: Path) -> Any:
+def get_at_path(data: Any, path: Path) -> Any:
     """The value at ``path``, ABSENT for none."""
     for step in path:
         if not isinstance(data, dict) or step not in data:
@@ -147,10 +156,10 @@ def at(data: Any, path: Path) -> Any:
     return data
 
 
-def put(data: Json, path: Path, value: Any) -> None:
+def set_at_path(data: Json, path: Path, value: Any) -> None:
     """Set ``value`` at ``path``; what is absent is taken away where it stands."""
     if value is ABSENT:
-        parent = at(data, path[:-1]) if path[:-1] else data
+        parent = get_at_path(data, path[:-1]) if path[:-1] else data
         if isinstance(parent, dict):
             parent.pop(str(path[-1]), None)
         return

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_yaml, normalised, parse
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocumentError,
+    MarkedProblem,
+    as_yaml,
+    normalise_text,
+    parse_document,
+)
 from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
 from kschedweb.engine.releases.older import is_old
-from kschedweb.policies.beside.selectors import beside
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import extenders, form, writing
-from kschedweb.policies.editing.arguments import Field, leaves
-from kschedweb.policies.editing.sections import BY_PLUGIN, USUAL, Showing
+from kschedweb.policies.editing.arguments import FormField, iter_leaves
+from kschedweb.policies.editing.release_tables import Tables, load_tables
+from kschedweb.policies.editing.sections import BY_PLUGIN, DEFAULT_FILTER, FormFilter
 from kschedweb.policies.editing.switches import default_points
-from kschedweb.policies.editing.tables import Tables, tables
-from kschedweb.policies.older import as_v1
-from kschedweb.policies.validation import NOTHING_SAID, Checked, check, release_of
-from kschedweb.web import told
+from kschedweb.policies.old_versions import as_v1
+from kschedweb.policies.profile_comparison.selectors import compare_profiles_at
+from kschedweb.policies.validation import NO_OPTIONS, CheckedProfiles, check_profiles, release_of
+from kschedweb.web import messages
 
 if TYPE_CHECKING:
     from kschedweb.policies.editing.form import ProfileForm
@@ -45,15 +51,15 @@ class EffectiveArgument:
 
 
 @dataclass
-class Editor(EditorState[Checked, Configuration]):
+class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
     """The editor. ``base`` is the document from which the form was filled; see ``writing.apply``."""
 
     document: str
     base: str
-    checked: Checked
+    checked: CheckedProfiles
     form: ProfileForm
     process: dict[str, Any] = field(default_factory=dict)
-    showing: Showing = field(default_factory=Showing)
+    showing: FormFilter = field(default_factory=FormFilter)
 
     @property
     def problems(self) -> list[MarkedProblem]:
@@ -68,10 +74,10 @@ class Editor(EditorState[Checked, Configuration]):
         return write_gates(gates) if isinstance(gates, Mapping) else str(gates)
 
     @property
-    def release_fields(self) -> list[Field]:
+    def release_fields(self) -> list[FormField]:
         """The fields of ``process``: the release, and its feature gates as kube-scheduler's flag takes them."""
         fields = [
-            Field(
+            FormField(
                 "choice",
                 "process.release",
                 gettext("Release of kube-scheduler"),
@@ -80,7 +86,7 @@ class Editor(EditorState[Checked, Configuration]):
                 choices=list(dict.fromkeys([*RELEASES, *filter(None, [self.process.get("release")])])),
                 help=gettext("The release that this policy is written for."),
             ),
-            Field(
+            FormField(
                 "text",
                 "process.featureGates",
                 gettext("Feature gates"),
@@ -88,19 +94,19 @@ class Editor(EditorState[Checked, Configuration]):
                 help=gettext("As for kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's own."),
             ),
         ]
-        for one in fields:
-            one.problems = [problem for problem in self.checked.errors if problem.path == one.name]
+        for process_field in fields:
+            process_field.problems = [problem for problem in self.checked.errors if problem.path == process_field.name]
         return fields
 
     @property
     def runs(self) -> Configuration | None:
         return self.checked.loaded.configuration if self.checked.loaded else None
 
-    def taking(self, process: dict[str, Any]) -> Editor:
+    def with_process(self, process: dict[str, Any]) -> ProfileEditor:
         if self.checked.document is None:
             return self
-        found = opened(self.document, self.form.index, process, self.showing)
-        return replace(found, base=self.base) if self.base != self.document else found
+        editor = open_editor(self.document, self.form.index, process, self.showing)
+        return replace(editor, base=self.base) if self.base != self.document else editor
 
     @property
     def process_fields(self) -> dict[str, str]:
@@ -110,72 +116,74 @@ class Editor(EditorState[Checked, Configuration]):
     def query(self) -> dict[str, str]:
         return {"profile": str(self.form.index or ""), **self.showing.query}
 
-    def draw(self, panels: Callable[[Editor], Mapping[str, object]]) -> bool:
+    def draw_panels(self, panels: Callable[[ProfileEditor], Mapping[str, object]]) -> bool:
         drawn = panels(self)
         for row in self.form.plugins:
             row.panel = drawn.get(row.name)
         return bool(drawn)
 
-    def previewed(self) -> dict[str, Any]:
+    def preview_context(self) -> dict[str, Any]:
         return {
             "points": effective_points(self),
             "arguments": effective_arguments(self),
-            "beside": beside(self.runs, self.form.index, self.showing.beside),
+            "beside": compare_profiles_at(self.runs, self.form.index, self.showing.compared_profile),
         }
 
-    def explained(self) -> dict[str, Any]:
-        return {**self.previewed(), "defaulted": as_yaml(self.runs.document) if self.runs else ""}
+    def effective_context(self) -> dict[str, Any]:
+        return {**self.preview_context(), "defaulted": as_yaml(self.runs.document) if self.runs else ""}
 
     @property
     def state(self) -> dict[str, Any]:
         more = {"release": self.process.get("release", ""), "query": self.query}
-        return state(self.document, self.problems, self.checked.warnings) | more
+        return build_state(self.document, self.problems, self.checked.warnings) | more
 
 
-def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
+def build_state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
     """The state for the page's script."""
     return {
         "document": document,
-        "errors": [_diagnostic(problem) for problem in errors],
-        "warnings": [_diagnostic(problem) | {"message": told.words(problem.message)} for problem in warnings],
+        "errors": [_to_diagnostic(problem) for problem in errors],
+        "warnings": [
+            _to_diagnostic(problem) | {"message": messages.translate_words(problem.message)} for problem in warnings
+        ],
     }
 
 
-def opened(
-    document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING_SAID, showing: Showing = USUAL
-) -> Editor:
+def open_editor(
+    document: str, profile: int = 0, process: Mapping[str, Any] = NO_OPTIONS, showing: FormFilter = DEFAULT_FILTER
+) -> ProfileEditor:
     """The editor for a saved document and its ``process`` (the release and its feature gates)."""
-    checked = check(document, process)
+    checked = check_profiles(document, process)
     data = checked.document.data if checked.document else {}
     if checked.conversion:
         data = checked.conversion.document  # which is what the form can show, and change
-    shown = form.build(data, profile, [*checked.errors, *checked.secrets], offered(process))
-    showing.narrow(shown.plugins, shown.sections)
-    return Editor(document, document, checked, shown, dict(process), showing)
+    profile_form = form.build_form(data, profile, [*checked.errors, *checked.secrets], offered_tables(process))
+    showing.mark_shown(profile_form.plugins, profile_form.sections)
+    return ProfileEditor(document, document, checked, profile_form, dict(process), showing)
 
 
-def profile_of(asked: Mapping[str, str]) -> int:
+def profile_of(query: Mapping[str, str]) -> int:
     """The profile, by its place in the document, that posted fields or the query of an address name."""
-    return _index(asked.get("profile", ""))
+    return _parse_index(query.get("profile", ""))
 
 
-def offered(process: Mapping[str, Any]) -> Tables:
+def offered_tables(process: Mapping[str, Any]) -> Tables:
     """What the form offers for ``process``: where that cannot be read, what it offers for the current release."""
     try:
-        return tables(release_of(process))
+        return load_tables(release_of(process))
     except ReleaseError:
-        return tables()
+        return load_tables()
 
 
-def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -> Editor:
+def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NO_OPTIONS) -> ProfileEditor:
     """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process.
 
     The fields are read as those of the release that the form was made for, and shown as those of the chosen one.
     """
-    process = _process(fields, saved)
-    of = offered(_process(fields, saved, "base"))
-    document = normalised(fields.get("document", ""))
-    base = normalised(fields.get("base", document))
+    process = _read_process(fields, saved)
+    tables = offered_tables(_read_process(fields, saved, "base"))
+    document = normalise_text(fields.get("document", ""))
+    base = normalise_text(fields.get("base", document))
     profile = profile_of(fields)
     shows_form = "profile" in fields and "base" in fields
     old, before = document, _as_v1(document, process)
@@ -184,55 +192,55 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -
     base = _as_v1(base, process) or base
     try:
         if shows_form:
-            document = writing.apply(document, base, fields, profile, of)
-        document, profile = _pressed(document, fields, profile, of)
+            document = writing.apply_form(document, base, fields, profile, tables)
+        document, profile = _apply_button(document, fields, profile, tables)
         document = old if document == before else document
-    except DocumentError:
-        return _unreadable(document, base, fields, profile, process, of)
-    profile, showing = _shown(fields, profile)
-    return opened(document, profile, process, showing)
+    except MarkedDocumentError:
+        return _open_unreadable(document, base, fields, profile, process, tables)
+    profile, showing = _choose_shown(fields, profile)
+    return open_editor(document, profile, process, showing)
 
 
-def _shown(fields: Mapping[str, str], profile: int) -> tuple[int, Showing]:
+def _choose_shown(fields: Mapping[str, str], profile: int) -> tuple[int, FormFilter]:
     """The profile to show, and what of it, after a button that shows another one or a plugin."""
-    showing = Showing.of(fields)
+    showing = FormFilter.from_query(fields)
     if plugin := fields.get("show_plugin"):
         showing = replace(showing, find=plugin, by=BY_PLUGIN)
     if "show_profile" not in fields:
         return profile, showing
-    chosen = _index(fields["show_profile"])
-    return chosen, replace(showing, beside=profile) if showing.beside == chosen else showing
+    chosen = _parse_index(fields["show_profile"])
+    return chosen, replace(showing, compared_profile=profile) if showing.compared_profile == chosen else showing
 
 
 def _as_v1(document: str, process: Mapping[str, Any]) -> str:
     """What a valid ``document`` of a version before v1 becomes; "" for any other."""
     if not is_old(document):
         return ""
-    conversion = check(document, process).conversion
+    conversion = check_profiles(document, process).conversion
     return as_v1(conversion) if conversion else ""
 
 
-def _process(fields: Mapping[str, str], saved: Mapping[str, Any], of: str = "process") -> dict[str, Any]:
+def _read_process(fields: Mapping[str, str], saved: Mapping[str, Any], prefix: str = "process") -> dict[str, Any]:
     """The release and the feature gates that were posted; those of ``saved`` where the form did not ask.
 
-    ``of``: "process" for those that were chosen, "base" for those that the form was made for.
+    ``prefix``: "process" for those that were chosen, "base" for those that the form was made for.
     """
-    if f"{of}.release" not in fields:
+    if f"{prefix}.release" not in fields:
         return dict(saved)
-    written = fields.get(f"{of}.featureGates", "")
+    gates_text = fields.get(f"{prefix}.featureGates", "")
     try:
-        gates: Any = read_gates(written)
+        gates: Any = read_gates(gates_text)
     except ReleaseError:
-        gates = written  # which is told when it is checked
-    given = {"release": fields[f"{of}.release"], "featureGates": gates, "files": saved.get("files")}
-    return {name: value for name, value in given.items() if value}
+        gates = gates_text  # which is told when it is checked
+    process = {"release": fields[f"{prefix}.release"], "featureGates": gates, "files": saved.get("files")}
+    return {name: value for name, value in process.items() if value}
 
 
-def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
+def effective_points(editor: ProfileEditor) -> list[tuple[str, list[EffectivePlugin]]]:
     """The plugins of the shown profile at each extension point, in calling order."""
     if editor.runs is None:
         return []
-    default = {point: dict(plugins) for point, plugins in default_points(tables(editor.runs.release)).items()}
+    default = {point: dict(plugins) for point, plugins in default_points(load_tables(editor.runs.release)).items()}
     return [
         (
             point,
@@ -250,58 +258,62 @@ def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
     ]
 
 
-def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
+def effective_arguments(editor: ProfileEditor) -> list[EffectiveArgument]:
     """Every argument of the shown profile after defaulting, one leaf per row."""
     if editor.runs is None:
         return []
-    default = tables(editor.runs.release).default_arguments
+    default = load_tables(editor.runs.release).default_arguments
     rows = []
     for plugin, values in sorted(editor.runs.profiles[editor.form.index].args.items()):
-        known = dict(leaves(default.get(plugin, {})))
+        defaults = dict(iter_leaves(default.get(plugin, {})))
         rows += [
-            EffectiveArgument(plugin, path, value, known.get(path) == value)
-            for path, value in leaves(values)
+            EffectiveArgument(plugin, path, value, defaults.get(path) == value)
+            for path, value in iter_leaves(values)
             if path not in ("kind", "apiVersion")
         ]
     return rows
 
 
-def _pressed(document: str, fields: Mapping[str, str], profile: int, of: Tables) -> tuple[str, int]:
+def _apply_button(document: str, fields: Mapping[str, str], profile: int, tables: Tables) -> tuple[str, int]:
     """Apply a button that changes the document."""
     if "add_profile" in fields:
         document = writing.add_profile(document)
-        data = parse(document).data
+        data = parse_document(document).data
         return document, len(data["profiles"]) - 1
     if "remove_profile" in fields:
         return writing.remove_profile(document, profile), 0
     if point := fields.get("move"):
-        return writing.move(document, profile, point, of), profile
+        return writing.move_plugin(document, profile, point, tables), profile
     if (index := fields.get("remove_extender", "")).isdecimal():
-        return extenders.remove(document, _index(index)), profile
+        return extenders.remove_extender(document, _parse_index(index)), profile
     if fields.get("reset"):
-        return writing.reset(document, profile, fields["reset"], of), profile
+        return writing.reset_plugin(document, profile, fields["reset"], tables), profile
     return document, profile
 
 
-def _unreadable(
-    document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any], of: Tables
-) -> Editor:
+def _open_unreadable(
+    document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any], tables: Tables
+) -> ProfileEditor:
     """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = writing.apply(base, base, fields, profile, of) if "profile" in fields and "base" in fields else base
-        data = parse(shown).data
-    except DocumentError:
+        base_text = (
+            writing.apply_form(base, base, fields, profile, tables)
+            if "profile" in fields and "base" in fields
+            else base
+        )
+        data = parse_document(base_text).data
+    except MarkedDocumentError:
         base, data = "", {}
-    built, showing = form.build(data, profile, [], offered(process)), Showing.of(fields)
-    showing.narrow(built.plugins, built.sections)
-    return Editor(document, base, check(document, process), built, dict(process), showing)
+    built, showing = form.build_form(data, profile, [], offered_tables(process)), FormFilter.from_query(fields)
+    showing.mark_shown(built.plugins, built.sections)
+    return ProfileEditor(document, base, check_profiles(document, process), built, dict(process), showing)
 
 
-def _index(text: str) -> int:
+def _parse_index(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
-def _diagnostic(problem: MarkedProblem) -> dict[str, Any]:
+def _to_diagnostic(problem: MarkedProblem) -> dict[str, Any]:
     return {
         "line": problem.line,
         "column": problem.column,

@@ -6,13 +6,13 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
 from kschedweb.policies.editing.load_aware import Schema
+from kschedweb.policies.editing.release_tables import Tables
 from kschedweb.policies.editing.switches import as_dict, as_list
-from kschedweb.policies.editing.tables import Tables
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 
 LIMIT = 20
 """The most extenders that are shown as fields; further ones are changed in the YAML only."""
@@ -23,28 +23,29 @@ class ExtenderForm:
     """The fields of extender ``index`` of the document; ``is_new`` for blank ones, which add another."""
 
     index: int
-    group: Field
+    group: FormField
     is_new: bool
 
     @property
     def title(self) -> str:
         """What tells it from others: its address."""
-        return next((one.value for one in self.group.fields if one.label == "urlPrefix"), "")
+        return next((field.value for field in self.group.fields if field.label == "urlPrefix"), "")
 
     @property
     def has_problems(self) -> bool:
-        return any(one.problems for one in self.group.walk())
+        return any(field.problems for field in self.group.walk())
 
 
-def build(data: dict[str, Any], of: Tables) -> list[ExtenderForm]:
+def build_forms(data: dict[str, Any], tables: Tables) -> list[ExtenderForm]:
     """The fields of each extender of a document's plain data; the last are blank while there is room for another."""
     listed = as_list(data.get("extenders"))
-    schema = _schema(of)
+    schema = _extender_schema(tables)
     forms = [
-        ExtenderForm(index, _group(schema, index, item), is_new=False) for index, item in enumerate(listed[:LIMIT])
+        ExtenderForm(index, _build_group(schema, index, item), is_new=False)
+        for index, item in enumerate(listed[:LIMIT])
     ]
     if len(listed) < LIMIT:
-        forms.append(ExtenderForm(len(listed), _group(schema, len(listed), ABSENT), is_new=True))
+        forms.append(ExtenderForm(len(listed), _build_group(schema, len(listed), ABSENT), is_new=True))
     return forms
 
 
@@ -53,65 +54,65 @@ def left_out(data: dict[str, Any]) -> int:
     return max(len(as_list(data.get("extenders"))) - LIMIT, 0)
 
 
-def write(target: dict[str, Any], shown: dict[str, Any], posted: Posted, of: Tables) -> None:
-    """Put what ``posted`` changes of the extenders of ``shown`` into ``target``."""
-    schema, before = _schema(of), as_list(shown.get("extenders"))
-    found = list(as_list(target.get("extenders")))
-    gone: list[int] = []
+def write_extenders(target: dict[str, Any], base_data: dict[str, Any], posted: Posted, tables: Tables) -> None:
+    """Put what ``posted`` changes of the extenders of ``base_data`` into ``target``."""
+    schema, before = _extender_schema(tables), as_list(base_data.get("extenders"))
+    extenders = list(as_list(target.get("extenders")))
+    removed: list[int] = []
     for index in range(min(len(before) + 1, LIMIT)):
         name = f"extenders.{index}"
         if not any(key.startswith(f"{name}.") for key in posted):
             continue
         was = before[index] if index < len(before) else ABSENT
-        old, new = arguments.shown_value(schema, was), arguments.read(schema, name, posted)
+        old, new = arguments.shown_value(schema, was), arguments.read_value(schema, name, posted)
         if old == new:
             continue
-        place = _place(found, was, index)
+        place = _find_place(extenders, was, index)
         if place is None:
-            found += [deepcopy(new)] if new is not ABSENT else []
-        elif (value := arguments.overlay(old, new, found[place])) is ABSENT:
-            gone.append(place)
+            extenders += [deepcopy(new)] if new is not ABSENT else []
+        elif (value := arguments.overlay_changes(old, new, extenders[place])) is ABSENT:
+            removed.append(place)
         else:
-            found[place] = value
-    _set(target, [item for place, item in enumerate(found) if place not in gone])
+            extenders[place] = value
+    _set_extenders(target, [item for place, item in enumerate(extenders) if place not in removed])
 
 
-def remove(text: str, index: int) -> str:
+def remove_extender(text: str, index: int) -> str:
     """``text`` without extender ``index``."""
-    data = as_dict(parse(text).data)
+    data = as_dict(parse_document(text).data)
     listed = as_list(data.get("extenders"))
     if index >= len(listed):
         return text
     target = dict(data)
-    _set(target, [item for place, item in enumerate(listed) if place != index])
-    return rewrite(text, target)
+    _set_extenders(target, [item for place, item in enumerate(listed) if place != index])
+    return rewrite_yaml(text, target)
 
 
-def _schema(of: Tables) -> Schema:
-    schema: Schema = of.properties("KubeSchedulerConfiguration")["extenders"]["items"]
+def _extender_schema(tables: Tables) -> Schema:
+    schema: Schema = tables.properties_of("KubeSchedulerConfiguration")["extenders"]["items"]
     return schema
 
 
-def _group(schema: Schema, index: int, value: Any) -> Field:
-    return arguments.form_field(schema, f"extenders.{index}", "", value, _usual(schema), ("extenders", index))
+def _build_group(schema: Schema, index: int, value: Any) -> FormField:
+    return arguments.form_field(schema, f"extenders.{index}", "", value, _schema_defaults(schema), ("extenders", index))
 
 
-def _usual(schema: Schema) -> Any:
+def _schema_defaults(schema: Schema) -> Any:
     """The defaults of a schema's fields, those of fields within fields too."""
-    below = {key: _usual(item) for key, item in schema.get("properties", {}).items()}
+    below = {key: _schema_defaults(item) for key, item in schema.get("properties", {}).items()}
     return schema.get("default", {key: value for key, value in below.items() if value is not ABSENT} or ABSENT)
 
 
-def _place(found: list[Any], was: Any, index: int) -> int | None:
-    """Where in ``found`` the extender ``was`` of the form is: the same one if it moved, else that at ``index``."""
+def _find_place(extenders: list[Any], was: Any, index: int) -> int | None:
+    """Where in ``extenders`` the extender ``was`` of the form is: the same one if it moved, else that at ``index``."""
     if was is ABSENT:
         return None
-    if was in found:
-        return found.index(was)
-    return index if index < len(found) else None
+    if was in extenders:
+        return extenders.index(was)
+    return index if index < len(extenders) else None
 
 
-def _set(target: dict[str, Any], extenders: list[Any]) -> None:
+def _set_extenders(target: dict[str, Any], extenders: list[Any]) -> None:
     if extenders:
         target["extenders"] = extenders
     elif target.get("extenders"):

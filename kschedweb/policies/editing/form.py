@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.documents.marked import MarkedProblem, Path
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
 from kschedweb.policies.editing import arguments, extenders
-from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.arguments import ABSENT, FormField
 from kschedweb.policies.editing.extenders import ExtenderForm
-from kschedweb.policies.editing.plain import place
-from kschedweb.policies.editing.rows import PluginRow, plugin_row, unknown, unknown_row
-from kschedweb.policies.editing.sections import Section, sections
-from kschedweb.policies.editing.switches import as_dict, as_list, effective
-from kschedweb.policies.editing.tables import Tables, tables
+from kschedweb.policies.editing.field_problems import place_problems
+from kschedweb.policies.editing.plugin_rows import PluginRow, plugin_row, unknown_plugins, unknown_row
+from kschedweb.policies.editing.release_tables import Tables, load_tables
+from kschedweb.policies.editing.sections import Section, build_sections
+from kschedweb.policies.editing.switches import as_dict, as_list, merge_plugins
 
 GENERAL = (
     "percentageOfNodesToScore",
@@ -32,8 +32,8 @@ class ProfileForm:
 
     index: int
     tabs: list[str]
-    general: list[Field]
-    fields: list[Field]
+    general: list[FormField]
+    fields: list[FormField]
     plugins: list[PluginRow]
     sections: list[Section]
     extenders: list[ExtenderForm]
@@ -51,7 +51,7 @@ class ProfileForm:
     @property
     def shown_count(self) -> int:
         """How many plugins are shown in the list of plugins."""
-        return sum(row.shown for row in self.plugins)
+        return sum(row.is_shown for row in self.plugins)
 
     @property
     def slider_limit(self) -> int:
@@ -60,38 +60,38 @@ class ProfileForm:
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
-def build(data: Any, index: int, problems: list[MarkedProblem], of: Tables | None = None) -> ProfileForm:
+def build_form(data: Any, index: int, problems: list[MarkedProblem], tables: Tables | None = None) -> ProfileForm:
     """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields.
 
-    ``of`` are the tables of the release that the form offers; ``None`` for the current one.
+    ``tables`` are the tables of the release that the form offers; ``None`` for the current one.
     """
-    of = of or tables()
+    tables = tables or load_tables()
     profiles = as_list(as_dict(data).get("profiles")) or [{}]
     index = min(max(index, 0), len(profiles) - 1)
     profile = as_dict(profiles[index])
     base: Path = ("profiles", index)
-    now = effective(profile.get("plugins"), of)
+    now = merge_plugins(profile.get("plugins"), tables)
     rows = [
-        *(plugin_row(name, profile, base, now, of) for name in of.plugins),
-        *(unknown_row(name, profile, base, of) for name in unknown(profile, of)),
+        *(plugin_row(name, profile, base, now, tables) for name in tables.plugins),
+        *(unknown_row(name, profile, base, tables) for name in unknown_plugins(profile, tables)),
     ]
     form = ProfileForm(
         index,
         [str(as_dict(item).get("schedulerName") or "default-scheduler") for item in profiles[:PROFILE_LIMIT]],
-        _plain_fields("general", as_dict(data), GENERAL, (), of.properties("KubeSchedulerConfiguration")),
-        _plain_fields("profile", profile, PROFILE, base, of.properties("KubeSchedulerProfile")),
+        _plain_fields("general", as_dict(data), GENERAL, (), tables.properties_of("KubeSchedulerConfiguration")),
+        _plain_fields("profile", profile, PROFILE, base, tables.properties_of("KubeSchedulerProfile")),
         rows,
-        sections(rows, now, base, of),
-        extenders.build(as_dict(data), of),
+        build_sections(rows, now, base, tables),
+        extenders.build_forms(as_dict(data), tables),
         extenders.left_out(as_dict(data)),
     )
-    _place(form, problems)
+    _place_problems(form, problems)
     return form
 
 
 def _plain_fields(
     prefix: str, values: dict[str, Any], names: tuple[str, ...], path: Path, schema: dict[str, Any]
-) -> list[Field]:
+) -> list[FormField]:
     return [
         arguments.form_field(
             schema[name],
@@ -105,17 +105,17 @@ def _plain_fields(
     ]
 
 
-def _place(form: ProfileForm, problems: list[MarkedProblem]) -> None:
+def _place_problems(form: ProfileForm, problems: list[MarkedProblem]) -> None:
     fields = [*(item for top in form.general for item in top.walk()), *form.fields]
-    fields += [item for one in form.extenders for item in one.group.walk()]
+    fields += [item for extender in form.extenders for item in extender.group.walk()]
     for row in form.plugins:
         fields += [*(row.arguments.walk() if row.arguments else []), *([row.weight] if row.weight else [])]
     for problem in problems:
         for row in form.plugins:
             if row.is_told(problem):
                 row.problems.append(problem)
-    place(
+    place_problems(
         problems,
         fields,
-        [(("extenders",), form.extender_problems), *((one.path, one.problems) for one in form.sections)],
+        [(("extenders",), form.extender_problems), *((section.path, section.problems) for section in form.sections)],
     )

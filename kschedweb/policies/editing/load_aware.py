@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from kschedweb.engine.documents.types import Field, Struct
+from kschedweb.engine.documents.types import Struct, StructField
 from kschedweb.engine.releases import CURRENT
 
 Schema = dict[str, Any]  # a part of the engine's JSON Schema
@@ -28,9 +28,9 @@ def load_aware() -> frozenset[str]:
     return frozenset(spec.name for spec in CURRENT.registry.specs.values() if spec.origin or spec.load_aware)
 
 
-def slider(schema: Schema, name: str) -> Slider | None:
+def build_slider(schema: Schema, name: str) -> Slider | None:
     """The slider of the number field ``name`` ("args.<plugin>.…"); ``None`` if it has none."""
-    field = _field(name)
+    field = _find_field(name)
     if field is None:
         return None
     low, high = field.usual or (schema.get("minimum"), schema.get("maximum"))
@@ -41,32 +41,36 @@ def slider(schema: Schema, name: str) -> Slider | None:
 
 def given_as_a_whole(name: str) -> bool:
     """Whether the group of fields ``name`` ("args.<plugin>.…") is defaulted only as a whole."""
-    field = _field(name)
+    field = _find_field(name)
     return field is not None and field.whole
 
 
-def completed(plugin: str, args: dict[str, Any], before: dict[str, Any], defaults: dict[str, Any]) -> None:
+def complete_group(plugin: str, args: dict[str, Any], before: dict[str, Any], defaults: dict[str, Any]) -> None:
     """If a person sets the first weight of a group, write out the others, so that only that one changes.
 
     ``before`` are the plugin's arguments in the document before the change.
     """
-    spec = CURRENT.registry.args(plugin)
+    spec = CURRENT.registry.find_args(plugin)
     for group in (field.name for field in spec.struct.fields if field.whole) if spec else ():
         if isinstance(args.get(group), dict) and not before.get(group):
             args[group] = {**defaults.get(group, {}), **args[group]}
 
 
-def _field(name: str) -> Field | None:
+def _find_field(name: str) -> StructField | None:
     """The field ``name`` of a load-aware plugin's arguments; for a value of a map, the map's field."""
-    _, _, rest = name.partition(".")
-    plugin, _, rest = rest.partition(".")
-    if not name.startswith("args.") or plugin not in load_aware() or (spec := CURRENT.registry.args(plugin)) is None:
+    _, _, path = name.partition(".")
+    plugin, _, path = path.partition(".")
+    if (
+        not name.startswith("args.")
+        or plugin not in load_aware()
+        or (spec := CURRENT.registry.find_args(plugin)) is None
+    ):
         return None
-    found, struct = None, spec.struct
-    while rest:
+    field, struct = None, spec.struct
+    while path:
         # a name may contain dots
-        found = next((one for one in struct.fields if f"{rest}.".startswith(f"{one.name}.")), None)
-        if found is None or not isinstance(found.type, Struct):
+        field = next((candidate for candidate in struct.fields if f"{path}.".startswith(f"{candidate.name}.")), None)
+        if field is None or not isinstance(field.type, Struct):
             break
-        struct, rest = found.type, rest[len(found.name) + 1 :]
-    return found
+        struct, path = field.type, path[len(field.name) + 1 :]
+    return field

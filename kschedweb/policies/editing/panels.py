@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kschedweb.policies.editing.editor import Editor
+    from kschedweb.policies.editing.editor import ProfileEditor
     from kschedweb.policies.models import Revision
 
 # (editor, saved revision, posted fields) -> panels by plugin
-Drawing = Callable[["Editor", "Revision", Mapping[str, str]], Mapping[str, object]]
+Drawing = Callable[["ProfileEditor", "Revision", Mapping[str, str]], Mapping[str, object]]
 
 _drawings: list[Drawing] = []
 
 
-def register(drawing: Drawing) -> None:
+def register_drawing(drawing: Drawing) -> None:
     _drawings.append(drawing)
 
 
-def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[str, object]:
+def draw_panels(editor: ProfileEditor, saved: Revision, posted: Mapping[str, str]) -> dict[str, object]:
     """The panel of each plugin that has one, by plugin."""
-    return {plugin: panel for drawing in _drawings for plugin, panel in drawing(shown, saved, posted).items()}
+    return {plugin: panel for drawing in _drawings for plugin, panel in drawing(editor, saved, posted).items()}

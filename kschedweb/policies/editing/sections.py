@@ -7,37 +7,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.engine.config.schema import POINT_HELP
-from kschedweb.engine.documents.marked import MarkedProblem, Path
-from kschedweb.policies.editing.rows import PluginRow, Switch
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.policies.editing.plugin_rows import PluginRow, Switch
+from kschedweb.policies.editing.release_tables import Tables
 from kschedweb.policies.editing.switches import Effective, default_points
-from kschedweb.policies.editing.tables import Tables
 
 BY_PLUGIN, BY_POINT = "plugin", "point"
 LONGEST = 100  # characters of what is looked for
 
 
 @dataclass(frozen=True)
-class Showing:
+class FormFilter:
     """What a person chose to see of the form: it changes no document, and stands in the address.
 
     ``find``: words of the plugins to show; ``changed``: only plugins that differ from the default; ``by``: one list of
-    plugins, or sections by extension point; ``beside``: the profile to compare with, by its place in the document.
+    plugins, or sections by extension point; ``compared_profile``: the profile to compare with, by its place in the
+    document.
     """
 
     find: str = ""
     changed: bool = False
     by: str = BY_PLUGIN
-    beside: int | None = None
+    compared_profile: int | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> Showing:
+    def from_query(cls, query: Mapping[str, str]) -> FormFilter:
         """What posted fields, or the query of an address, ask for."""
-        beside = given.get("beside", "")
+        compared = query.get("beside", "")
         return cls(
-            given.get("find", "").strip()[:LONGEST],
-            given.get("changed", "") not in ("", "0"),
-            BY_POINT if given.get("by") == BY_POINT else BY_PLUGIN,
-            int(beside) if beside.isascii() and beside.isdecimal() and len(beside) < 6 else None,
+            query.get("find", "").strip()[:LONGEST],
+            query.get("changed", "") not in ("", "0"),
+            BY_POINT if query.get("by") == BY_POINT else BY_PLUGIN,
+            int(compared) if compared.isascii() and compared.isdecimal() and len(compared) < 6 else None,
         )
 
     @property
@@ -47,22 +48,22 @@ class Showing:
             "find": self.find,
             "changed": "1" if self.changed else "",
             "by": self.by if self.by != BY_PLUGIN else "",
-            "beside": "" if self.beside is None else str(self.beside),
+            "beside": "" if self.compared_profile is None else str(self.compared_profile),
         }
 
-    def narrow(self, rows: list[PluginRow], sections: list[Section]) -> None:
+    def mark_shown(self, rows: list[PluginRow], sections: list[Section]) -> None:
         """Mark which plugins are shown; one with errors always is."""
         for row in rows:
-            row.shown = row.has_problems or self._takes(row, row.differs)
+            row.is_shown = row.has_problems or self._matches(row, row.differs)
         for section in sections:
-            for one in section.rows:
-                one.shown = bool(section.problems) or self._takes(one.plugin, section.is_changed)
+            for point_row in section.rows:
+                point_row.is_shown = bool(section.problems) or self._matches(point_row.plugin, section.is_changed)
 
-    def _takes(self, row: PluginRow, differs: bool) -> bool:
-        return (differs or not self.changed) and all(word in row.searched for word in self.find.lower().split())
+    def _matches(self, row: PluginRow, differs: bool) -> bool:
+        return (differs or not self.changed) and all(word in row.search_text for word in self.find.lower().split())
 
 
-USUAL = Showing()
+DEFAULT_FILTER = FormFilter()
 
 
 @dataclass
@@ -72,7 +73,7 @@ class PointRow:
     plugin: PluginRow
     switch: Switch | None  # None for a plugin that the release does not have
     place: int
-    shown: bool = True
+    is_shown: bool = True
 
 
 @dataclass
@@ -82,18 +83,18 @@ class Section:
     point: str
     help: str
     running: list[PointRow]
-    others: list[PointRow]
+    available: list[PointRow]
     is_changed: bool
     path: Path
     problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def rows(self) -> list[PointRow]:
-        return [*self.running, *self.others]
+        return [*self.running, *self.available]
 
     @property
-    def shown(self) -> bool:
-        return any(row.shown for row in self.rows)
+    def is_shown(self) -> bool:
+        return any(row.is_shown for row in self.rows)
 
     @property
     def order(self) -> str:
@@ -105,13 +106,13 @@ class Section:
         return self.point == "score"
 
 
-def sections(rows: list[PluginRow], now: Effective, base: Path, of: Tables) -> list[Section]:
+def build_sections(rows: list[PluginRow], now: Effective, base: Path, tables: Tables) -> list[Section]:
     """The extension points of the release in the order in which a pod goes through them."""
     by_name = {row.name: row for row in rows}
-    return [_section(point, by_name, now, base, of) for point in of.points]
+    return [_build_section(point, by_name, now, base, tables) for point in tables.points]
 
 
-def _section(point: str, rows: dict[str, PluginRow], now: Effective, base: Path, of: Tables) -> Section:
+def _build_section(point: str, rows: dict[str, PluginRow], now: Effective, base: Path, tables: Tables) -> Section:
     switches: dict[str, Any] = {
         name: next((switch for switch in row.switches if switch.point == point), None) for name, row in rows.items()
     }
@@ -122,6 +123,6 @@ def _section(point: str, rows: dict[str, PluginRow], now: Effective, base: Path,
         [PointRow(rows[name], switches[name], place) for place, name in enumerate(called, 1)],
         [PointRow(rows[name], switch, 0) for name, switch in switches.items() if switch and name not in called],
         is_changed=list(now[point].items() if point == "score" else now[point])
-        != list(default_points(of)[point].items() if point == "score" else default_points(of)[point]),
+        != list(default_points(tables)[point].items() if point == "score" else default_points(tables)[point]),
         path=(*base, "plugins", point),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.autoscaling.document import KIND, VERSION, Karpenter, json_schema, read
-from kschedweb.engine.autoscaling.offers.ready import READY
-from kschedweb.engine.documents.marked import as_yaml, parse
-from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
+from kschedweb.engine.autoscaling.document import KIND, VERSION, Karpenter, json_schema, read_document
+from kschedweb.engine.autoscaling.offers.ready_catalogue import READY
+from kschedweb.engine.documents.marked_documents import as_yaml, parse_document
+from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 from kschedweb.policies.karpenter import editor
 from kschedweb.policies.karpenter.editor import KarpenterEditor
@@ -22,8 +22,8 @@ DEFAULTS = {
 }
 
 
-class OfKarpenter(Dialect[KarpenterChecked, Karpenter]):
-    kind = Kind.KARPENTER
+class KarpenterDialect(Dialect[KarpenterChecked, Karpenter]):
+    kind = PolicyKind.KARPENTER
     templates = "policies/karpenter"
     file_word = "YAML"
     document_word = "NodePools of Karpenter"
@@ -38,12 +38,12 @@ class OfKarpenter(Dialect[KarpenterChecked, Karpenter]):
         return check_karpenter(text)
 
     def load(self, text: str, process: Mapping[str, Any]) -> Karpenter:
-        return read(parse(text).data)
+        return read_document(parse_document(text).data)
 
     def changes(self, old: KarpenterChecked, new: KarpenterChecked) -> list[PolicyChange]:
         return leaf_changes(old.runs, new.runs) if old.valid and new.valid else []
 
-    def effective(self, checked: KarpenterChecked) -> Json:
+    def render_effective(self, checked: KarpenterChecked) -> Json:
         document = checked.document.data if checked.document and checked.valid else None
         return {
             "notes": checked.notes,
@@ -56,10 +56,10 @@ class OfKarpenter(Dialect[KarpenterChecked, Karpenter]):
     def schema(self, process: Mapping[str, Any]) -> Json:
         return json_schema()
 
-    def opened(
-        self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED
+    def open_editor(
+        self, text: str, process: Mapping[str, Any], query: Mapping[str, str] = NO_QUERY
     ) -> KarpenterEditor:
-        return editor.opened(text)
+        return editor.open_editor(text)
 
-    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> KarpenterEditor:
-        return editor.posted(fields)
+    def read_posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> KarpenterEditor:
+        return editor.read_posted(fields)

@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.autoscaling.cluster.world import Objects
+from kschedweb.engine.autoscaling.cluster.cluster_state import KarpenterObjects
 from kschedweb.engine.autoscaling.document import MOST_POOLS, Karpenter
 from kschedweb.engine.autoscaling.offers.nodepools import API_VERSION, KIND, MOST_WEIGHT, POLICIES
-from kschedweb.engine.autoscaling.provisioning.explaining import explain_pools
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
-from kschedweb.engine.documents.marked import MarkedProblem, Path
+from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_pools
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
-from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, Items, at, changed, put
-from kschedweb.policies.editing.plain import place
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
+from kschedweb.policies.editing.documents import (
+    DocumentEditor,
+    DocumentForm,
+    Items,
+    get_at_path,
+    read_changed_value,
+    set_at_path,
+)
+from kschedweb.policies.editing.field_problems import place_problems
 from kschedweb.policies.editing.switches import as_dict
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
 from kschedweb.web.translating import gettext_lazy as _
@@ -98,51 +105,56 @@ class KarpenterEditor(DocumentEditor[KarpenterChecked, Karpenter]):
         """The NodePools in the order in which they are tried, with the instance types that each may launch."""
         if self.runs is None:
             return []
-        told = explain_pools(Ground(self.runs.world(Objects(), 0.0)))
-        return [Launches(one["nodePool"], one["weight"], one["instanceTypes"], one.get("why", "")) for one in told]
+        explanations = explain_pools(SchedulingContext(self.runs.build_cluster_state(KarpenterObjects(), 0.0)))
+        return [
+            Launches(pool["nodePool"], pool["weight"], pool["instanceTypes"], pool.get("why", ""))
+            for pool in explanations
+        ]
 
 
-def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> None:
-    before = _pools(shown)
-    for number, pool in enumerate(_pools(target)):
+def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Posted) -> None:
+    before = _list_pools(base_data)
+    for number, pool in enumerate(_list_pools(target)):
         if number >= len(before):
             break
         for name, _label, schema, path, _default in PARTS:
-            value = changed(schema, f"pool.{number}.{name}", at(before[number], path), at(pool, path), posted)
-            put(pool, path, value)
+            value = read_changed_value(
+                schema, f"pool.{number}.{name}", get_at_path(before[number], path), get_at_path(pool, path), posted
+            )
+            set_at_path(pool, path, value)
 
 
-def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
+def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
     """A group for each NodePool, with ``problems`` at their fields."""
-    groups = [_group(number, pool) for number, pool in enumerate(_pools(data))]
-    place(problems, (one for group in groups for one in group.walk()))
+    groups = [_build_group(number, pool) for number, pool in enumerate(_list_pools(data))]
+    place_problems(problems, (field for group in groups for field in group.walk()))
     return groups
 
 
-def _group(number: int, pool: dict[str, Any]) -> Field:
-    name = _name(pool) or f"{number + 1}"
-    group = Field("group", f"pool.{number}", f"NodePool {name}", path=("nodePools", number))
+def _build_group(number: int, pool: dict[str, Any]) -> FormField:
+    name = _pool_name(pool) or f"{number + 1}"
+    group = FormField("group", f"pool.{number}", f"NodePool {name}", path=("nodePools", number))
     for part, label, schema, path, default in PARTS:
         place_of = ("nodePools", number, *path)
-        made = arguments.form_field(schema, f"pool.{number}.{part}", label, at(pool, path), default, place_of)
-        group.fields += made.fields if part == "spec" else [made]
+        field = arguments.form_field(schema, f"pool.{number}.{part}", label, get_at_path(pool, path), default, place_of)
+        group.fields += field.fields if part == "spec" else [field]
     return group
 
 
-def _pools(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return ITEMS.of(data)[:MOST_POOLS]
+def _list_pools(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return ITEMS.list_items(data)[:MOST_POOLS]
 
 
-def _name(pool: dict[str, Any]) -> Any:
+def _pool_name(pool: dict[str, Any]) -> Any:
     return as_dict(pool.get("metadata")).get("name")
 
 
-def _new(name: str) -> dict[str, Any]:
+def _new_pool(name: str) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {}}
 
 
-ITEMS = Items("nodePools", "nodepool", _new, _name)
+ITEMS = Items("nodePools", "nodepool", _new_pool, _pool_name)
 FORM: DocumentForm[KarpenterChecked, KarpenterEditor] = DocumentForm(
-    KarpenterEditor, check_karpenter, _fields, _write, ITEMS
+    KarpenterEditor, check_karpenter, _build_fields, _write_form, ITEMS
 )
-opened, posted = FORM.opened, FORM.posted
+open_editor, read_posted = FORM.open_editor, FORM.read_posted

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read
-from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
-from kschedweb.policies.checked import CheckedDocument, marked
-from kschedweb.policies.dialect import Kind
+from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read_document
+from kschedweb.engine.documents.marked_documents import (
+    MarkedDocument,
+    MarkedDocumentError,
+    MarkedProblem,
+    parse_document,
+)
+from kschedweb.policies.checked_document import CheckedDocument, mark_problem
+from kschedweb.policies.dialect import PolicyKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +29,7 @@ INVENTED = (
 class KarpenterChecked(CheckedDocument[Karpenter]):
     """A text with the engine's findings."""
 
-    kind: ClassVar[Kind] = Kind.KARPENTER
+    kind: ClassVar[PolicyKind] = PolicyKind.KARPENTER
 
     @property
     def runs(self) -> dict[str, Any]:
@@ -32,8 +37,12 @@ class KarpenterChecked(CheckedDocument[Karpenter]):
         data = self.document.data if self.document else {}
         types = data.get("instanceTypes")
         return {
-            "nodePools": {pool.name: _pool(pool.raw) for pool in self.loaded.pools} if self.loaded else {},
-            "instanceTypes": {one.get("name"): one for one in types} if isinstance(types, list) else {},
+            "nodePools": {pool.name: _spec_by_requirement(pool.raw) for pool in self.loaded.pools}
+            if self.loaded
+            else {},
+            "instanceTypes": {instance_type.get("name"): instance_type for instance_type in types}
+            if isinstance(types, list)
+            else {},
             "options": data.get("options") or {},
         }
 
@@ -41,31 +50,33 @@ class KarpenterChecked(CheckedDocument[Karpenter]):
 def check_karpenter(text: str) -> KarpenterChecked:
     """Read ``text`` as the engine does; never raises for bad input."""
     try:
-        document = parse(text)
-    except DocumentError as error:
+        document = parse_document(text)
+    except MarkedDocumentError as error:
         return KarpenterChecked(text, None, errors=[error.problem])
     try:
-        loaded = read(document.data)
+        loaded = read_document(document.data)
     except KarpenterError as error:
-        return KarpenterChecked(text, document, errors=_placed(error.problems, document))
-    warnings = _placed(loaded.warnings(), document)
+        return KarpenterChecked(text, document, errors=_mark_problems(error.problems, document))
+    warnings = _mark_problems(loaded.warnings(), document)
     if loaded.ready:
-        warnings.append(marked("instanceTypes", INVENTED, document))
+        warnings.append(mark_problem("instanceTypes", INVENTED, document))
     return KarpenterChecked(text, document, loaded, warnings=warnings)
 
 
-def _placed(problems: Iterable[DocumentProblem], document: Document) -> list[MarkedProblem]:
-    return [marked(one.path, str(one), document) for one in problems]
+def _mark_problems(problems: Iterable[DocumentProblem], document: MarkedDocument) -> list[MarkedProblem]:
+    return [mark_problem(problem.path, str(problem), document) for problem in problems]
 
 
-def _pool(raw: dict[str, Any]) -> dict[str, Any]:
+def _spec_by_requirement(raw: dict[str, Any]) -> dict[str, Any]:
     """A NodePool's spec with each requirement under its key."""
     spec = dict(raw.get("spec") or {})
     template = dict(spec.get("template") or {})
     inner = dict(template.get("spec") or {})
     listed = inner.pop("requirements", None) or ()
     inner["requirements"] = {
-        f"{one.get('key')} {one.get('operator')}": {key: one[key] for key in ("values", "minValues") if key in one}
-        for one in listed
+        f"{requirement.get('key')} {requirement.get('operator')}": {
+            key: requirement[key] for key in ("values", "minValues") if key in requirement
+        }
+        for requirement in listed
     }
     return {**spec, "template": {**template, "spec": inner}}

@@ -15,7 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.policies.repositories import selectors, services
 from kschedweb.policies.repositories.models import Repository, RepositoryCommit
 from kschedweb.policies.repositories.services import LEAST_SECONDS, MOST_SECONDS
-from kschedweb.web.rest import validated
+from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -111,8 +111,10 @@ class RepositoryList(generics.ListAPIView[Repository]):
     @extend_schema(request=NewRepositorySerializer, responses={201: RepositorySerializer})
     def post(self, request: ApiRequest) -> Response:
         """Follow a folder of a git repository: each YAML file in it is a policy of the file's name."""
-        made = services.repository_save(user=request.user, **validated(NewRepositorySerializer, request.data))
-        return Response(RepositorySerializer(made).data, status=201)
+        repository = services.repository_save(
+            user=request.user, **validate_input(NewRepositorySerializer, request.data)
+        )
+        return Response(RepositorySerializer(repository).data, status=201)
 
 
 class RepositoryDetail(APIView):
@@ -127,10 +129,10 @@ class RepositoryDetail(APIView):
     @extend_schema(request=NewRepositorySerializer, responses=RepositorySerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
         """Change a repository. Each secret stays where none is named and its address is the same."""
-        found = selectors.repository_get(name)
-        given = validated(NewRepositorySerializer, request.data)
+        repository = selectors.repository_get(name)
+        values = validate_input(NewRepositorySerializer, request.data)
         return Response(
-            RepositorySerializer(services.repository_save(user=request.user, repository=found, **given)).data
+            RepositorySerializer(services.repository_save(user=request.user, repository=repository, **values)).data
         )
 
     @extend_schema(responses={204: None})
@@ -146,8 +148,8 @@ class RepositoryStatus(APIView):
     @extend_schema(parameters=[COMMIT], responses=CommitStatusSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """What came of a commit: which revisions it made, or file, line and error of what is not valid."""
-        found = selectors.commit_status(selectors.repository_get(name), request.query_params.get("commit", ""))
-        return Response(CommitStatusSerializer(found).data)
+        commit = selectors.commit_status(selectors.repository_get(name), request.query_params.get("commit", ""))
+        return Response(CommitStatusSerializer(commit).data)
 
 
 urlpatterns = [

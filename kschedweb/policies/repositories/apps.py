@@ -8,6 +8,6 @@ class RepositoriesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kschedweb.policies.repositories.examining import repositories_examine
+        from kschedweb.policies.repositories.doctor_checks import repositories_examine
 
-        doctor.register("repositories", repositories_examine)
+        doctor.register_examination("repositories", repositories_examine)

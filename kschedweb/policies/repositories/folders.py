@@ -40,44 +40,44 @@ def git_folder(path: str) -> str:
     """
     folder_check(path)
     root = Path(os.path.realpath(path))
-    found = root / ".git" if os.path.lexists(root / ".git") else root
-    if found.is_file():
-        _within(found, ".git")
-        text = _text(found)
+    git_dir = root / ".git" if os.path.lexists(root / ".git") else root
+    if git_dir.is_file():
+        _check_inside(git_dir, ".git")
+        text = _read_text(git_dir)
         if not text.startswith("gitdir: "):
             raise FolderError("The file .git in this folder names no repository.")
-        found = root / text.removeprefix("gitdir: ")
-    _within(found, ".git")
-    found = Path(os.path.realpath(found))
-    if not (found / "HEAD").exists():
+        git_dir = root / text.removeprefix("gitdir: ")
+    _check_inside(git_dir, ".git")
+    git_dir = Path(os.path.realpath(git_dir))
+    if not (git_dir / "HEAD").exists():
         raise FolderError("This folder of the server holds no git repository.")
-    waiting, seen = [found], set[Path]()
+    waiting, visited = [git_dir], set[Path]()
     while waiting:
         place = waiting.pop()
-        if place in seen:
+        if place in visited:
             continue
-        seen.add(place)
-        if len(seen) > MOST_PLACES:
+        visited.add(place)
+        if len(visited) > MOST_PLACES:
             raise FolderError(f"This repository is made of more than {MOST_PLACES} folders.")
-        waiting += _others(place)
-    return str(found)
+        waiting += _linked_folders(place)
+    return str(git_dir)
 
 
-def _others(folder: Path) -> Iterator[Path]:
+def _linked_folders(folder: Path) -> Iterator[Path]:
     """Folders from which git reads beside ``folder``; raises FolderError where anything leads out."""
-    for entry in _entries(folder):
+    for entry in _scan_entries(folder):
         if entry.is_symlink():
-            _within(Path(entry.path), "a link")
+            _check_inside(Path(entry.path), "a link")
     for name, base in ((COMMON, folder), (ALTERNATES, folder / "objects")):
         if (folder / name).exists():
-            for line in _text(folder / name).split("\n"):
+            for line in _read_text(folder / name).split("\n"):
                 if line and not line.startswith("#"):
-                    _within(base / line, name.name)
+                    _check_inside(base / line, name.name)
                     place = Path(os.path.realpath(base / line))
                     yield place if name is COMMON else place.parent
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _scan_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     waiting = [str(folder)]
     while waiting:
         try:
@@ -90,12 +90,12 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             continue
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with path.open("rb") as file:
         return os.fsdecode(file.read(MOST_BYTES)).rstrip("\r\n")
 
 
-def _within(path: Path, by: str) -> None:
+def _check_inside(path: Path, by: str) -> None:
     if not _is_allowed(path):
         raise FolderError(LEADS_OUT.format(by))
 

@@ -16,10 +16,10 @@ def repository_list() -> QuerySet[Repository]:
 
 def repository_get(name: str) -> Repository:
     """Raises Http404."""
-    found = Repository.objects.filter(name=name).first()
-    if found is None:
+    repository = Repository.objects.filter(name=name).first()
+    if repository is None:
         raise Http404(f"There is no repository {name}.")
-    return found
+    return repository
 
 
 def file_of(policy: Policy) -> RepositoryFile | None:
@@ -29,8 +29,8 @@ def file_of(policy: Policy) -> RepositoryFile | None:
 
 def commit_status(repository: Repository, commit: str) -> RepositoryCommit:
     """What came of ``commit``, by default of the last one that changed files. Raises NotFound."""
-    found = repository.commits.filter(commit=commit).first() if commit else repository.commits.first()
-    if found is None:
-        what = f"Commit {commit}" if commit else "No commit"
-        raise NotFound(f"{what} was read from repository {repository.name}, or it changed no file of its folder.")
-    return found
+    repository_commit = repository.commits.filter(commit=commit).first() if commit else repository.commits.first()
+    if repository_commit is None:
+        subject = f"Commit {commit}" if commit else "No commit"
+        raise NotFound(f"{subject} was read from repository {repository.name}, or it changed no file of its folder.")
+    return repository_commit

@@ -12,12 +12,12 @@ from django.db import transaction
 from kschedweb.accounts import audit
 from kschedweb.clusters.connecting.credentials import text_seal
 from kschedweb.policies import services as policies
-from kschedweb.policies.repositories.following import copy_of
 from kschedweb.policies.repositories.git import address_check
 from kschedweb.policies.repositories.models import Repository, RepositorySecret, StatusToken
 from kschedweb.policies.repositories.statuses import status_address_check
+from kschedweb.policies.repositories.sync import copy_of
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -34,7 +34,7 @@ def repository_save(
     status_token: str | None = None, repository: Repository | None = None,
 ) -> Repository:  # fmt: skip
     """Make a repository, or change one; what is ``None`` of its secrets is kept. Raises ApplicationError at fields."""
-    folder = _checked(name, url, branch, drafts, folder, interval)
+    folder = _check_fields(name, url, branch, drafts, folder, interval)
     status_address_check(status_url, status_token or "")
     row = repository or Repository(created_by=user)
     elsewhere, told_elsewhere = row.url != url, row.status_url != status_url
@@ -44,8 +44,8 @@ def repository_save(
     row.status_url, row.commit = status_url, "" if moved else row.commit
     if moved or told_elsewhere:
         row.told, row.status_problem = {}, ""
-    taken = Conflict.at("name", "Another repository has this name.")
-    with conflict_where(Repository.objects.filter(name=name).exclude(pk=row.pk), taken):
+    conflict = Conflict.at("name", "Another repository has this name.")
+    with conflict_where(Repository.objects.filter(name=name).exclude(pk=row.pk), conflict):
         row.save()
     # A secret is for the address that it was given for.
     if secret is not None or elsewhere:
@@ -58,7 +58,7 @@ def repository_save(
     return row
 
 
-def _checked(name: str, url: str, branch: str, drafts: str, folder: str, interval: int) -> str:
+def _check_fields(name: str, url: str, branch: str, drafts: str, folder: str, interval: int) -> str:
     if not policies.NAME.fullmatch(name):
         raise ApplicationError.at("name", policies.NAME_HELP)
     if not BRANCH.fullmatch(branch) or ".." in branch:

@@ -28,45 +28,51 @@ COMMITS_SHOWN = 30
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def repositories(request: PageRequest) -> HttpResponseBase:
+def repository_list(request: PageRequest) -> HttpResponseBase:
     """The repositories, and the form for another one."""
-    return _save(request, None) if request.method == "POST" else _list(request, RepositoryForm())
+    return _save_repository(request, None) if request.method == "POST" else _render_list(request, RepositoryForm())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def repository(request: PageRequest, name: str) -> HttpResponseBase:
+def repository_detail(request: PageRequest, name: str) -> HttpResponseBase:
     """One repository: its files, its commits, and its settings."""
-    found = selectors.repository_get(name)
-    return _save(request, found) if request.method == "POST" else _page(request, found, form_of(found))
+    repository = selectors.repository_get(name)
+    return (
+        _save_repository(request, repository)
+        if request.method == "POST"
+        else _render_detail(request, repository, form_of(repository))
+    )
 
 
 @requires(Action.ADMINISTER, site=True)
-def _save(request: PageRequest, found: Repository | None) -> HttpResponse:
+def _save_repository(request: PageRequest, repository: Repository | None) -> HttpResponse:
     form = RepositoryForm(request.POST)
     if form.is_valid():
         secrets = {name: form.cleaned_data[name] or None for name in ("secret", "status_token")}
-        given: dict[str, Any] = {**form.cleaned_data, **secrets}
+        values: dict[str, Any] = {**form.cleaned_data, **secrets}
         try:
-            saved = services.repository_save(user=request.user, repository=found, **given)
+            saved = services.repository_save(user=request.user, repository=repository, **values)
         except ApplicationError as error:
             add_errors(form, error)
         else:
             messages.success(request, gettext("Saved. The repository is read in a few seconds."))
             return redirect("repository", saved.name)
-    return _list(request, form, 422) if found is None else _page(request, found, form, 422)
+    return _render_list(request, form, 422) if repository is None else _render_detail(request, repository, form, 422)
 
 
-def _list(request: PageRequest, form: RepositoryForm, status: int = 200) -> HttpResponse:
+def _render_list(request: PageRequest, form: RepositoryForm, status: int = 200) -> HttpResponse:
     context = {"repositories": selectors.repository_list(), "form": form}
     return render(request, "policies/repositories/list.html", context, status=status)
 
 
-def _page(request: PageRequest, found: Repository, form: RepositoryForm, status: int = 200) -> HttpResponse:
+def _render_detail(
+    request: PageRequest, repository: Repository, form: RepositoryForm, status: int = 200
+) -> HttpResponse:
     context = {
-        "repository": found,
-        "files": found.files.select_related("policy"),
-        "commits": found.commits.all()[:COMMITS_SHOWN],
+        "repository": repository,
+        "files": repository.files.select_related("policy"),
+        "commits": repository.commits.all()[:COMMITS_SHOWN],
         "form": form,
     }
     return render(request, "policies/repositories/detail.html", context, status=status)
@@ -74,7 +80,7 @@ def _page(request: PageRequest, found: Repository, form: RepositoryForm, status:
 
 @require_POST
 @requires(Action.ADMINISTER, site=True)
-def look(request: PageRequest, name: str) -> HttpResponse:
+def repository_look(request: PageRequest, name: str) -> HttpResponse:
     """Look at the repository at the next opportunity."""
     services.repository_look_soon(user=request.user, repository=selectors.repository_get(name))
     messages.success(request, gettext("The repository is read in a few seconds."))
@@ -83,11 +89,11 @@ def look(request: PageRequest, name: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.ADMINISTER, site=True)
-def delete(request: PageRequest, name: str) -> HttpResponse:
+def repository_delete(request: PageRequest, name: str) -> HttpResponse:
     """Ask whether to follow the repository no more, and do it; its policies stay."""
-    found = selectors.repository_get(name)
+    repository = selectors.repository_get(name)
     if request.method != "POST":
-        return render(request, "policies/repositories/delete.html", {"repository": found})
-    services.repository_delete(user=request.user, repository=found)
+        return render(request, "policies/repositories/delete.html", {"repository": repository})
+    services.repository_delete(user=request.user, repository=repository)
     messages.success(request, gettext("The repository is no longer followed. Its policies stay."))
     return redirect("repositories")

@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from kschedweb.engine.documents.marked import SIZE_LIMIT
-from kschedweb.web.preconditions import expected
+from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.web.preconditions import expected_revision
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
@@ -36,7 +36,7 @@ class DocumentField(serializers.CharField):
         super().__init__(trim_whitespace=False, max_length=SIZE_LIMIT, **kwargs)
 
 
-class AboutSerializer(serializers.Serializer[Any]):
+class RevisionedSerializer(serializers.Serializer[Any]):
     """What a list says of a document, whose texts are its revisions."""
 
     revision = serializers.IntegerField(source="newest", read_only=True, help_text="Number of the newest revision.")
@@ -72,17 +72,17 @@ def saved_answer(
 ) -> Response:
     """What came of saving a further revision of what is at revision ``newest``.
 
-    ``store`` takes ``expected``, the number of the revision that was edited, and gives the newest one then; ``answer``
-    tells of that, and whether it was ``made``.
+    ``store`` takes ``expected_revision``, the number of the revision that was edited, and gives the newest one then;
+    ``answer`` tells of that, and whether it was ``made``.
     """
-    revision = store(expected=expected(request, newest))
+    revision = store(expected=expected_revision(request, newest))
     return answer(request, revision, made=revision.number > newest)
 
 
-def compared(request: ApiRequest, get: Callable[[int | None], Saved]) -> tuple[Saved, Saved]:
+def get_compared_revisions(request: ApiRequest, get: Callable[[int | None], Saved]) -> tuple[Saved, Saved]:
     """The older and the newer of two revisions that the address names."""
-    new = get(_number(request, "to"))
-    return get(_number(request, "from") or max(new.number - 1, 1)), new
+    new = get(_parse_number(request, "to"))
+    return get(_parse_number(request, "from") or max(new.number - 1, 1)), new
 
 
 def numbered_answer(request: ApiRequest, body: Any, number: int, address: str = "", place: Any = ()) -> Response:
@@ -93,7 +93,7 @@ def numbered_answer(request: ApiRequest, body: Any, number: int, address: str = 
     return Response(body, status=201 if address else 200, headers=headers)
 
 
-def _number(request: ApiRequest, key: str) -> int | None:
+def _parse_number(request: ApiRequest, key: str) -> int | None:
     text = request.query_params.get(key, "")
     if not text:
         return None

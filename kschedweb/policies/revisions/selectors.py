@@ -9,17 +9,17 @@ from django.http import Http404
 
 _LARGEST = 2**31 - 1
 
-Kept = TypeVar("Kept", bound=Model)
+OwnerModel = TypeVar("OwnerModel", bound=Model)
 Saved = TypeVar("Saved", bound=Model)
 
 
-def with_newest(kept: QuerySet[Kept], revisions: QuerySet[Any], owner: str) -> QuerySet[Kept]:
-    """``kept``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
+def with_newest(owners: QuerySet[OwnerModel], revisions: QuerySet[Any], owner: str) -> QuerySet[OwnerModel]:
+    """``owners``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
 
-    ``owner`` is the foreign key of ``revisions`` to ``kept``.
+    ``owner`` is the foreign key of ``revisions`` to ``owners``.
     """
     last = revisions.filter(**{owner: OuterRef("pk")}).order_by("-number")
-    return kept.annotate(  # type: ignore[return-value]
+    return owners.annotate(  # type: ignore[return-value]
         newest=Max("revisions__number"),
         revision_count=Count("revisions"),
         changed_at=Max("revisions__created_at"),
@@ -27,11 +27,11 @@ def with_newest(kept: QuerySet[Kept], revisions: QuerySet[Any], owner: str) -> Q
     )
 
 
-def numbered(revisions: QuerySet[Saved], number: int | None, title: str) -> Saved:
+def get_revision(revisions: QuerySet[Saved], number: int | None, title: str) -> Saved:
     """Revision ``number``, by default the newest; raises ``Http404``, which begins with ``title``, if there is none."""
     if number is not None:
         revisions = revisions.filter(number=number) if 0 < number <= _LARGEST else revisions.none()
-    found = revisions.order_by("-number").first()
-    if found is None:
+    revision = revisions.order_by("-number").first()
+    if revision is None:
         raise Http404(f"{title} has no revision {number or ''}".rstrip() + ".")
-    return found
+    return revision

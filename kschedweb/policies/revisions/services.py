@@ -11,21 +11,21 @@ from django.utils.translation import gettext
 from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.engine.documents.marked import MarkedProblem
+    from kschedweb.engine.documents.marked_documents import MarkedProblem
     from kschedweb.web.errors import FieldProblem
 
 Saved = TypeVar("Saved", bound=Model)
 
 
-class InvalidDocument(Unprocessable):
+class InvalidRevision(Unprocessable):
     """The document cannot be saved; ``errors`` have ``line`` and ``column`` as well."""
 
-    said: str  # the default message
+    default_detail: str  # the default message
 
     def __init__(self, problems: Iterable[MarkedProblem], detail: str = "") -> None:
         self.problems = list(problems)
         errors = [cast("FieldProblem", problem.as_dict()) for problem in self.problems]
-        super().__init__(detail or self.said, errors=errors)
+        super().__init__(detail or self.default_detail, errors=errors)
 
 
 class UnacceptedWarnings(Unprocessable):
@@ -38,16 +38,16 @@ class UnacceptedWarnings(Unprocessable):
         super().__init__(detail, errors=errors)
 
 
-def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
-    """Lock ``kept`` against new revisions, and return the newest of ``revisions``, which are its own.
+def newest_locked(owner: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
+    """Lock ``owner`` against new revisions, and return the newest of ``revisions``, which are its own.
 
     ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
     """
-    model: Any = type(kept)
-    if not model.objects.select_for_update().filter(pk=kept.pk).exists():
+    model: Any = type(owner)
+    if not model.objects.select_for_update().filter(pk=owner.pk).exists():
         kind = str(model._meta.verbose_name).capitalize()
         raise NotFound(
-            gettext("%(kind)s %(kept)s was deleted in the meantime. Nothing was saved.") % {"kind": kind, "kept": kept}
+            gettext("%(kind)s %(kept)s was deleted in the meantime. Nothing was saved.") % {"kind": kind, "kept": owner}
         )
     newest: Any = revisions.order_by("-number").first()
     assert newest is not None  # everything is created with a revision
@@ -58,5 +58,5 @@ def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Sav
             )
             % {"newest": newest.number, "expected": expected}
         )
-    found: Saved = newest
-    return found
+    revision: Saved = newest
+    return revision

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import Http404, JsonResponse
 from django.utils.translation import gettext
 
-from kschedweb.policies.revisions import lines
+from kschedweb.policies.revisions import text_diff
 from kschedweb.policies.revisions.forms import DiffForm, SaveForm
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
 
@@ -40,7 +40,7 @@ Saved = TypeVar("Saved", bound=_Numbered)
 
 
 @dataclass(frozen=True)
-class Attempt:
+class SaveAttempt:
     """An attempt to save in an editor: the posted form, and the errors if it failed."""
 
     save: SaveForm
@@ -48,17 +48,19 @@ class Attempt:
     refused: ApplicationError | None = None
     status: int = 200
 
-    def context(self, newest: int) -> dict[str, Any]:
+    def to_context(self, newest: int) -> dict[str, Any]:
         """``newest`` is the number of the newest revision, which is the edited one unless the form names another."""
         # Buttons that do not save keep the revision that the person started from.
         expected = self.save.data.get("expected") or newest
         return {"save": self.save, "expected": expected, "conflict": self.conflict, "refused": self.refused}
 
 
-UNTRIED = Attempt(SaveForm())
+NO_ATTEMPT = SaveAttempt(SaveForm())
 
 
-def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[str, str, int], int]) -> Attempt | None:
+def handle_save(
+    request: HttpRequest, editor_state: _Editor, newest: int, store: Callable[[str, str, int], int]
+) -> SaveAttempt | None:
     """Handle a POST to an editor; returns ``None`` if the document was saved.
 
     ``store`` saves a document with a comment and the number of the edited revision, and returns the number of the
@@ -66,15 +68,15 @@ def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[st
     """
     save = SaveForm(request.POST)
     if "save" not in request.POST:
-        return Attempt(save)
-    if not save.is_valid() or not shown.checked.valid:
-        return Attempt(save, status=422)
+        return SaveAttempt(save)
+    if not save.is_valid() or not editor_state.checked.valid:
+        return SaveAttempt(save, status=422)
     try:
-        number = store(shown.document, save.cleaned_data["comment"], save.cleaned_data["expected"])
+        number = store(editor_state.document, save.cleaned_data["comment"], save.cleaned_data["expected"])
     except PreconditionFailed as error:
-        return Attempt(save, conflict=error, status=error.status)
+        return SaveAttempt(save, conflict=error, status=error.status)
     except ApplicationError as error:
-        return Attempt(save, refused=error, status=error.status)
+        return SaveAttempt(save, refused=error, status=error.status)
     if number == newest:
         messages.info(
             request,
@@ -85,7 +87,7 @@ def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[st
     return None
 
 
-def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> None:
+def restore_revision(request: HttpRequest, number: int, store: Callable[[int], int]) -> None:
     """Restore revision ``number``, and show a message with the result.
 
     ``store`` gets the number of the newest revision that the person saw, and returns that of the newest one then.
@@ -108,15 +110,15 @@ def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> 
         )
 
 
-def compared(
+def compare_revisions(
     request: HttpRequest, get: Callable[[int | None], Saved], newest: int
 ) -> tuple[Saved, Saved, dict[str, Any]]:
     """The older and the newer of two revisions in the address, and the context of revisions/diff.html."""
-    asked = DiffForm(request.GET)
-    if not asked.is_valid():
+    form = DiffForm(request.GET)
+    if not form.is_valid():
         raise Http404("A revision is a whole number.")
-    new = get(asked.cleaned_data["to"])
-    old = get(asked.cleaned_data["from"] or max(new.number - 1, 1))
+    new = get(form.cleaned_data["to"])
+    old = get(form.cleaned_data["from"] or max(new.number - 1, 1))
     return (
         old,
         new,
@@ -125,7 +127,7 @@ def compared(
             "new": new,
             "old_title": gettext("Revision %(old)s") % {"old": old.number},
             "new_title": gettext("Revision %(new)s") % {"new": new.number},
-            "view": asked.cleaned_data["view"] or "split",
+            "view": form.cleaned_data["view"] or "split",
             "numbers": range(newest, 0, -1),
         },
     )
@@ -134,8 +136,8 @@ def compared(
 def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
     """The context of revisions/_lines.html."""
     return {
-        "rows": lines.folded(lines.lines(old, new)),
-        "patch": lines.split_lines(lines.unified(old, new, old_name, new_name)),
+        "rows": text_diff.fold_equal_lines(text_diff.diff_lines(old, new)),
+        "patch": text_diff.split_lines(text_diff.unified_patch(old, new, old_name, new_name)),
         "differs": old != new,
     }
 

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kschedweb.engine.simulation.recording import Recording
+    from kschedweb.engine.simulation.recording import UseRecording
 
 FILE = "sandbox.sqlite3"
 logger = structlog.get_logger(__name__)
 _hosts: list[SandboxHost] = []  # at most one
 
 
-def install(host: SandboxHost | None) -> None:
+def install_host(host: SandboxHost | None) -> None:
     """Make ``host`` that of this process."""
     _hosts[:] = [] if host is None else [host]
 
 
-def installed() -> SandboxHost | None:
+def get_host() -> SandboxHost | None:
     """The one of this process; ``None`` where the site runs without a sandbox, or in several processes."""
     return _hosts[0] if _hosts else None
 
@@ -41,7 +41,7 @@ class SandboxHost:
         listen: Callable[[int], socket.socket],
         token: str,
         site: str = "",
-        recording: Recording | None = None,
+        recording: UseRecording | None = None,
     ) -> None:
         self._path, self._listen, self._token = folder / FILE, listen, token
         self.site, self._recording = site, recording

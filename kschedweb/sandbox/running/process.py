@@ -14,12 +14,12 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
-from kschedweb.engine.sandbox.failures import failed
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.requests import Answer
-from kschedweb.engine.sandbox.world import World, admission, load_catalogue
-from kschedweb.sandbox.running.keeping import Keeper
+from kschedweb.engine.sandbox.requests import ApiResponse
+from kschedweb.engine.sandbox.status_errors import internal_error
+from kschedweb.engine.sandbox.world import SandboxWorld, admission, load_catalogue
+from kschedweb.sandbox.running.persistence import Keeper
 from kschedweb.sandbox.running.schedulers import StockSchedulers
 from kschedweb.sandbox.running.transport import Transport
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kschedweb.engine.sandbox.requests import Request, Watch
-    from kschedweb.engine.sandbox.store import Change
-    from kschedweb.engine.simulation.recording import Recording
+    from kschedweb.engine.sandbox.store import StoreChange
+    from kschedweb.engine.simulation.recording import UseRecording
 
 LONGEST_REST = 60.0  # seconds
 TROUBLE_REST = 1.0  # seconds until what could not be kept is tried again
@@ -40,8 +40,8 @@ logger = structlog.get_logger(__name__)
 class _Protocol(HttpToolsProtocol):
     """HTTP/1.1 without a line in the log for each request, however logging is set up later."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.access_log = False
 
 
@@ -53,7 +53,7 @@ class Sandbox:
     """
 
     def __init__(
-        self, path: Path, listener: socket.socket, token: str, site: str = "", recording: Recording | None = None
+        self, path: Path, listener: socket.socket, token: str, site: str = "", recording: UseRecording | None = None
     ) -> None:
         self._listener = listener
         self._woken: asyncio.Event | None = None
@@ -65,16 +65,16 @@ class Sandbox:
             self._keeper.close()
             raise
 
-    def _prepare(self, token: str, site: str, recording: Recording | None) -> None:
-        store = self._keeper.store()
+    def _prepare(self, token: str, site: str, recording: UseRecording | None) -> None:
+        store = self._keeper.load_store()
         self._store = store
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311
-        objects = Objects(store, time.time, random, admission(store))
-        self.world = World(objects, recording=recording)
-        store.listen(self._changed)
+        objects = ApiObjects(store, time.time, random, admission(store))
+        self.world = SandboxWorld(objects, recording=recording)
+        store.add_listener(self._on_change)
         if not store.version:
             load_catalogue(objects)
-        self._server = ApiServer(objects, self.world.metrics)
+        self._server = ApiServer(objects, self.world.list_metrics)
         self._keeper.commit()
         self._transport = Transport(self.carry_out, store, token)
         config = uvicorn.Config(
@@ -101,7 +101,7 @@ class Sandbox:
             self._loop.call_soon_threadsafe(self._transport.end_watches)
         self._thread.join(PATIENCE + 4)
 
-    def carry_out(self, request: Request) -> Answer | Watch:
+    def carry_out(self, request: Request) -> ApiResponse | Watch:
         """Answer ``request``; what it changed is kept when this returns, or has not happened.
 
         For the sandbox's own thread.
@@ -110,45 +110,45 @@ class Sandbox:
         try:
             answer = self._server.handle(request)
             if len(self._keeper.changes) > begun:
-                self._commit()
+                self._commit_changes()
         except sqlite3.Error as error:
-            refusal = failed(f"the sandbox cannot keep the change: {error}")
+            refusal = internal_error(f"the sandbox cannot keep the change: {error}")
         except Exception:
             logger.exception("sandbox_request_failed", method=request.method)
-            refusal = failed("the sandbox failed at this request; its log says why")
+            refusal = internal_error("the sandbox failed at this request; its log says why")
         else:
             return answer
         self._take_back(begun)
-        return Answer(refusal.code, refusal.body)
+        return ApiResponse(refusal.code, refusal.body)
 
     def _take_back(self, begun: int) -> None:
         """Undo the changes after the first ``begun`` that are not on disk."""
         changes = self._keeper.changes
         try:
-            self._store.undo(changes[begun:])
+            self._store.undo_changes(changes[begun:])
         except Exception:
             logger.exception("sandbox_undo_failed")
         else:
             del changes[begun:]
 
-    def call(self, request: Request) -> Answer | Watch:
+    def call(self, request: Request) -> ApiResponse | Watch:
         """Answer ``request`` from another thread."""
 
-        async def carried() -> Answer | Watch:
+        async def run_request() -> ApiResponse | Watch:
             return self.carry_out(request)
 
         if self._loop is None:
             raise RuntimeError("the sandbox has not begun")
-        return asyncio.run_coroutine_threadsafe(carried(), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(run_request(), self._loop).result()
 
-    def _changed(self, change: Change) -> None:
+    def _on_change(self, change: StoreChange) -> None:
         if self._woken is not None:
             self._woken.set()
 
     def _run(self) -> None:
-        asyncio.run(self._live())
+        asyncio.run(self._serve())
 
-    async def _live(self) -> None:
+    async def _serve(self) -> None:
         self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
         passing = asyncio.create_task(self._pass_time(self._woken))
         serving = asyncio.create_task(self._http.serve(sockets=[self._listener]))
@@ -165,17 +165,17 @@ class Sandbox:
                 self._keeper.commit()
             self._keeper.close()
 
-    def _advance(self) -> None:
+    def _advance_world(self) -> None:
         """Do what is due. Time stands still while nothing can be kept."""
         with contextlib.suppress(sqlite3.Error):
-            self._commit()
+            self._commit_changes()
             try:
                 self.world.advance(time.time())
             except Exception:
                 logger.exception("sandbox_stumbled")
-            self._commit()
+            self._commit_changes()
 
-    def _commit(self) -> None:
+    def _commit_changes(self) -> None:
         """Keep what has changed. Raises sqlite3.Error, which ``trouble`` says until it can be kept."""
         try:
             self._keeper.commit()
@@ -189,11 +189,11 @@ class Sandbox:
     async def _pass_time(self, woken: asyncio.Event) -> None:
         while True:
             woken.clear()
-            self._advance()
+            self._advance_world()
             if self.trouble:
                 await asyncio.sleep(TROUBLE_REST)
                 continue
             due = self.world.next_time(time.time())
-            rest = LONGEST_REST if due is None else max(0.01, min(LONGEST_REST, due - time.time()))
+            pause = LONGEST_REST if due is None else max(0.01, min(LONGEST_REST, due - time.time()))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(woken.wait(), rest)
+                await asyncio.wait_for(woken.wait(), pause)

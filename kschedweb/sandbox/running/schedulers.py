@@ -17,18 +17,23 @@ import structlog
 from kschedweb.clusters.connecting.addresses import endpoint_check
 from kschedweb.clusters.connecting.wire import Wire, WireError
 from kschedweb.engine.extenders.extender import Extenders, Post, TransportError
-from kschedweb.engine.sandbox.requests import Answer, Watch
+from kschedweb.engine.sandbox.requests import ApiResponse, Watch
 from kschedweb.engine.sandbox.world.resources import CONFIG_MAP
-from kschedweb.engine.sandbox.world.scheduler import StockScheduler, configured
-from kschedweb.engine.sandbox.world.scheduler.configuring import NAMESPACE, configures, is_configuration, refused
+from kschedweb.engine.sandbox.world.scheduler import StockScheduler, load_configuration
+from kschedweb.engine.sandbox.world.scheduler.configuration import (
+    NAMESPACE,
+    is_configuration,
+    is_configuration_change,
+    rejection_event,
+)
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.sandbox.requests import Request
-    from kschedweb.engine.sandbox.store import Change, Store
+    from kschedweb.engine.sandbox.store import Store, StoreChange
 
-Call = Callable[["Request"], "Answer | Watch"]
+Call = Callable[["Request"], "ApiResponse | Watch"]
 LONGEST_REST = 60.0  # seconds
 logger = structlog.get_logger(__name__)
 
@@ -41,52 +46,54 @@ class StockSchedulers:
 
     def __init__(self, store: Store, call: Call, site: str) -> None:
         self._store, self._call, self._site = store, call, site
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, _SchedulerThread] = {}
 
     def start(self) -> None:
         """Start one for each configuration that is there; followed from now on. For the sandbox's own thread."""
-        self._store.listen(self._heard)
+        self._store.add_listener(self._on_change)
         for raw in self._store.all(CONFIG_MAP, NAMESPACE):
             if is_configuration(raw):
-                self._take(raw)
+                self._start_scheduler(raw)
 
     def stop(self) -> None:
-        for one in self._running.values():
-            one.stop()
+        for scheduler in self._running.values():
+            scheduler.stop()
 
-    def _heard(self, change: Change) -> None:
-        if not configures(change):
+    def _on_change(self, change: StoreChange) -> None:
+        if not is_configuration_change(change):
             return
         if change.new is not None and is_configuration(change.new):
-            self._take(change.new)
+            self._start_scheduler(change.new)
         else:
-            self._end(change.key[1])
+            self._stop_scheduler(change.key[1])
 
-    def _take(self, raw: Json) -> None:
-        found = configured(raw)
-        if found.configuration is None:
-            write = refused(raw, found.problem, time.time())
+    def _start_scheduler(self, raw: Json) -> None:
+        result = load_configuration(raw)
+        if result.configuration is None:
+            write = rejection_event(raw, result.problem, time.time())
             threading.Thread(target=self._call, args=(write.request,), daemon=True).start()
             return
-        self._end(found.name)
-        running = self._running[found.name] = _Running(found.configuration, self._store, self._call, self._site)
+        self._stop_scheduler(result.name)
+        running = self._running[result.name] = _SchedulerThread(
+            result.configuration, self._store, self._call, self._site
+        )
         running.start()
 
-    def _end(self, name: str) -> None:
+    def _stop_scheduler(self, name: str) -> None:
         if (running := self._running.pop(name, None)) is not None:
             running.stop()
 
 
-class _Running:
+class _SchedulerThread:
     """One scheduler at work in a thread of its own."""
 
     def __init__(self, configuration: Configuration, store: Store, call: Call, site: str) -> None:
         self._call = call
-        extenders = Extenders(configuration.extenders, _post(site)) if configuration.extenders else None
+        extenders = Extenders(configuration.extenders, _make_post(site)) if configuration.extenders else None
         self._scheduler = StockScheduler(configuration, extenders=extenders, draw=random.randrange)
-        self._changes: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
-        self._scheduler.load(store, time.time())
-        self._deaf = store.listen(self._changes.put)
+        self._changes: queue.SimpleQueue[StoreChange | None] = queue.SimpleQueue()
+        self._scheduler.load_store(store, time.time())
+        self._deaf = store.add_listener(self._changes.put)
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="sandbox-scheduler", daemon=True)
 
@@ -102,40 +109,40 @@ class _Running:
     def _run(self) -> None:
         while not self._stopped:
             try:
-                self._turn()
+                self._run_turn()
             except Exception:
                 if self._stopped:
                     return
                 logger.exception("sandbox_scheduler_stumbled")
                 time.sleep(1.0)
 
-    def _turn(self) -> None:
+    def _run_turn(self) -> None:
         now = time.time()
         due = self._scheduler.next_time(now)
-        rest = LONGEST_REST if due is None else min(LONGEST_REST, max(0.0, due - now))
+        timeout = LONGEST_REST if due is None else min(LONGEST_REST, max(0.0, due - now))
         try:
-            change = self._changes.get(timeout=rest) if rest else self._changes.get_nowait()
+            change = self._changes.get(timeout=timeout) if timeout else self._changes.get_nowait()
         except queue.Empty:
             change = None
         while change is not None:
-            self._scheduler.hear(change, time.time())
+            self._scheduler.on_change(change, time.time())
             change = None if self._changes.empty() else self._changes.get_nowait()
         writes = deque() if self._stopped else deque(self._scheduler.step(time.time()))
         while writes:
             write = writes.popleft()
             answer = self._call(write.request)
-            if isinstance(answer, Answer):
-                writes.extendleft(reversed(self._scheduler.answered(write, answer, time.time())))
+            if isinstance(answer, ApiResponse):
+                writes.extendleft(reversed(self._scheduler.on_response(write, answer, time.time())))
 
 
-def _post(site: str) -> Post:
+def _make_post(site: str) -> Post:
     """Posts to this site alone, with the user and password that the address holds, as Go's client does."""
     endpoint = endpoint_check(site, trusted=True, open=True) if site else None
     wires: dict[str, Wire] = {}
 
     def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
-        scheme, _, rest = url.partition("://")
-        login, _, place = rest.rpartition("@")
+        scheme, _, remainder = url.partition("://")
+        login, _, place = remainder.rpartition("@")
         if endpoint is None or not f"{scheme}://{place}".startswith(f"{site}/"):
             raise TransportError("a scheduler of the sandbox asks no extender but this site's")
         if login not in wires:

@@ -11,14 +11,14 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from kschedweb.engine.sandbox.failures import Refusal, bad, unauthorized
 from kschedweb.engine.sandbox.requests import Request, Watch
 from kschedweb.engine.sandbox.selection import whole_number
+from kschedweb.engine.sandbox.status_errors import ApiRefusal, bad_request, unauthorized
 
 if TYPE_CHECKING:
-    from kschedweb.engine.objects.access import Json
-    from kschedweb.engine.sandbox.requests import Answer
-    from kschedweb.engine.sandbox.store import Change, Store
+    from kschedweb.engine.objects.json_access import Json
+    from kschedweb.engine.sandbox.requests import ApiResponse
+    from kschedweb.engine.sandbox.store import Store, StoreChange
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -34,9 +34,9 @@ MOST_WAITING = 1000  # events that a watch may be behind before it is ended
 class Transport:
     """``carry_out`` answers a request, and has kept what changed when it returns. One thread calls all of it."""
 
-    def __init__(self, carry_out: Callable[[Request], Answer | Watch], store: Store, token: str) -> None:
+    def __init__(self, carry_out: Callable[[Request], ApiResponse | Watch], store: Store, token: str) -> None:
         self._carry_out, self._store, self._token = carry_out, store, token.encode()
-        self._lines: tuple[Change | None, dict[tuple[str, str], bytes]] = (None, {})
+        self._lines: tuple[StoreChange | None, dict[tuple[str, str], bytes]] = (None, {})
         self._watches: set[asyncio.Queue[bytes | None]] = set()
 
     def end_watches(self) -> None:
@@ -47,61 +47,63 @@ class Transport:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         headers = {name: value for name, value in scope["headers"]}
         try:
-            request = await _read({**scope, "path": self._path(scope["path"], headers)}, headers, receive)
-        except Refusal as refusal:
-            return await _answer(send, refusal.code, refusal.body)
+            request = await _read_request(
+                {**scope, "path": self._authorized_path(scope["path"], headers)}, headers, receive
+            )
+        except ApiRefusal as refusal:
+            return await _send_answer(send, refusal.code, refusal.body)
         answer = self._carry_out(request)
         if isinstance(answer, Watch):
-            return await self._stream(answer, request, receive, send)
-        return await _answer(send, answer.code, answer.body)
+            return await self._stream_watch(answer, request, receive, send)
+        return await _send_answer(send, answer.code, answer.body)
 
-    def _path(self, path: str, headers: dict[bytes, bytes]) -> str:
+    def _authorized_path(self, path: str, headers: dict[bytes, bytes]) -> str:
         """The path of somebody who has the token, in a header or before the path: kubectl sends none over http.
 
         Raises Refusal where it is missing or wrong.
         """
-        first, _, rest = path[1:].partition("/")
+        first, _, remainder = path[1:].partition("/")
         if compare_digest(first.encode(), self._token):
-            return f"/{rest}"
+            return f"/{remainder}"
         if not compare_digest(headers.get(b"authorization", b""), b"Bearer " + self._token):
             raise unauthorized()
         return path
 
-    async def _stream(self, watch: Watch, request: Request, receive: Receive, send: Send) -> None:
+    async def _stream_watch(self, watch: Watch, request: Request, receive: Receive, send: Send) -> None:
         """Events line by line, until the watch's time is over, its client is gone or does not keep up."""
-        asked = request.query.get("timeoutSeconds", "")
+        timeout_text = request.query.get("timeoutSeconds", "")
         longest = random.uniform(*WATCH_SECONDS)  # noqa: S311
-        seconds = min(whole_number(asked) or longest, LONGEST_WATCH)
+        seconds = min(whole_number(timeout_text) or longest, LONGEST_WATCH)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
-        gone = asyncio.ensure_future(_gone(receive))
+        disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                async for line in self._told(watch, gone):
+                async for line in self._event_lines(watch, disconnect):
                     await send({"type": "http.response.body", "body": line, "more_body": True})
-        if not gone.done():
-            gone.cancel()
+        if not disconnect.done():
+            disconnect.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _told(self, watch: Watch, gone: asyncio.Future[None]) -> AsyncIterator[bytes]:
+    async def _event_lines(self, watch: Watch, disconnect: asyncio.Future[None]) -> AsyncIterator[bytes]:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
 
-        def hear(change: Change) -> None:
-            if waiting.qsize() < MOST_WAITING and (line := self._line(watch, change)):
+        def on_change(change: StoreChange) -> None:
+            if waiting.qsize() < MOST_WAITING and (line := self._event_line(watch, change)):
                 waiting.put_nowait(line)
             elif waiting.qsize() == MOST_WAITING:
                 waiting.put_nowait(None)
 
-        gone.add_done_callback(lambda _: waiting.put_nowait(None))
-        end = self._store.listen(hear)
+        disconnect.add_done_callback(lambda _: waiting.put_nowait(None))
+        end = self._store.add_listener(on_change)
         self._watches.add(waiting)
         try:
             if watch.first:
-                yield b"".join(map(_dumped, watch.first))
+                yield b"".join(map(_dump_line, watch.first))
             while True:
                 try:
                     line = await asyncio.wait_for(waiting.get(), BOOKMARK_SECONDS)
                 except TimeoutError:
-                    line = _dumped(watch.bookmark()) if watch.bookmarks else b"\n"
+                    line = _dump_line(watch.bookmark()) if watch.bookmarks else b"\n"
                 if line is None:
                     return
                 yield line
@@ -109,7 +111,7 @@ class Transport:
             self._watches.discard(waiting)
             end()
 
-    def _line(self, watch: Watch, change: Change) -> bytes | None:
+    def _event_line(self, watch: Watch, change: StoreChange) -> bytes | None:
         """The event of a change; watches that say the same share the text."""
         event = watch.event(change)
         if event is None:
@@ -117,13 +119,13 @@ class Transport:
         if self._lines[0] is not change:
             self._lines = (change, {})
         key = event["type"], event["object"].get("kind", "") + event["object"].get("apiVersion", "")
-        known = self._lines[1]
-        if key not in known:
-            known[key] = _dumped(event)
-        return known[key]
+        lines = self._lines[1]
+        if key not in lines:
+            lines[key] = _dump_line(event)
+        return lines[key]
 
 
-async def _read(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], receive: Receive) -> Request:
+async def _read_request(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], receive: Receive) -> Request:
     """Raises Refusal where the body cannot be read."""
     body = b""
     more = True
@@ -132,11 +134,11 @@ async def _read(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], re
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > LARGEST_BODY:
-            raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
+            raise ApiRefusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
     try:
         parsed = json.loads(body, parse_constant=_refuse_constant) if body else None
     except (ValueError, RecursionError) as error:
-        raise bad(
+        raise bad_request(
             f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
         ) from None
     query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
@@ -150,8 +152,8 @@ def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-async def _answer(send: Send, code: int, body: Json) -> None:
-    text = _dumped(body)
+async def _send_answer(send: Send, code: int, body: Json) -> None:
+    text = _dump_line(body)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
     seconds = body.get("details", {}).get("retryAfterSeconds") if code == 429 else None
     if seconds:
@@ -160,11 +162,11 @@ async def _answer(send: Send, code: int, body: Json) -> None:
     await send({"type": "http.response.body", "body": text})
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Returns when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _dumped(body: Json) -> bytes:
+def _dump_line(body: Json) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode() + b"\n"

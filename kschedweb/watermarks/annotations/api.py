@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.api import ObjectProblemSerializer
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.engine.state.watermarks.lint import CRANE, ERROR, HINT, OWN, WARNING
+from kschedweb.engine.state.watermarks.lint import CRANE, ERROR, HINT, KSCHEDWEB, WARNING
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.watermarks.annotations import selectors, services
 from kschedweb.watermarks.models import Annotating
@@ -101,10 +101,10 @@ class AnnotationsView(APIView):
         """Switch annotations on or off; what is not sent stays as it is."""
         cluster = cluster_get(name)
         before = selectors.annotating_get(cluster)
-        given = AnnotatingSerializer(before, data=request.data, partial=True)
-        given.is_valid(raise_exception=True)
-        kept = {field: getattr(before, field) for field in ("own", "crane", "time_zone", "rate", "renew")}
-        services.annotating_save(user=request.user, cluster=cluster, **{**kept, **given.validated_data})
+        serializer = AnnotatingSerializer(before, data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        current = {field: getattr(before, field) for field in ("own", "crane", "time_zone", "rate", "renew")}
+        services.annotating_save(user=request.user, cluster=cluster, **{**current, **serializer.validated_data})
         return Response(AnnotatingSerializer(selectors.annotating_get(cluster)).data)
 
 
@@ -123,7 +123,7 @@ class AnnotationsWrite(IdempotencyMixin, APIView):
 class FindingSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     level = serializers.ChoiceField(choices=[ERROR, WARNING, HINT])
-    form = serializers.ChoiceField(choices=[OWN, CRANE], help_text="Whose form of annotation.")
+    form = serializers.ChoiceField(choices=[KSCHEDWEB, CRANE], help_text="Whose form of annotation.")
     message = serializers.CharField()
     advice = serializers.CharField()
     count = serializers.SerializerMethodField()
@@ -155,10 +155,10 @@ class AnnotationFindings(APIView):
     def get(self, request: ApiRequest, name: str) -> Response:
         """What is wrong with the annotations in the cluster's newest snapshot, as of when it was taken."""
         cluster = cluster_get(name)
-        found = selectors.lint_get(cluster, selectors.annotating_get(cluster).time_zone)
-        if found is None:
+        lint = selectors.lint_get(cluster, selectors.annotating_get(cluster).time_zone)
+        if lint is None:
             raise NotFound(f"Cluster {name} has not been read yet.")
-        return Response(LintSerializer(found).data)
+        return Response(LintSerializer(lint).data)
 
 
 urlpatterns = [

@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.clusters.annotating import Found, Patch
-from kschedweb.clusters.kinds import BY_NAME, Kind
+from kschedweb.clusters.annotation_writes import AnnotationsByKey, Patch
+from kschedweb.clusters.kinds import BY_NAME, ObjectKind
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import (
     KEY,
     NODE_GRAINS,
     WORKLOAD_GRAINS,
-    change,
     node_uses,
+    render_if_changed,
     workload_uses,
 )
 from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS, PERIODS
@@ -32,20 +32,22 @@ TextsOf = Callable[[str, Mapping[str, str]], Texts]  # (name in watermarks, curr
 
 
 @dataclass
-class Plan:
+class AnnotationPlan:
     """The changes to make, and the numbers of objects that need none or are gone."""
 
     changes: list[Patch] = field(default_factory=list)
     unchanged: int = 0
-    gone: int = 0
+    missing: int = 0
 
-    def add(self, kind: Kind, found: Found, names: Iterable[str], texts_of: TextsOf) -> None:
-        """Plan the objects ``names`` of ``kind``; ``found`` has the annotations of existing ones."""
+    def add_patches(
+        self, kind: ObjectKind, existing: AnnotationsByKey, names: Iterable[str], texts_of: TextsOf
+    ) -> None:
+        """Plan the objects ``names`` of ``kind``; ``existing`` has the annotations of existing ones."""
         for name in names:
             key = place_of(name)
-            if key not in found:
-                self.gone += 1
-            elif texts := texts_of(name, found[key]):
+            if key not in existing:
+                self.missing += 1
+            elif texts := texts_of(name, existing[key]):
                 self.changes.append(Patch(kind, key, texts))
             else:
                 self.unchanged += 1
@@ -53,16 +55,16 @@ class Plan:
 
 def place_of(name: str) -> str:
     """``namespace/name`` for the watermarks name ``namespace/Kind/name``; ``/name`` for a node."""
-    namespace, _, rest = name.partition("/")
-    return f"{namespace}/{rest.partition('/')[2]}" if rest else f"/{name}"
+    namespace, _, remainder = name.partition("/")
+    return f"{namespace}/{remainder.partition('/')[2]}" if remainder else f"/{name}"
 
 
-def by_kind(names: Iterable[str]) -> dict[Kind, list[str]]:
+def by_kind(names: Iterable[str]) -> dict[ObjectKind, list[str]]:
     """The workloads ``names`` by their kind."""
-    found: dict[Kind, list[str]] = {}
+    names_by_kind: dict[ObjectKind, list[str]] = {}
     for name in names:
-        found.setdefault(BY_NAME[name.split("/")[1]], []).append(name)
-    return found
+        names_by_kind.setdefault(BY_NAME[name.split("/")[1]], []).append(name)
+    return names_by_kind
 
 
 class OwnForm:
@@ -73,14 +75,14 @@ class OwnForm:
         self.workloads = workload_uses(watermarks, updated)
         self._renew = renew
 
-    def of_node(self, name: str, there: Mapping[str, str]) -> Texts:
+    def of_node(self, name: str, annotations: Mapping[str, str]) -> Texts:
         if (use := self.nodes.get(name)) is None:
             return {}
-        text = change(there.get(KEY), use, NODE_GRAINS, self._renew)
+        text = render_if_changed(annotations.get(KEY), use, NODE_GRAINS, self._renew)
         return {} if text is None else {KEY: text}
 
-    def of_workload(self, name: str, there: Mapping[str, str]) -> Texts:
-        text = change(there.get(KEY), self.workloads[name], WORKLOAD_GRAINS, self._renew)
+    def of_workload(self, name: str, annotations: Mapping[str, str]) -> Texts:
+        text = render_if_changed(annotations.get(KEY), self.workloads[name], WORKLOAD_GRAINS, self._renew)
         return {} if text is None else {KEY: text}
 
 
@@ -93,68 +95,68 @@ class CraneForm:
     def __init__(
         self, watermarks: Watermarks, inventory: Inventory, hot: Mapping[str, int] | None, zone: ZoneInfo, now: float
     ) -> None:
-        self.nodes = fractions(watermarks, inventory)
+        self.nodes = compute_fractions(watermarks, inventory)
         self._updated = dict(zip(watermarks.names, watermarks.updated.tolist(), strict=True))
         self._hot, self._zone, self._now = hot, zone, now
 
-    def of_node(self, name: str, there: Mapping[str, str]) -> Texts:
+    def of_node(self, name: str, annotations: Mapping[str, str]) -> Texts:
         texts: Texts = {}
         for metric, value in self.nodes.get(name, {}).items():
             updated = math.floor(self._updated[name])
-            if self._due(there.get(metric), value, updated, PERIODS[crane.METRICS[metric][1]], MOVED):
-                texts[metric] = crane.write(value, updated, self._zone)
+            if self._is_due(annotations.get(metric), value, updated, PERIODS[crane.METRICS[metric][1]], MOVED):
+                texts[metric] = crane.write_usage(value, updated, self._zone)
         if self._hot is not None:
-            texts |= self._hot_value(self._hot.get(name, 0), there.get(crane.HOT_VALUE))
+            texts |= self._hot_value(self._hot.get(name, 0), annotations.get(crane.HOT_VALUE))
         return texts
 
-    def _hot_value(self, value: int, there: str | None) -> Texts:
+    def _hot_value(self, value: int, current: str | None) -> Texts:
         """The text for a hot value, if needed: a missing annotation means 0, so it is not written for 0."""
-        if there is None and not value:
+        if current is None and not value:
             return {}
         renew = HOT_PERIOD if value else math.inf
-        if not self._due(there, value, math.floor(self._now), renew, 0.0):
+        if not self._is_due(current, value, math.floor(self._now), renew, 0.0):
             return {}
         return {crane.HOT_VALUE: crane.write_hot_value(value, self._now, self._zone)}
 
-    def _due(self, there: str | None, value: float, time: float, period: float, least: float) -> bool:
-        """Whether to replace the text ``there`` by ``value`` of ``time``: it changed, is outdated, or is invalid."""
+    def _is_due(self, current: str | None, value: float, time: float, period: float, threshold: float) -> bool:
+        """Whether to replace the text ``current`` by ``value`` of ``time``: it changed, is outdated, or is invalid."""
         try:
-            old = crane.read(there or "", self._zone)
+            old = crane.read_annotation(current or "", self._zone)
         except crane.CraneError:
             return True
-        moved = not abs(round(value, 5) - old.value) <= least
+        moved = not abs(round(value, 5) - old.value) <= threshold
         return moved or not 0 <= time - old.time < period
 
 
-def together(forms: Iterable[OwnForm | CraneForm]) -> TextsOf:
+def combine_forms(forms: Iterable[OwnForm | CraneForm]) -> TextsOf:
     """The changes of all ``forms`` to a node in one request."""
 
-    def texts_of(name: str, there: Mapping[str, str]) -> Texts:
-        return {key: text for form in forms for key, text in form.of_node(name, there).items()}
+    def texts_of(name: str, annotations: Mapping[str, str]) -> Texts:
+        return {key: text for form in forms for key, text in form.of_node(name, annotations).items()}
 
     return texts_of
 
 
-def fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[str, float]]:
+def compute_fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[str, float]]:
     """crane's metrics by node: use as a fraction of the machine, where both are known."""
     places = {name: place for place, name in enumerate(inventory.nodes)}
     rows = np.array([places.get(name, -1) for name in watermarks.names], dtype=np.intp)
-    found: dict[str, dict[str, float]] = {}
+    fractions: dict[str, dict[str, float]] = {}
     for metric, (resource, key) in crane.METRICS.items():
         padded = (np.append(amounts[resource], np.nan) for amounts in (inventory.allocatable, inventory.capacity))
         allocatable, capacity = (amounts[rows] for amounts in padded)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = watermarks.column(resource, key) / 100.0 * (allocatable / capacity)
         for place in np.flatnonzero(np.isfinite(values)).tolist():
-            found.setdefault(watermarks.names[place], {})[metric] = float(values[place])
-    return found
+            fractions.setdefault(watermarks.names[place], {})[metric] = float(values[place])
+    return fractions
 
 
-def removals(kind: Kind, found: Found, *, own: bool, crane_too: bool) -> list[Patch]:
+def plan_removals(kind: ObjectKind, existing: AnnotationsByKey, *, own_form: bool, crane_too: bool) -> list[Patch]:
     """The changes that remove the annotations of one form or both from all objects of ``kind``."""
-    keys = ({KEY} if own else set()) | (CRANE_KEYS if crane_too and kind.name == "Node" else set())
+    keys = ({KEY} if own_form else set()) | (CRANE_KEYS if crane_too and kind.name == "Node" else set())
     return [
-        Patch(kind, name, dict.fromkeys(sorted(keys & there.keys())))
-        for name, there in found.items()
-        if not keys.isdisjoint(there)
+        Patch(kind, name, dict.fromkeys(sorted(keys & annotations.keys())))
+        for name, annotations in existing.items()
+        if not keys.isdisjoint(annotations)
     ]

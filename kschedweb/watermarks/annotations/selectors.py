@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, key_of
-from kschedweb.engine.state.watermarks.lint import ERROR, Finding, lint
+from kschedweb.engine.state.watermarks.lint import ERROR, LintFinding, lint_annotations
 from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS
 from kschedweb.engine.state.watermarks.table import WORKLOADS
 from kschedweb.watermarks.models import Annotating
@@ -23,8 +23,8 @@ Texts = dict[str, dict[str, str]]
 
 def annotating_get(cluster: Cluster) -> Annotating:
     """The settings of ``cluster`` with its last run; an unsaved row if there are none."""
-    found = Annotating.objects.select_related("cluster", "changed_by").filter(cluster=cluster).first()
-    return found or Annotating(cluster=cluster)
+    annotating = Annotating.objects.select_related("cluster", "changed_by").filter(cluster=cluster).first()
+    return annotating or Annotating(cluster=cluster)
 
 
 @lru_cache(maxsize=1)
@@ -53,7 +53,7 @@ class Lint:
     own: int
     workloads: int
     crane: int
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
 
     @property
     def errors(self) -> int:
@@ -63,14 +63,14 @@ class Lint:
 def lint_get(cluster: Cluster, time_zone: str) -> Lint | None:
     """The findings on the newest snapshot at its time; ``None`` if there is no snapshot."""
     snapshot = snapshot_current(cluster)
-    return _lint(snapshot.pk, snapshot.taken_at, time_zone) if snapshot else None
+    return _lint_snapshot(snapshot.pk, snapshot.taken_at, time_zone) if snapshot else None
 
 
 @lru_cache(maxsize=16)
-def _lint(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
+def _lint_snapshot(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
     """The findings on a snapshot, cached because snapshots are immutable."""
     nodes, workloads = texts_of(snapshot_objects(Snapshot(pk=snapshot)))
-    findings = lint(nodes, workloads, taken_at.timestamp(), ZoneInfo(time_zone))
+    findings = lint_annotations(nodes, workloads, taken_at.timestamp(), ZoneInfo(time_zone))
     return Lint(
         taken_at=taken_at,
         time_zone=time_zone,

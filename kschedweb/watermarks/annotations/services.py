@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
-from kschedweb.clusters.annotating import (
+from kschedweb.clusters.annotation_writes import (
     KINDS,
     Patch,
     WriteReport,
@@ -27,18 +27,25 @@ from kschedweb.clusters.annotating import (
 )
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
-from kschedweb.clusters.kinds import BY_NAME, Kind
+from kschedweb.clusters.kinds import BY_NAME, ObjectKind
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.jobs.services import job_start
 from kschedweb.jobs.tasks import Cancelled
-from kschedweb.watermarks.annotations.hot import hot_values
-from kschedweb.watermarks.annotations.plan import CraneForm, OwnForm, Plan, by_kind, removals, together
+from kschedweb.watermarks.annotations.hot_values import hot_values
+from kschedweb.watermarks.annotations.plan import (
+    AnnotationPlan,
+    CraneForm,
+    OwnForm,
+    by_kind,
+    combine_forms,
+    plan_removals,
+)
 from kschedweb.watermarks.annotations.selectors import annotating_get, time_zones
 from kschedweb.watermarks.inventory import inventory_of
 from kschedweb.watermarks.models import Annotating
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import ApplicationError, Conflict
 
 if TYPE_CHECKING:
@@ -70,15 +77,15 @@ def annotating_save(
     Raises ``ApplicationError`` for invalid settings, or if the credentials may not patch nodes.
     """
     before = annotating_get(cluster)
-    _check(cluster, own=own, crane=crane, time_zone=time_zone)
-    permissions = _permissions(cluster, own=own) if own or crane else before.permissions
-    given = {"own": own, "crane": crane, "time_zone": time_zone, "rate": rate, "renew": renew}
+    _check_settings(cluster, own_form=own, crane=crane, time_zone=time_zone)
+    permissions = _read_permissions(cluster, own_form=own) if own or crane else before.permissions
+    values = {"own": own, "crane": crane, "time_zone": time_zone, "rate": rate, "renew": renew}
     with transaction.atomic():
         annotating, _ = Annotating.objects.update_or_create(
             cluster=cluster,
-            defaults={**given, "permissions": permissions, "changed_by": user, "changed_at": timezone.now()},
+            defaults={**values, "permissions": permissions, "changed_by": user, "changed_at": timezone.now()},
         )
-        audit.record(user, "annotations.set", cluster, cluster.name, remove=remove, **given)
+        audit.record(user, "annotations.set", cluster, cluster.name, remove=remove, **values)
         off = {"own": before.own and not own, "crane": before.crane and not crane}
         job = _remove_job(cluster, user, off) if remove and any(off.values()) else None
     return annotating, job
@@ -89,35 +96,35 @@ def _remove_job(cluster: Cluster, user: User | None, forms: dict[str, bool]) -> 
     return job_start("watermarks.remove_annotations", title=title, params=params, user=user)
 
 
-def _check(cluster: Cluster, *, own: bool, crane: bool, time_zone: str) -> None:
+def _check_settings(cluster: Cluster, *, own_form: bool, crane: bool, time_zone: str) -> None:
     if time_zone not in time_zones():
         raise ApplicationError.at(
             "time_zone", f"There is no time zone {time_zone[:64]}: choose one such as Asia/Shanghai or UTC."
         )
-    if (own or crane) and cluster.source not in CONNECTED:
+    if (own_form or crane) and cluster.source not in CONNECTED:
         message = f"Cluster {cluster.name} is not connected: there is nothing to write to."
-        raise Conflict.at("own" if own else "crane", message)
+        raise Conflict.at("own" if own_form else "crane", message)
 
 
-def _permissions(cluster: Cluster, *, own: bool) -> list[dict[str, Any]]:
+def _read_permissions(cluster: Cluster, *, own_form: bool) -> list[dict[str, Any]]:
     """The current permissions to patch; empty if the credentials may not make access reviews."""
     try:
-        with _client(cluster, CHECK_PATIENCE) as client:
-            found = patch_permissions(client)
+        with _open_client(cluster, CHECK_PATIENCE) as client:
+            permissions = patch_permissions(client)
     except ClusterError as error:
         if error.code in (403, 404):
             return []
         raise
-    if not all(entry["allowed"] for entry in found if entry["resource"] == NODE.resource):
+    if not all(entry["allowed"] for entry in permissions if entry["resource"] == NODE.resource):
         raise ApplicationError.at(
-            "own" if own else "crane",
+            "own" if own_form else "crane",
             "The cluster's credentials may not patch nodes. Give them docs/rbac-annotations.yaml, or leave this off: "
             "all else works with read access alone.",
         )
-    return found
+    return permissions
 
 
-def _client(cluster: Cluster, patience: float) -> Client:
+def _open_client(cluster: Cluster, patience: float) -> Client:
     secret = secret_of(cluster)
     return Client.open(secret, endpoint=endpoint_of(cluster.source, secret), patience=patience)
 
@@ -137,7 +144,9 @@ def write_start(*, user: User | None, cluster: Cluster) -> Job:
     )
 
 
-def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda done, total: None) -> Annotating | None:
+def annotations_update(
+    *, cluster: Cluster, seconds: float, step: Step = lambda completed, total: None
+) -> Annotating | None:
     """Write the changed figures of ``cluster``, for at most ``seconds``.
 
     ``None`` if annotations are off or another run is active. Errors are stored in the row and never raised.
@@ -149,7 +158,7 @@ def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda 
         return None
     error, outcome = "", {}
     try:
-        outcome = _update(annotating_get(cluster), seconds, step)
+        outcome = _write_annotations(annotating_get(cluster), seconds, step)
     except ApplicationError as refused:
         error = refused.detail[:500]
     except Cancelled:
@@ -165,39 +174,41 @@ def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda 
     return annotating_get(cluster)
 
 
-def _update(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any]:
+def _write_annotations(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any]:
     cluster = annotating.cluster
-    watermarks = current(cluster)
+    watermarks = current_watermarks(cluster)
     if watermarks is None:
         raise Conflict(gettext("No figures of cluster %(cluster)s were collected yet.") % {"cluster": cluster.name})
-    with _client(cluster, seconds + MARGIN) as client:
-        plan, trouble = _plan(client, annotating, watermarks)
+    with _open_client(cluster, seconds + MARGIN) as client:
+        plan, trouble = _build_plan(client, annotating, watermarks)
         outcome = annotations_write(client, plan.changes, rate=annotating.rate, seconds=seconds, step=step)
     for reference, reason in trouble:
-        outcome.fail(reference, reason)
-    outcome.gone += plan.gone
+        outcome.record_failure(reference, reason)
+    outcome.gone += plan.missing
     return asdict(outcome) | {"unchanged": plan.unchanged}
 
 
-def _plan(client: Client, annotating: Annotating, watermarks: Watermarks) -> tuple[Plan, list[tuple[str, str]]]:
+def _build_plan(
+    client: Client, annotating: Annotating, watermarks: Watermarks
+) -> tuple[AnnotationPlan, list[tuple[str, str]]]:
     """The plan, and what could not be read."""
-    plan, trouble = Plan(), list[tuple[str, str]]()
+    plan, trouble = AnnotationPlan(), list[tuple[str, str]]()
     forms: list[OwnForm | CraneForm] = []
-    wanted: dict[Kind, list[str]] = {}
+    names_by_kind: dict[ObjectKind, list[str]] = {}
     if annotating.own:
-        own = OwnForm(watermarks, float(np.nanmax(watermarks.updated)), annotating.renew)
-        forms.append(own)
-        wanted = by_kind(own.workloads)
+        own_form = OwnForm(watermarks, float(np.nanmax(watermarks.updated)), annotating.renew)
+        forms.append(own_form)
+        names_by_kind = by_kind(own_form.workloads)
     if annotating.crane:
         forms.append(_crane_form(client, annotating, watermarks, trouble))
-    wanted[NODE] = sorted({name for form in forms for name in form.nodes})
-    for kind, names in wanted.items():
+    names_by_kind[NODE] = sorted({name for form in forms for name in form.nodes})
+    for kind, names in names_by_kind.items():
         try:
-            found = annotations_read(client, kind)
+            existing = annotations_read(client, kind)
         except ClusterError as error:
             trouble.append((kind.resource, error.detail))
         else:
-            plan.add(kind, found, names, own.of_workload if kind is not NODE else together(forms))
+            plan.add_patches(kind, existing, names, own_form.of_workload if kind is not NODE else combine_forms(forms))
     return plan, trouble
 
 
@@ -213,20 +224,20 @@ def _crane_form(
 
 
 def annotations_remove(
-    *, cluster: Cluster, own: bool, crane: bool, step: Step = lambda done, total: None
+    *, cluster: Cluster, own_form: bool, crane: bool, step: Step = lambda completed, total: None
 ) -> dict[str, Any]:
     """Remove the annotations of one form or both from every object of ``cluster``. Raises ``ClusterError``."""
     annotating = annotating_get(cluster)
     changes: list[Patch] = []
     total = WriteReport()
-    with _client(cluster, REMOVAL_SECONDS + MARGIN) as client:
+    with _open_client(cluster, REMOVAL_SECONDS + MARGIN) as client:
         for kind in KINDS:
             try:
-                changes += removals(kind, annotations_read(client, kind), own=own, crane_too=crane)
+                changes += plan_removals(kind, annotations_read(client, kind), own_form=own_form, crane_too=crane)
             except ClusterError as error:
                 if error.code != 404:
-                    total.fail(kind.resource, error.detail)
+                    total.record_failure(kind.resource, error.detail)
         outcome = annotations_write(client, changes, rate=annotating.rate, seconds=REMOVAL_SECONDS, step=step)
     for entry in total.failed:
-        outcome.fail(entry["object"], entry["reason"])
+        outcome.record_failure(entry["object"], entry["reason"])
     return asdict(outcome)

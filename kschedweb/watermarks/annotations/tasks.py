@@ -16,15 +16,15 @@ WRITE_SECONDS = 600.0
 @app.task(name="watermarks.annotate", ignore_result=True)  # type: ignore[untyped-decorator]
 def annotate(cluster: str, seconds: float) -> None:
     """Write the figures of the cluster with this id if that is on, for at most ``seconds``."""
-    if found := Cluster.objects.filter(pk=cluster).first():
-        services.annotations_update(cluster=found, seconds=seconds)
+    if cluster_row := Cluster.objects.filter(pk=cluster).first():
+        services.annotations_update(cluster=cluster_row, seconds=seconds)
 
 
 @job_task(name="watermarks.write_annotations", restartable=True)
 def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
     """Write the figures as a job with progress."""
     annotating = services.annotations_update(
-        cluster=_cluster(cluster), seconds=WRITE_SECONDS, step=_step(progress, "Writing annotations")
+        cluster=_get_cluster(cluster), seconds=WRITE_SECONDS, step=_make_step(progress, "Writing annotations")
     )
     if annotating is None:
         raise ApplicationError("Annotations are off, or are being written just now.")
@@ -36,16 +36,16 @@ def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
 @job_task(name="watermarks.remove_annotations", restartable=True)
 def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> dict[str, Any]:
     """Remove annotations."""
-    step = _step(progress, "Removing annotations")
-    return services.annotations_remove(cluster=_cluster(cluster), own=own, crane=crane, step=step)
+    step = _make_step(progress, "Removing annotations")
+    return services.annotations_remove(cluster=_get_cluster(cluster), own_form=own, crane=crane, step=step)
 
 
-def _cluster(pk: str) -> Cluster:
-    found = Cluster.objects.filter(pk=pk).first()
-    if found is None:
+def _get_cluster(pk: str) -> Cluster:
+    cluster = Cluster.objects.filter(pk=pk).first()
+    if cluster is None:
         raise NotFound("The cluster was deleted in the meantime.")
-    return found
+    return cluster
 
 
-def _step(progress: Progress, text: str) -> services.Step:
-    return lambda done, total: progress.step(text, done, total)
+def _make_step(progress: Progress, text: str) -> services.Step:
+    return lambda completed, total: progress.step(text, completed, total)

@@ -37,21 +37,21 @@ def annotations_page(request: PageRequest) -> HttpResponse:
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "annotations"})
-    return _page(request, cluster, AnnotatingForm(instance=selectors.annotating_get(cluster)))
+    return _render_page(request, cluster, AnnotatingForm(instance=selectors.annotating_get(cluster)))
 
 
 @require_POST
 @requires(Action.ADMINISTER, site=False)
-def change(request: PageRequest, cluster: str) -> HttpResponse:
+def annotations_change(request: PageRequest, cluster: str) -> HttpResponse:
     """Save what is written."""
-    found = cluster_get(cluster)
-    form = AnnotatingForm(request.POST, instance=selectors.annotating_get(found))
-    if form.is_valid() and (answer := _save(request, found, form)):
+    cluster_row = cluster_get(cluster)
+    form = AnnotatingForm(request.POST, instance=selectors.annotating_get(cluster_row))
+    if form.is_valid() and (answer := _save_form(request, cluster_row, form)):
         return answer
-    return _page(request, found, form)
+    return _render_page(request, cluster_row, form)
 
 
-def _page(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse:
+def _render_page(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse:
     annotating = selectors.annotating_get(cluster)
     lint = selectors.lint_get(cluster, annotating.time_zone)
     context = {
@@ -68,7 +68,7 @@ def _page(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpR
     return render(request, "watermarks/annotations.html", context, status=400 if form.errors else 200)
 
 
-def _save(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse | None:
+def _save_form(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse | None:
     try:
         annotating, job = services.annotating_save(user=request.user, cluster=cluster, **form.cleaned_data)
     except ApplicationError as error:
@@ -88,5 +88,5 @@ def _save(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpR
 
 @require_POST
 @requires(Action.ADMINISTER, site=False)
-def write(request: PageRequest, cluster: str) -> HttpResponse:
+def annotations_write(request: PageRequest, cluster: str) -> HttpResponse:
     return redirect("job", services.write_start(user=request.user, cluster=cluster_get(cluster)).pk)

@@ -15,9 +15,9 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get, snapshot_current
 from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
-from kschedweb.watermarks.selectors import freshness
+from kschedweb.watermarks.selectors import load_freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
-from kschedweb.watermarks.usage.forms import DEFAULT, RANGES, AskedForm, WorkloadForm, asked
+from kschedweb.watermarks.usage.forms import DEFAULT, RANGES, UsageForm, WorkloadForm, build_query
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.languages import in_english
 from kschedweb.web.pagination import ListPagination
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from kschedweb.clusters.models import Cluster
-    from kschedweb.watermarks.usage.question import UsageQuery
+    from kschedweb.watermarks.usage.query import UsageQuery
 
 
-def _parameter(name: str, description: str, enum: Any = None, type: Any = str) -> OpenApiParameter:
+def _query_parameter(name: str, description: str, enum: Any = None, type: Any = str) -> OpenApiParameter:
     return OpenApiParameter(name, type, description=description, enum=enum, default=DEFAULT.get(name))
 
 
-RESOURCE = _parameter("resource", "Which resource.", ["cpu", "memory"])
+RESOURCE = _query_parameter("resource", "Which resource.", ["cpu", "memory"])
 MEANINGS = ", ".join(f"`{key}` {in_english(WORDS[key])}" for key in NODE_STATISTICS)
-STATISTIC = _parameter("statistic", f"Which figure: {MEANINGS}.", NODE_STATISTICS)
-OF_WORKLOADS = _parameter("statistic", "Which figure.", WORKLOAD_STATISTICS)
-SEARCH = _parameter("search", "A part of the name.")
+STATISTIC = _query_parameter("statistic", f"Which figure: {MEANINGS}.", NODE_STATISTICS)
+OF_WORKLOADS = _query_parameter("statistic", "Which figure.", WORKLOAD_STATISTICS)
+SEARCH = _query_parameter("search", "A part of the name.")
 TIME = (
-    _parameter("range", "How long before now; without effect where `from` or `to` is given.", list(RANGES)),
-    _parameter("from", "The beginning (ISO 8601, UTC where no offset is given)."),
-    _parameter("to", "The end; now without one."),
+    _query_parameter("range", "How long before now; without effect where `from` or `to` is given.", list(RANGES)),
+    _query_parameter("from", "The beginning (ISO 8601, UTC where no offset is given)."),
+    _query_parameter("to", "The end; now without one."),
 )
-ORDERING = _parameter(
+ORDERING = _query_parameter(
     "ordering", "By which value, downwards with a `-` in front; unknown ones come last.",
     sorted([*selectors.ORDERS, *(f"-{name}" for name in selectors.ORDERS)]),
 )  # fmt: skip
@@ -127,44 +127,44 @@ class UseSerializer(serializers.Serializer[Any]):
     updated = serializers.DateTimeField(source="moment", allow_null=True)
 
     def get_used(self, use: selectors.NodeUse) -> float | None:
-        return charts.number(use.used, 3)
+        return charts.round_or_none(use.used, 3)
 
     def get_ratio(self, use: selectors.NodeUse) -> float | None:
-        return charts.number(use.ratio, 4) if np.isfinite(use.ratio) else None
+        return charts.round_or_none(use.ratio, 4) if np.isfinite(use.ratio) else None
 
     def get_unused(self, use: selectors.NodeUse) -> float | None:
-        return charts.number(use.unused, 3)
+        return charts.round_or_none(use.unused, 3)
 
 
-def _asked(request: Request, form_class: type[AskedForm] = AskedForm) -> UsageQuery:
+def _parse_query(request: Request, form_class: type[UsageForm] = UsageForm) -> UsageQuery:
     form = form_class(request.query_params)
-    question = asked(form)
+    question = build_query(form)
     if form.errors:
-        errors = [{"path": name, "message": " ".join(map(str, found))} for name, found in form.errors.items()]
+        errors = [{"path": name, "message": " ".join(map(str, messages))} for name, messages in form.errors.items()]
         raise ApplicationError("The filter is not valid.", errors=errors)  # type: ignore[arg-type]
     return question
 
 
-def _iso(seconds: float) -> str:
-    return f"{charts.moment(seconds).replace(' ', 'T')}:{int(seconds % 60):02d}Z"
+def _format_iso(seconds: float) -> str:
+    return f"{charts.format_moment(seconds).replace(' ', 'T')}:{int(seconds % 60):02d}Z"
 
 
-def _seen(request: Request, name: str) -> tuple[Cluster, selectors.Seen]:
+def _load_use(request: Request, name: str) -> tuple[Cluster, selectors.RecordedUse]:
     cluster = cluster_get(name)
-    question = _asked(request)
-    return cluster, selectors.seen(cluster, question, freshness(cluster, timezone.now().timestamp()))
+    question = _parse_query(request)
+    return cluster, selectors.load_use(cluster, question, load_freshness(cluster, timezone.now().timestamp()))
 
 
-def _timed(found: selectors.Seen) -> dict[str, Any]:
-    question = found.asked
+def _timed_body(use: selectors.RecordedUse) -> dict[str, Any]:
+    question = use.query
     return {
         "resource": question.resource,
         "statistic": question.statistic,
         "unit": question.unit,
         "start": question.start,
         "end": question.end,
-        "origins": found.origins,
-        "resolution": found.resolution,
+        "origins": use.origins,
+        "resolution": use.resolution,
     }
 
 
@@ -177,12 +177,12 @@ class SkewView(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         """How far apart the nodes of a cluster are, over time."""
-        _, found = _seen(request, name)
-        rows = charts.skew_rows(found.names, found.times.tolist(), found.skew)
+        _, use = _load_use(request, name)
+        rows = charts.skew_rows(use.names, use.times.tolist(), use.skew)
         points = [dict(zip(charts.SKEW_HEAD, row, strict=True)) for row in rows]
-        for point, time in zip(points, found.times.tolist(), strict=True):
-            point["time"] = _iso(time)
-        return Response({**SkewSerializer({**_timed(found), "points": []}).data, "points": points})
+        for point, time in zip(points, use.times.tolist(), strict=True):
+            point["time"] = _format_iso(time)
+        return Response({**SkewSerializer({**_timed_body(use), "points": []}).data, "points": points})
 
 
 class HistoryView(APIView):
@@ -193,23 +193,23 @@ class HistoryView(APIView):
         operation_id="watermarks_history",
         responses=HistorySerializer,
         parameters=[
-            RESOURCE, STATISTIC, SEARCH, *TIME, _parameter("order", "Which nodes come first.", ["use", "name"]),
+            RESOURCE, STATISTIC, SEARCH, *TIME, _query_parameter("order", "Which nodes come first.", ["use", "name"]),
             OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}),
             OpenApiParameter("cursor", str, description="Where the page begins; taken from `next` or `previous`."),
         ],
     )  # fmt: skip
     def get(self, request: Request, name: str) -> Response:
         """What nodes of a cluster used over time, a page of nodes at a time."""
-        _, found = _seen(request, name)
-        order = measures.ordered(found.names, measures.means(found.values), found.asked.order == "name")
+        _, use = _load_use(request, name)
+        order = measures.order_columns(use.names, measures.compute_means(use.values), use.query.order == "name")
         pages = ListPagination()
         columns = pages.paginate_queryset(order.tolist(), request)
         results = [
-            {"name": found.names[column], "values": charts.numbers(found.values[:, column], 3)} for column in columns
+            {"name": use.names[column], "values": charts.round_values(use.values[:, column], 3)} for column in columns
         ]
         links = {"next": pages.following, "previous": pages.preceding}
-        times = [_iso(time) for time in found.times.tolist()]
-        plain = HistorySerializer({**_timed(found), **links, "times": [], "results": []}).data
+        times = [_format_iso(time) for time in use.times.tolist()]
+        plain = HistorySerializer({**_timed_body(use), **links, "times": [], "results": []}).data
         return Response({**plain, "times": times, "results": results})
 
 
@@ -220,20 +220,20 @@ class DistributionView(APIView):
     @extend_schema(
         operation_id="watermarks_distribution",
         responses=DistributionSerializer,
-        parameters=[RESOURCE, STATISTIC, SEARCH, *TIME, _parameter("at", "The time; the newest without one.")],
+        parameters=[RESOURCE, STATISTIC, SEARCH, *TIME, _query_parameter("at", "The time; the newest without one.")],
     )
     def get(self, request: Request, name: str) -> Response:
         """How the nodes of a cluster are spread at one time."""
-        _, found = _seen(request, name)
-        at = found.nearest(found.asked.at)
-        spread = measures.distribution(found.values[at]) if at is not None else None
+        _, use = _load_use(request, name)
+        at = use.find_nearest(use.query.at)
+        spread = measures.compute_distribution(use.values[at]) if at is not None else None
         answer: dict[str, Any] = {"time": None, "nodes": 0, "mean": None, "standard_deviation": None}
         answer |= {"quantiles": {}, "bars": []}
         if spread is not None and at is not None:
             edges = spread.edges.tolist()
             answer = {
-                "time": _iso(found.times[at]),
-                "nodes": spread.known,
+                "time": _format_iso(use.times[at]),
+                "nodes": spread.node_count,
                 "mean": spread.mean,
                 "standard_deviation": spread.deviation,
                 "quantiles": {
@@ -244,7 +244,7 @@ class DistributionView(APIView):
                     for low, high, count in zip(edges, edges[1:], spread.counts.tolist(), strict=False)
                 ],
             }
-        plain = DistributionSerializer({**_timed(found), **answer, "time": None}).data
+        plain = DistributionSerializer({**_timed_body(use), **answer, "time": None}).data
         return Response({**plain, "time": answer["time"]})
 
 
@@ -255,12 +255,12 @@ class _UseList(generics.ListAPIView[Any]):
     pagination_class = ListPagination
     filter_backends = ()
 
-    def arranged(self, uses: list[selectors.NodeUse]) -> list[selectors.NodeUse]:
+    def sort_uses(self, uses: list[selectors.NodeUse]) -> list[selectors.NodeUse]:
         ordering = self.request.query_params.get("ordering") or "-unused"
         if ordering.removeprefix("-") not in selectors.ORDERS:
             message = f"Choose one of {', '.join(selectors.ORDERS)}, with a - in front for downwards."
             raise ApplicationError.at("ordering", message)
-        return selectors.arranged(uses, ordering)
+        return selectors.sort_uses(uses, ordering)
 
 
 class NodeUseList(_UseList):
@@ -268,9 +268,9 @@ class NodeUseList(_UseList):
 
     def get_queryset(self) -> Any:
         cluster = cluster_get(self.kwargs["name"])
-        question = _asked(self.request)
+        question = _parse_query(self.request)
         snapshot = snapshot_current(cluster)
-        return self.arranged(selectors.node_uses(snapshot, question) if snapshot else [])
+        return self.sort_uses(selectors.node_uses(snapshot, question) if snapshot else [])
 
     @extend_schema(operation_id="watermarks_nodes", parameters=[RESOURCE, STATISTIC, SEARCH, ORDERING])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -283,9 +283,9 @@ class WorkloadUseList(_UseList):
 
     def get_queryset(self) -> Any:
         cluster = cluster_get(self.kwargs["name"])
-        question = _asked(self.request, WorkloadForm)
+        question = _parse_query(self.request, WorkloadForm)
         snapshot = snapshot_current(cluster)
-        return self.arranged(selectors.workload_uses(snapshot, question) if snapshot else [])
+        return self.sort_uses(selectors.workload_uses(snapshot, question) if snapshot else [])
 
     @extend_schema(operation_id="watermarks_workloads", parameters=[RESOURCE, OF_WORKLOADS, SEARCH, ORDERING])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

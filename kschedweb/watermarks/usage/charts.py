@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
-from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+from kschedweb.watermarks.usage.query import UsageQuery
+from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 
 if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
@@ -23,44 +23,44 @@ MOST_LINES = 60  # readable rows of a table or a heatmap
 MOST_TIMES = 8  # columns of the heatmap's table
 
 
-def _clock() -> dict[str, Any]:
+def _time_axis() -> dict[str, Any]:
     """An axis of moments."""
     title = {"text": gettext("time (UTC)"), "standoff": 12}
     return {"type": "date", "title": title, "tickangle": 0, "nticks": 9}
 
 
-def moment(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     """Seconds of the epoch as text in UTC for charts and tables."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
-def number(value: float, digits: int = 1) -> float | None:
+def round_or_none(value: float, digits: int = 1) -> float | None:
     """``value`` rounded; ``None`` for NaN, which JSON does not have."""
     return None if np.isnan(value) else round(float(value), digits)
 
 
-def whole(value: float) -> str:
+def format_percent(value: float) -> str:
     """A percentage in a sentence: "68 %"."""
     return "unknown" if np.isnan(value) else f"{value:.0f} %"
 
 
-def numbers(values: Floats, digits: int = 1) -> list[float | None]:
+def round_values(values: Floats, digits: int = 1) -> list[float | None]:
     return [None if value != value else round(value, digits) for value in values.tolist()]
 
 
-def thinned(count: int, most: int) -> list[int]:
-    """At most ``most`` of ``count`` positions, evenly spaced, including the last."""
-    if count <= most:
+def thin_positions(count: int, limit: int) -> list[int]:
+    """At most ``limit`` of ``count`` positions, evenly spaced, including the last."""
+    if count <= limit:
         return list(range(count))
-    return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
+    return [int(place) for place in np.unique(np.linspace(0, count - 1, limit).round())]
 
 
-def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
+def skew_chart(query: UsageQuery, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
     """The hottest, mean and coldest node over time, and below the skew.
 
     A click on a time opens ``address``, the distribution, at that time.
     """
-    at = [moment(time) for time in times]
+    at = [format_moment(time) for time in times]
     links = {clock: f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at}
     lines: list[tuple[str, str, Floats]] = [
         ("y", gettext("hottest node"), skew.top),
@@ -74,7 +74,7 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
         go.Scatter(
             name=name,
             x=at,
-            y=numbers(values),
+            y=round_values(values),
             yaxis=axis,
             hovertemplate="%{y}",
             **line_style(place, len(at)),
@@ -86,8 +86,8 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
         height=480,
         hovermode="x unified",
         legend=ABOVE,
-        xaxis={**_clock(), "anchor": "y2"},
-        yaxis={**vertical, "domain": [0.52, 1], "title": {"text": gettext("node, %(unit)s") % {"unit": asked.unit}}},
+        xaxis={**_time_axis(), "anchor": "y2"},
+        yaxis={**vertical, "domain": [0.52, 1], "title": {"text": gettext("node, %(unit)s") % {"unit": query.unit}}},
         yaxis2={**vertical, "domain": [0, 0.46], "title": {"text": gettext("points, %")}},
         margin={"t": 60, "b": 60},
         meta={"links": links},
@@ -95,14 +95,14 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
     head = [
         gettext("Time (UTC)"), gettext("Skew (points)"), gettext("Standard deviation (points)"),
         gettext("Coefficient of variation (%)"),
-        gettext("Mean (%(unit)s)") % {"unit": asked.unit},
-        gettext("Hottest node"), gettext("Hottest (%(unit)s)") % {"unit": asked.unit},
-        gettext("Coldest node"), gettext("Coldest (%(unit)s)") % {"unit": asked.unit},
+        gettext("Mean (%(unit)s)") % {"unit": query.unit},
+        gettext("Hottest node"), gettext("Hottest (%(unit)s)") % {"unit": query.unit},
+        gettext("Coldest node"), gettext("Coldest (%(unit)s)") % {"unit": query.unit},
         gettext("Nodes"),
     ]  # fmt: skip
     rows = skew_rows(names, times, skew)
-    kept = [rows[place] for place in thinned(len(rows), MOST_LINES)]
-    return Chart(figure(data, layout), _skew_summary(skew), head, kept)
+    shown_rows = [rows[place] for place in thin_positions(len(rows), MOST_LINES)]
+    return Chart(make_figure(data, layout), _skew_summary(skew), head, shown_rows)
 
 
 SKEW_HEAD = (
@@ -114,16 +114,16 @@ SKEW_HEAD = (
 def skew_rows(names: Sequence[str], times: Sequence[float], skew: Skew) -> list[list[object]]:
     """A row for each time, with the columns of SKEW_HEAD."""
     columns = [
-        [moment(time) for time in times],
-        numbers(skew.points),
-        numbers(skew.deviation),
-        numbers(skew.variation),
-        numbers(skew.mean),
+        [format_moment(time) for time in times],
+        round_values(skew.points),
+        round_values(skew.deviation),
+        round_values(skew.variation),
+        round_values(skew.mean),
         [names[place] if place >= 0 else "" for place in skew.hottest.tolist()],
-        numbers(skew.top),
+        round_values(skew.top),
         [names[place] if place >= 0 else "" for place in skew.coldest.tolist()],
-        numbers(skew.bottom),
-        skew.known.tolist(),
+        round_values(skew.bottom),
+        skew.node_count.tolist(),
     ]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -144,46 +144,52 @@ def _skew_summary(skew: Skew) -> str:
 
 
 def heatmap_chart(
-    asked: UsageQuery, times: Sequence[float], rows: Sequence[HeatmapRow], total: int, address: str
+    query: UsageQuery, times: Sequence[float], rows: Sequence[HeatmapRow], total: int, address: str
 ) -> Chart:
     """Nodes over time, a row for each node or group of neighbours; a click on a group shows its nodes."""
-    at = [moment(time) for time in times]
+    at = [format_moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
-    links = {row.label: f"{address}&{urlencode(_inside(row))}" for row in rows}
-    made = figure(
+    links = {row.label: f"{address}&{urlencode(_row_filter(row))}" for row in rows}
+    plot = make_figure(
         [
             go.Heatmap(
                 x=at,
                 y=[row.label for row in rows],
-                z=[numbers(row.mean) for row in rows],
-                hovertemplate=f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {asked.unit}<extra></extra>",
+                z=[round_values(row.mean) for row in rows],
+                hovertemplate=f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {query.unit}<extra></extra>",
                 hoverongaps=False,
                 zmin=0,
-                **({} if asked.is_deviation else {"zmax": 100}),
-                colorbar={"title": {"text": asked.unit}, "thickness": 12},
+                **({} if query.is_deviation else {"zmax": 100}),
+                colorbar={"title": {"text": query.unit}, "thickness": 12},
                 ygap=1 if len(rows) <= 30 else 0,
             )
         ],
         go.Layout(
             height=120 + max(160, 12 * len(rows)),
-            xaxis={**_clock(), "showgrid": False},
+            xaxis={**_time_axis(), "showgrid": False},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
             margin={"b": 60},
             meta={"links": links},
         ),
     )
-    shown = thinned(len(times), MOST_TIMES)
+    columns = thin_positions(len(times), MOST_TIMES)
     head = [
-        gettext("Nodes") if grouped else gettext("Node"), gettext("Mean (%(unit)s)") % {"unit": asked.unit},
-        gettext("Lowest (%(unit)s)") % {"unit": asked.unit}, gettext("Highest (%(unit)s)") % {"unit": asked.unit},
-        *[at[place] for place in shown],
+        gettext("Nodes") if grouped else gettext("Node"), gettext("Mean (%(unit)s)") % {"unit": query.unit},
+        gettext("Lowest (%(unit)s)") % {"unit": query.unit}, gettext("Highest (%(unit)s)") % {"unit": query.unit},
+        *[at[place] for place in columns],
     ]  # fmt: skip
     table: list[list[object]] = []
     for row in rows:
-        known = row.mean[~np.isnan(row.mean)]
-        mean = number(float(known.mean())) if known.size else None
+        present = row.mean[~np.isnan(row.mean)]
+        mean = round_or_none(float(present.mean())) if present.size else None
         table.append(
-            [row.label, mean, number(row.low), number(row.high), *(number(row.mean[place]) for place in shown)]
+            [
+                row.label,
+                mean,
+                round_or_none(row.low),
+                round_or_none(row.high),
+                *(round_or_none(row.mean[place]) for place in columns),
+            ]
         )
     count = sum(row.last - row.first + 1 for row in rows)
     words = (
@@ -195,27 +201,27 @@ def heatmap_chart(
         words += gettext(" in %(rows)s groups of neighbours in this order; a cell is the mean of its group") % {
             "rows": len(rows)
         }
-    return Chart(made, gettext("%(words)s, %(times)s times.") % {"words": words, "times": len(times)}, head, table)
+    return Chart(plot, gettext("%(words)s, %(times)s times.") % {"words": words, "times": len(times)}, head, table)
 
 
-def _inside(row: HeatmapRow) -> dict[str, str | int]:
+def _row_filter(row: HeatmapRow) -> dict[str, str | int]:
     """The filter for the nodes of a row."""
     return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
 
 
-def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
+def distribution_chart(query: UsageQuery, distribution: Distribution) -> Chart:
     """The number of nodes in each bar of 5 points, with a box of the quartiles above."""
-    edges = found.edges.tolist()
+    edges = distribution.edges.tolist()
     spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
-    by_share = dict(zip(SHARES, found.quantiles.tolist(), strict=True))
-    made = figure(
+    by_share = dict(zip(SHARES, distribution.quantiles.tolist(), strict=True))
+    plot = make_figure(
         [
             go.Bar(
                 x=[(low + high) / 2 for low, high in pairwise(edges)],
-                y=found.counts.tolist(),
+                y=distribution.counts.tolist(),
                 width=edges[1] - edges[0],
                 customdata=[[span] for span in spans],
-                hovertemplate=f"%{{customdata[0]}} {asked.unit}: %{{y}} nodes<extra></extra>",
+                hovertemplate=f"%{{customdata[0]}} {query.unit}: %{{y}} nodes<extra></extra>",
                 marker={"line": {"width": 1}},
             ),
             go.Box(
@@ -228,7 +234,7 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
                 median=[by_share[50]],
                 q3=[by_share[75]],
                 upperfence=[by_share[100]],
-                mean=[found.mean],
+                mean=[distribution.mean],
                 hoverinfo="x",
             ),
         ],
@@ -236,48 +242,48 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
             height=340,
             showlegend=False,
             bargap=0,
-            xaxis={"title": {"text": f"{asked.figure} ({asked.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
+            xaxis={"title": {"text": f"{query.figure} ({query.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
             yaxis={"title": {"text": gettext("nodes")}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
             yaxis2={"domain": [0.84, 1], "visible": False},
         ),
     )
     quantiles = gettext(", ").join(
         gettext("%(share)s %% of the nodes at or below %(by_share)s %(unit)s")
-        % {"share": share, "by_share": f"{by_share[share]:.0f}", "unit": asked.unit}
+        % {"share": share, "by_share": f"{by_share[share]:.0f}", "unit": query.unit}
         for share in (25, 50, 75)
     )
     mean = gettext("Mean %(mean)s %(unit)s, standard deviation %(deviation)s points") % {
-        "mean": f"{found.mean:.0f}",
-        "unit": asked.unit,
-        "deviation": f"{found.deviation:.0f}",
+        "mean": f"{distribution.mean:.0f}",
+        "unit": query.unit,
+        "deviation": f"{distribution.deviation:.0f}",
     }
     summary = gettext("; ").join((mean, quantiles)) + gettext(".")
-    share = 100 / found.known
+    share = 100 / distribution.node_count
     rows: list[list[object]] = [
-        [span, count, round(count * share, 1)] for span, count in zip(spans, found.counts.tolist(), strict=True)
+        [span, count, round(count * share, 1)] for span, count in zip(spans, distribution.counts.tolist(), strict=True)
     ]
     return Chart(
-        made, summary, [f"{asked.figure} ({asked.unit})", gettext("Nodes"), gettext("Share of nodes (%)")], rows
+        plot, summary, [f"{query.figure} ({query.unit})", gettext("Nodes"), gettext("Share of nodes (%)")], rows
     )
 
 
-def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
+def nodes_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     """Each node as a point: requests on the x axis, use on the y axis; both are equal on the line."""
-    known = [use for use in uses if use.known and use.allocatable]
-    if not known:
+    measured = [use for use in uses if use.is_known and use.allocatable]
+    if not measured:
         return None
-    across = [round(use.requested_share, 1) for use in known]
-    up = [round(use.used_share, 1) for use in known]
+    across = [round(use.requested_share, 1) for use in measured]
+    up = [round(use.used_share, 1) for use in measured]
     end = max(100.0, *across, *up)
-    made = figure(
+    plot = make_figure(
         [
             go.Scatter(
                 mode="markers",
                 x=across,
                 y=up,
-                customdata=[[use.name] for use in known],
+                customdata=[[use.name] for use in measured],
                 hovertemplate="%{customdata[0]}<br>requested %{x} %<br>used %{y} %<extra></extra>",
-                marker={"size": 7 if len(known) < 500 else 4, "opacity": 0.7},
+                marker={"size": 7 if len(measured) < 500 else 4, "opacity": 0.7},
             ),
             go.Scatter(
                 mode="lines",
@@ -293,59 +299,59 @@ def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
             xaxis={
                 "title": {
                     "text": gettext("%(resource_words)s requested (%% of allocatable)")
-                    % {"resource_words": asked.resource_words}
+                    % {"resource_words": query.resource_words}
                 },
                 "rangemode": "tozero",
             },
             yaxis={
                 "title": {
                     "text": gettext("%(resource_words)s used (%% of allocatable)")
-                    % {"resource_words": asked.resource_words}
+                    % {"resource_words": query.resource_words}
                 },
                 "rangemode": "tozero",
                 "automargin": True,
             },
         ),
     )
-    below = sum(use.unused > 0 for use in known)
+    below = sum(use.unused > 0 for use in measured)
     summary = gettext(
         "%(below)s of %(known)s nodes lie below the line: less is used than requested. The table "
         "below has the same numbers."
-    ) % {"below": f"{below:,}", "known": f"{len(known):,}"}
-    return Chart(made, summary, [], [])
+    ) % {"below": f"{below:,}", "known": f"{len(measured):,}"}
+    return Chart(plot, summary, [], [])
 
 
 MOST_BARS = 20
 
 
-def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
+def workloads_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     """The first workloads of the order, with requests beside use, in cores or GiB."""
-    known = [use for use in uses if use.known][:MOST_BARS]
-    if not known:
+    measured = [use for use in uses if use.is_known][:MOST_BARS]
+    if not measured:
         return None
-    scale, unit = (1000, gettext("cores")) if asked.resource == "cpu" else (1 << 30, "GiB")
-    places = list(range(len(known)))
-    labels = [f"{use.parts[0]}/{use.parts[2]}" for use in known]
-    made = figure(
+    scale, unit = (1000, gettext("cores")) if query.resource == "cpu" else (1 << 30, "GiB")
+    places = list(range(len(measured)))
+    labels = [f"{use.parts[0]}/{use.parts[2]}" for use in measured]
+    plot = make_figure(
         [
             go.Bar(
                 orientation="h",
                 name=name,
                 y=places,
                 x=[round(amount / scale, 2) for amount in amounts],
-                customdata=[[use.name] for use in known],
+                customdata=[[use.name] for use in measured],
                 hovertemplate=f"%{{customdata[0]}}<br>{name} %{{x}} {unit}<extra></extra>",
             )
             for name, amounts in (
-                (gettext("requested"), [use.requested for use in known]),
-                (gettext("used"), [use.used for use in known]),
+                (gettext("requested"), [use.requested for use in measured]),
+                (gettext("used"), [use.used for use in measured]),
             )
         ],
         go.Layout(
-            height=110 + 28 * len(known),
+            height=110 + 28 * len(measured),
             barmode="group",
             legend=ABOVE,
-            xaxis={"title": {"text": f"{asked.resource_words} ({unit})"}, "rangemode": "tozero"},
+            xaxis={"title": {"text": f"{query.resource_words} ({unit})"}, "rangemode": "tozero"},
             yaxis={
                 "autorange": "reversed",
                 "automargin": True,
@@ -355,4 +361,4 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    return Chart.of_table(made, len(known))
+    return Chart.of_table(plot, len(measured))

@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
-from kschedweb.watermarks.usage.question import UsageQuery
+from kschedweb.watermarks.usage.query import UsageQuery
 from kschedweb.web.moments import MomentField
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -26,25 +26,28 @@ DEFAULT = {"resource": "cpu", "statistic": "1h", "range": "24h", "order": "use"}
 LONGEST = 366 * 86_400  # seconds
 
 
-def _choice(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
-    def said() -> str:
+def _choice_field(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
+    def message() -> str:
         return gettext("Choose one of %(choices)s.") % {"choices": ", ".join(choices)}
 
     # A field is made once, and read in many languages.
     return forms.ChoiceField(
-        choices=list(choices.items()), label=label, required=False, error_messages={"invalid_choice": lazy(said, str)()}
+        choices=list(choices.items()),
+        label=label,
+        required=False,
+        error_messages={"invalid_choice": lazy(message, str)()},
     )
 
 
-class AskedForm(forms.Form):
+class UsageForm(forms.Form):
     """The filters above every chart. All fields have defaults."""
 
-    resource = _choice(RESOURCES, _("Resource"))
-    statistic = _choice(STATISTICS, _("Statistic"))
-    range = _choice(RANGE_WORDS, _("Time"))
-    to = MomentField(label=_("To"), until=True)
+    resource = _choice_field(RESOURCES, _("Resource"))
+    statistic = _choice_field(STATISTICS, _("Statistic"))
+    range = _choice_field(RANGE_WORDS, _("Time"))
+    to = MomentField(label=_("To"), is_end=True)
     at = MomentField(label=_("At"))
-    order = _choice(ORDERS, _("Order"))
+    order = _choice_field(ORDERS, _("Order"))
     search = forms.CharField(label=_("Node name contains"), required=False, max_length=253)
     first = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
     last = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
@@ -66,31 +69,31 @@ class AskedForm(forms.Form):
         return cleaned
 
 
-class WorkloadForm(AskedForm):
+class WorkloadForm(UsageForm):
     """The filters for workloads, which have fewer figures."""
 
-    statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, _("Statistic"))
+    statistic = _choice_field({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, _("Statistic"))
 
 
-def asked(form: AskedForm, now: datetime | None = None) -> UsageQuery:
+def build_query(form: UsageForm, now: datetime | None = None) -> UsageQuery:
     """The query of ``form``; invalid fields have their defaults, so that a page can show something."""
     form.is_valid()
-    given = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
-    given = {name: value for name, value in given.items() if name not in form.errors}
+    values = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
+    values = {name: value for name, value in values.items() if name not in form.errors}
     now = now or timezone.now()
-    begins, ends = given.get("from"), given.get("to")
-    length = timedelta(seconds=RANGES[given.get("range", DEFAULT["range"])])
+    begins, ends = values.get("from"), values.get("to")
+    length = timedelta(seconds=RANGES[values.get("range", DEFAULT["range"])])
     end = ends or now
     start = begins or end - length
     return UsageQuery(
-        resource=given.get("resource", DEFAULT["resource"]),
-        statistic=given.get("statistic", DEFAULT["statistic"]),
-        range="" if begins or ends else given.get("range", DEFAULT["range"]),
+        resource=values.get("resource", DEFAULT["resource"]),
+        statistic=values.get("statistic", DEFAULT["statistic"]),
+        range="" if begins or ends else values.get("range", DEFAULT["range"]),
         start=start,
         end=end,
-        at=given.get("at"),
-        order=given.get("order", DEFAULT["order"]),
-        search=given.get("search", "").replace("\0", "").strip(),
-        first=given.get("first", 1),
-        last=given.get("last", 0),
+        at=values.get("at"),
+        order=values.get("order", DEFAULT["order"]),
+        search=values.get("search", "").replace("\0", "").strip(),
+        first=values.get("first", 1),
+        last=values.get("last", 0),
     )

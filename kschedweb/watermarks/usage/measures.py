@@ -30,7 +30,7 @@ class Skew:
     deviation: Floats  # of the population, in points
     hottest: Ints  # column of the hottest node, -1: none
     coldest: Ints
-    known: Ints  # number of nodes with a figure
+    node_count: Ints  # number of nodes with a figure
 
     @property
     def points(self) -> Floats:
@@ -42,28 +42,28 @@ class Skew:
         """Coefficient of variation in percent; NaN if the mean is 0."""
         return 100 * np.divide(self.deviation, self.mean, out=np.full_like(self.mean, np.nan), where=self.mean > 0)
 
-    def last(self) -> int | None:
+    def last_known(self) -> int | None:
         """The newest time at which any node is known."""
-        known = np.flatnonzero(self.known)
-        return int(known[-1]) if known.size else None
+        times = np.flatnonzero(self.node_count)
+        return int(times[-1]) if times.size else None
 
 
-def skew(values: Floats) -> Skew:
+def compute_skew(values: Floats) -> Skew:
     """Skew, deviation and extremes over the columns of ``values`` [times, nodes]."""
     values = np.asarray(values, dtype=np.float64)
-    here = ~np.isnan(values)
-    known = here.sum(axis=1)
-    some = known > 0
-    high = np.where(here, values, -np.inf)
-    low = np.where(here, values, np.inf)
-    total = np.where(here, values, 0.0).sum(axis=1)
-    mean = np.divide(total, known, out=np.full(len(values), np.nan), where=some)
-    spread = np.where(here, values - mean[:, None], 0.0)
+    present = ~np.isnan(values)
+    counts = present.sum(axis=1)
+    some = counts > 0
+    high = np.where(present, values, -np.inf)
+    low = np.where(present, values, np.inf)
+    total = np.where(present, values, 0.0).sum(axis=1)
+    mean = np.divide(total, counts, out=np.full(len(values), np.nan), where=some)
+    spread = np.where(present, values - mean[:, None], 0.0)
     squares = np.einsum("ij,ij->i", spread, spread)
-    deviation = np.sqrt(np.divide(squares, known, out=np.full(len(values), np.nan), where=some))
+    deviation = np.sqrt(np.divide(squares, counts, out=np.full(len(values), np.nan), where=some))
     if values.shape[1] == 0:
         none, nobody = np.full(len(values), np.nan), np.full(len(values), -1)
-        return Skew(none, none, mean, deviation, nobody, nobody, known)
+        return Skew(none, none, mean, deviation, nobody, nobody, counts)
     return Skew(
         top=np.where(some, high.max(axis=1), np.nan),
         bottom=np.where(some, low.min(axis=1), np.nan),
@@ -71,7 +71,7 @@ def skew(values: Floats) -> Skew:
         deviation=deviation,
         hottest=np.where(some, high.argmax(axis=1), -1),
         coldest=np.where(some, low.argmin(axis=1), -1),
-        known=known,
+        node_count=counts,
     )
 
 
@@ -84,24 +84,24 @@ class Distribution:
     quantiles: Floats  # [SHARES] percent
     mean: float
     deviation: float
-    known: int
+    node_count: int
 
 
-def distribution(values: Floats) -> Distribution | None:
+def compute_distribution(values: Floats) -> Distribution | None:
     """The distribution of ``values`` [nodes]; ``None`` if no node is known.
 
     Bars are 5 points wide, from 0 to 100 or to the highest value; above 400 they are wider.
     """
-    found = values[~np.isnan(values)]
-    if not found.size:
+    present = values[~np.isnan(values)]
+    if not present.size:
         return None
-    highest = max(100.0, float(found.max()))
+    highest = max(100.0, float(present.max()))
     width = BIN * np.ceil(highest / (MOST_BARS * BIN))
     edges = width * np.arange(np.ceil(highest / width) + 1)
     # sources may round use to slightly below 0
-    counts, _ = np.histogram(np.maximum(found, 0.0), edges)
-    quantiles = np.percentile(found, SHARES)
-    return Distribution(edges, counts, quantiles, float(found.mean()), float(found.std()), int(found.size))
+    counts, _ = np.histogram(np.maximum(present, 0.0), edges)
+    quantiles = np.percentile(present, SHARES)
+    return Distribution(edges, counts, quantiles, float(present.mean()), float(present.std()), int(present.size))
 
 
 @dataclass(frozen=True)
@@ -116,33 +116,35 @@ class HeatmapRow:
     high: float
 
 
-def ordered(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
+def order_columns(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
     """Columns in the order of a heatmap: highest ``mean`` first, unknown ones last; or by name."""
     if by_name:
         return np.array(sorted(range(len(names)), key=lambda column: names[column]), dtype=np.int64)
     return np.argsort(np.where(np.isnan(mean), np.inf, -mean), kind="stable")
 
 
-def means(values: Floats, axis: int = 0) -> Floats:
+def compute_means(values: Floats, axis: int = 0) -> Floats:
     """Means of known values along ``axis``; NaN if none is known."""
-    here = ~np.isnan(values)
-    count = here.sum(axis=axis)
-    total = np.where(here, values, 0.0).sum(axis=axis)
+    present = ~np.isnan(values)
+    count = present.sum(axis=axis)
+    total = np.where(present, values, 0.0).sum(axis=axis)
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
-def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: int, most: int) -> list[HeatmapRow]:
-    """Positions ``first`` to ``last`` (from 1) of ``order`` as at most ``most`` rows of neighbouring nodes."""
+def group_rows(
+    names: Sequence[str], values: Floats, order: Ints, first: int, last: int, limit: int
+) -> list[HeatmapRow]:
+    """Positions ``first`` to ``last`` (from 1) of ``order`` as at most ``limit`` rows of neighbouring nodes."""
     places = np.arange(first - 1, min(last, len(order)))
     rows = []
-    for part in np.array_split(places, min(most, len(places))) if places.size else []:
+    for part in np.array_split(places, min(limit, len(places))) if places.size else []:
         columns = order[part]
         block = values[:, columns]
-        known = block[~np.isnan(block)]
+        present = block[~np.isnan(block)]
         begin, end = int(part[0]) + 1, int(part[-1]) + 1
         label = names[int(columns[0])] if begin == end else f"places {begin:,} to {end:,}"
-        low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-        rows.append(HeatmapRow(label, begin, end, means(block, axis=1), low, high))
+        low, high = (float(present.min()), float(present.max())) if present.size else (np.nan, np.nan)
+        rows.append(HeatmapRow(label, begin, end, compute_means(block, axis=1), low, high))
     return rows
 
 
@@ -157,15 +159,23 @@ class Extreme:
     high: float
 
 
-def extremes(names: Sequence[str], values: Floats, at: int, count: int) -> tuple[list[Extreme], list[Extreme]]:
+def find_extremes(names: Sequence[str], values: Floats, at: int, count: int) -> tuple[list[Extreme], list[Extreme]]:
     """The ``count`` hottest and the ``count`` coldest nodes at time ``at`` (a row of ``values``)."""
     now = values[at]
-    known = np.flatnonzero(~np.isnan(now))
-    rising = known[np.argsort(now[known], kind="stable")]
+    columns = np.flatnonzero(~np.isnan(now))
+    rising = columns[np.argsort(now[columns], kind="stable")]
 
-    def described(column: int) -> Extreme:
-        found = values[:, column]
-        found = found[~np.isnan(found)]
-        return Extreme(names[column], float(now[column]), float(found.mean()), float(found.min()), float(found.max()))
+    def describe_column(column: int) -> Extreme:
+        column_values = values[:, column]
+        column_values = column_values[~np.isnan(column_values)]
+        return Extreme(
+            names[column],
+            float(now[column]),
+            float(column_values.mean()),
+            float(column_values.min()),
+            float(column_values.max()),
+        )
 
-    return [described(int(one)) for one in rising[::-1][:count]], [described(int(one)) for one in rising[:count]]
+    return [describe_column(int(column)) for column in rising[::-1][:count]], [
+        describe_column(int(column)) for column in rising[:count]
+    ]

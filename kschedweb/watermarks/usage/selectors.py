@@ -13,15 +13,15 @@ from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import closed_nodes, snapshot_current
 from kschedweb.engine.state.columns import Mask
 from kschedweb.engine.state.watermarks.table import NOW_WINDOWS
-from kschedweb.engine.studies.moves.standing import Spread
+from kschedweb.engine.studies.moves.balance import LevelSpread
 from kschedweb.watermarks import selectors
 from kschedweb.watermarks.figures import NODE, WORDS, WORKLOAD
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_of
+from kschedweb.watermarks.report_text import origin_words
 from kschedweb.watermarks.selectors import Freshness, Table
 from kschedweb.watermarks.usage import measures
 from kschedweb.watermarks.usage.measures import Floats
-from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.watermarks.words import origin_words
+from kschedweb.watermarks.usage.query import UsageQuery
 
 STALE = 3  # intervals of the source
 POINTS = 300  # times of a chart; at most a row of samples each
@@ -29,10 +29,10 @@ UNFINISHED = ("", "Running", "Pending", "Unknown")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Recorded use of nodes over the requested time. ``asked`` is the answered query."""
+class RecordedUse:
+    """Recorded use of nodes over the requested time. ``query`` is the answered query."""
 
-    asked: UsageQuery
+    query: UsageQuery
     late: bool  # whether the requested time was empty and an earlier time is shown
     names: tuple[str, ...]
     times: Floats
@@ -42,7 +42,7 @@ class Seen:
     closed: frozenset[str] = frozenset()  # nodes that are left out of the skew
 
     @cached_property
-    def known(self) -> Mask:
+    def has_figures(self) -> Mask:
         """Which times have a figure of any node. Shape [times]."""
         return np.asarray(~np.isnan(self.values).all(axis=1), dtype=np.bool_)
 
@@ -54,56 +54,58 @@ class Seen:
 
     @cached_property
     def skew(self) -> measures.Skew:
-        return measures.skew(self.compared)
+        return measures.compute_skew(self.compared)
 
     @cached_property
     def compared_last(self) -> int | None:
         """The newest time with a figure of a node that is compared."""
-        return self.skew.last()
+        return self.skew.last_known()
 
     @cached_property
     def last(self) -> int | None:
         """The newest time with a figure."""
-        known = np.flatnonzero(self.known)
-        return int(known[-1]) if known.size else None
+        positions = np.flatnonzero(self.has_figures)
+        return int(positions[-1]) if positions.size else None
 
-    def nearest(self, moment: datetime | None) -> int | None:
+    def find_nearest(self, moment: datetime | None) -> int | None:
         """The last time with a figure up to ``moment``, or else the first one after it; by default the newest."""
         if moment is None:
             return self.last
-        known = np.flatnonzero(self.known)
-        if not known.size:
+        positions = np.flatnonzero(self.has_figures)
+        if not positions.size:
             return None
-        before = int(np.searchsorted(self.times[known], moment.timestamp(), side="right")) - 1
-        return int(known[max(before, 0)])
+        before = int(np.searchsorted(self.times[positions], moment.timestamp(), side="right")) - 1
+        return int(positions[max(before, 0)])
 
 
-def seen(cluster: Cluster, asked: UsageQuery, freshness: Freshness | None = None, points: int = POINTS) -> Seen:
-    """The use of ``cluster``'s nodes for ``asked``, at at most ``points`` times.
+def load_use(
+    cluster: Cluster, query: UsageQuery, freshness: Freshness | None = None, points: int = POINTS
+) -> RecordedUse:
+    """The use of ``cluster``'s nodes for ``query``, at at most ``points`` times.
 
     If a time that ends now is empty but older figures exist, the same length of time up to their end is used.
     """
-    found = _history(cluster, asked, points)
-    if found.times.size or freshness is None or freshness.updated is None or asked.range == "":
-        return found
-    if freshness.updated > asked.start:
-        return found
-    return replace(_history(cluster, asked.ended_at(freshness.updated), points), late=True)
+    use = _load_history(cluster, query, points)
+    if use.times.size or freshness is None or freshness.updated is None or query.range == "":
+        return use
+    if freshness.updated > query.start:
+        return use
+    return replace(_load_history(cluster, query.ended_at(freshness.updated), points), late=True)
 
 
-def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
-    found = selectors.history(
-        cluster, NODE, asked.resource, asked.statistic, asked.start.timestamp(), asked.end.timestamp(), points
+def _load_history(cluster: Cluster, query: UsageQuery, points: int) -> RecordedUse:
+    history = selectors.load_history(
+        cluster, NODE, query.resource, query.statistic, query.start.timestamp(), query.end.timestamp(), points
     )
-    names, values = found.names, found.values.astype(np.float64)
-    if asked.search:
-        part = asked.search.lower()
-        kept = [column for column, name in enumerate(names) if part in name.lower()]
-        names, values = tuple(names[column] for column in kept), values[:, kept]
+    names, values = history.names, history.values.astype(np.float64)
+    if query.search:
+        part = query.search.lower()
+        columns = [column for column, name in enumerate(names) if part in name.lower()]
+        names, values = tuple(names[column] for column in columns), values[:, columns]
     # Whoever searches for nodes compares those.
-    snapshot = None if asked.search else snapshot_current(cluster)
+    snapshot = None if query.search else snapshot_current(cluster)
     closed = frozenset[str]() if snapshot is None else closed_nodes(snapshot)
-    return Seen(asked, False, names, found.times, values, found.origins, found.resolution, closed)
+    return RecordedUse(query, False, names, history.times, values, history.origins, history.resolution, closed)
 
 
 # Requests against use ------------------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ class NodeUse:
     parts: tuple[str, ...] = ()  # namespace, kind and name of a workload
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         return self.used == self.used
 
     @property
@@ -133,7 +135,7 @@ class NodeUse:
     @property
     def ratio(self) -> float:
         """Requests divided by use; NaN if the use is unknown, infinite if it is 0."""
-        if not self.known:
+        if not self.is_known:
             return float("nan")
         return self.requested / self.used if self.used > 0 else float("inf")
 
@@ -168,27 +170,27 @@ ORDERS: Mapping[str, Callable[[NodeUse], float | str]] = {
 }
 
 
-def arranged(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
+def sort_uses(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
     """``uses`` sorted by one of ORDERS, descending after a "-"; unknown values come last in either case."""
     key = ORDERS[ordering.lstrip("-")]
 
-    def unknown(use: NodeUse) -> bool:
+    def is_unknown(use: NodeUse) -> bool:
         value = key(use)
         return value != value
 
-    known = sorted((use for use in uses if not unknown(use)), key=lambda use: use.name)
-    known.sort(key=key, reverse=ordering.startswith("-"))  # type: ignore[arg-type]  # all of one kind
-    return known + [use for use in uses if unknown(use)]
+    sorted_uses = sorted((use for use in uses if not is_unknown(use)), key=lambda use: use.name)
+    sorted_uses.sort(key=key, reverse=ordering.startswith("-"))  # type: ignore[arg-type]  # all of one kind
+    return sorted_uses + [use for use in uses if is_unknown(use)]
 
 
-def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
+def node_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
     """Every node of ``snapshot`` with the requests of its pods and its use by the newest figures."""
-    resource = asked.resource
+    resource = query.resource
     rows = NodeRow.objects.filter(snapshot=snapshot)
-    if asked.search:
-        rows = rows.filter(name__icontains=asked.search)
+    if query.search:
+        rows = rows.filter(name__icontains=query.search)
     columns = ("name", "zone", f"{resource}_requested", f"{resource}_allocatable", "pods_bound")
-    figures = _newest(selectors.table(snapshot.cluster, NODE), asked)
+    figures = _newest_figures(selectors.load_table(snapshot.cluster, NODE), query)
     uses = []
     for name, zone, requested, allocatable, pods in rows.values_list(*columns):
         percent, updated = figures.get(name, (float("nan"), float("nan")))
@@ -196,12 +198,12 @@ def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
     return uses
 
 
-def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
+def workload_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
     """Every workload of ``snapshot`` with pods on nodes: their total requests and use."""
-    resource = asked.resource
+    resource = query.resource
     # converts cores to millicores, the unit of requests
     unit = 1000 if resource == "cpu" else 1
-    figures = _newest(selectors.table(snapshot.cluster, WORKLOAD), asked)
+    figures = _newest_figures(selectors.load_table(snapshot.cluster, WORKLOAD), query)
     rows = PodRow.objects.filter(snapshot=snapshot, phase__in=UNFINISHED).exclude(node="").order_by()
     inventory = inventory_of(snapshot.cluster)
     pods_of, requested_by = np.zeros((2, len(inventory.workloads) + 1))
@@ -210,13 +212,13 @@ def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
         place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
         pods_of[place] += 1
         requested_by[place] += request
-    part = asked.search.lower()
+    part = query.search.lower()
     uses = []
     totals = zip(pods_of[:-1].tolist(), requested_by[:-1].tolist(), strict=True)
     for name, (pods, requested) in zip(inventory.workloads, totals, strict=True):
         if pods and part in name.lower():
-            each, updated = figures.get(name, (float("nan"), float("nan")))
-            used = each * pods * unit
+            per_pod, updated = figures.get(name, (float("nan"), float("nan")))
+            used = per_pod * pods * unit
             uses.append(NodeUse(name, requested, used, updated, pods=int(pods), parts=tuple(name.split("/", 2))))
     return uses
 
@@ -225,7 +227,7 @@ def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
 class Total:
     """Total requests and use of those whose use is known."""
 
-    known: int
+    known_count: int
     all: int
     requested: float
     used: float
@@ -246,21 +248,21 @@ class Total:
         return 100 * self.used / self.allocatable if self.allocatable else float("nan")
 
 
-def total(uses: list[NodeUse]) -> Total:
-    known = [use for use in uses if use.known]
+def compute_total(uses: list[NodeUse]) -> Total:
+    measured = [use for use in uses if use.is_known]
     return Total(
-        len(known),
+        len(measured),
         len(uses),
-        sum(use.requested for use in known),
-        sum(use.used for use in known),
-        sum(use.allocatable for use in known),
-        max(known, key=lambda use: use.unused, default=None),
+        sum(use.requested for use in measured),
+        sum(use.used for use in measured),
+        sum(use.allocatable for use in measured),
+        max(measured, key=lambda use: use.unused, default=None),
     )
 
 
-def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, float]]:
+def _newest_figures(table: Table | None, query: UsageQuery) -> dict[str, tuple[float, float]]:
     """Value and time of the requested figure by object."""
-    key = (asked.resource, asked.statistic)
+    key = (query.resource, query.statistic)
     if table is None or key not in table.figures:
         return {}
     return dict(zip(table.names, zip(table.figures[key].tolist(), table.times[key].tolist(), strict=True), strict=True))
@@ -270,7 +272,7 @@ def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, fl
 
 
 @dataclass(frozen=True)
-class Present:
+class CurrentUse:
     """The use of nodes by the newest figures, in percent of allocatable."""
 
     statistic: str
@@ -280,7 +282,7 @@ class Present:
     cpu: Mapping[str, float]
     memory: Mapping[str, float]
 
-    def of(self, node: str) -> tuple[float | None, float | None]:
+    def node_levels(self, node: str) -> tuple[float | None, float | None]:
         """CPU and memory of a node."""
         return self.cpu.get(node), self.memory.get(node)
 
@@ -289,9 +291,9 @@ class Present:
         """Such as "average of 1 hour"."""
         return WORDS[self.statistic]
 
-    def skew(self, closed: Collection[str]) -> float | None:
+    def compute_skew(self, closed: Collection[str]) -> float | None:
         """The skew of CPU use now, without the nodes ``closed``; ``None`` where no other one is known."""
-        spread = Spread.of(np.array([level for node, level in self.cpu.items() if node not in closed]))
+        spread = LevelSpread.from_levels(np.array([level for node, level in self.cpu.items() if node not in closed]))
         return None if spread is None else spread.skew
 
 
@@ -302,18 +304,18 @@ def stale_before(cluster: Cluster, origin: str, now: datetime) -> datetime | Non
     return now - timedelta(seconds=STALE * selectors.source_get(cluster).interval)
 
 
-def present(cluster: Cluster, now: datetime) -> Present | None:
+def load_current_use(cluster: Cluster, now: datetime) -> CurrentUse | None:
     """The use of the nodes of ``cluster``, to show beside requests; ``None`` if nothing was collected."""
-    table = selectors.table(cluster, NODE)
+    table = selectors.load_table(cluster, NODE)
     if table is None:
         return None
-    found = next((entry for entry in NOW_WINDOWS if ("cpu", entry) in table.figures), None)
-    if found is None:
+    statistic = next((entry for entry in NOW_WINDOWS if ("cpu", entry) in table.figures), None)
+    if statistic is None:
         return None
     at = datetime.fromtimestamp(table.at, UTC)
     limit = stale_before(cluster, table.origin, now)
-    cpu, memory = (_by_name(table, (resource, found)) for resource in ("cpu", "memory"))
-    return Present(found, origin_words(table.origin), at, limit is not None and at < limit, cpu, memory)
+    cpu, memory = (_by_name(table, (resource, statistic)) for resource in ("cpu", "memory"))
+    return CurrentUse(statistic, origin_words(table.origin), at, limit is not None and at < limit, cpu, memory)
 
 
 def _by_name(table: Table, key: tuple[str, str]) -> dict[str, float]:

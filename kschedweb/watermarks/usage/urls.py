@@ -5,17 +5,17 @@ from __future__ import annotations
 from django.urls import path
 
 from kschedweb.watermarks.usage import views
-from kschedweb.web.moved import moved
+from kschedweb.web.redirects import moved_route
 
 urlpatterns = [
-    path("usage/", views.skew, name="usage"),
-    path("usage/heatmap/", views.heatmap, name="usage-heatmap"),
-    path("usage/distribution/", views.distribution, name="usage-distribution"),
-    path("usage/nodes/", views.nodes, name="usage-nodes"),
-    path("usage/workloads/", views.workloads, name="usage-workloads"),
-    moved("watermarks/", "usage"),
-    moved("watermarks/heatmap/", "usage-heatmap"),
-    moved("watermarks/distribution/", "usage-distribution"),
-    moved("watermarks/nodes/", "usage-nodes"),
-    moved("watermarks/workloads/", "usage-workloads"),
+    path("usage/", views.usage_skew, name="usage"),
+    path("usage/heatmap/", views.usage_heatmap, name="usage-heatmap"),
+    path("usage/distribution/", views.usage_distribution, name="usage-distribution"),
+    path("usage/nodes/", views.usage_nodes, name="usage-nodes"),
+    path("usage/workloads/", views.usage_workloads, name="usage-workloads"),
+    moved_route("watermarks/", "usage"),
+    moved_route("watermarks/heatmap/", "usage-heatmap"),
+    moved_route("watermarks/distribution/", "usage-distribution"),
+    moved_route("watermarks/nodes/", "usage-nodes"),
+    moved_route("watermarks/workloads/", "usage-workloads"),
 ]

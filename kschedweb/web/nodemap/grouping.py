@@ -24,7 +24,7 @@ MOST_GROUPINGS, MOST_GROUPS, MOST_SHIFTS = 24, 200, 20_000
 NARROW, WIDE = 255, 65_535  # value for a missing node in a column of one or two bytes
 MOMENT = 1e-6  # seconds within which two times are equal
 # groupings with plain names, and their labels, of which the first one that a node has counts
-NAMED = {
+NAMED_GROUPINGS = {
     gettext_noop("zone"): (ZONE, BETA_ZONE),
     gettext_noop("region"): (REGION, BETA_REGION),
     gettext_noop("instance type"): ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
@@ -63,77 +63,83 @@ class Grouping:
 
     def to_dict(self) -> dict[str, Any]:
         shifts = {"times": self.shifts.times.tolist()}
-        shifts |= {name: packed(getattr(self.shifts, name)) for name in ("nodes", "codes")}
-        return {"label": self.label, "values": self.values, "codes": packed(self.codes), "shifts": shifts}
+        shifts |= {name: pack_column(getattr(self.shifts, name)) for name in ("nodes", "codes")}
+        return {"label": self.label, "values": self.values, "codes": pack_column(self.codes), "shifts": shifts}
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Grouping:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Grouping:
         """The reverse of ``to_dict``; older stored groupings have no shifts."""
         shifts = Shifts()
-        if known := stored.get("shifts"):
-            times = np.array(known["times"], dtype=np.float64)
-            shifts = Shifts(times, _codes(known["nodes"]), _codes(known["codes"]))
-        return cls(stored["label"], list(stored["values"]), _codes(stored["codes"]), shifts)
+        if stored_shifts := stored.get("shifts"):
+            times = np.array(stored_shifts["times"], dtype=np.float64)
+            shifts = Shifts(times, _unpack_codes(stored_shifts["nodes"]), _unpack_codes(stored_shifts["codes"]))
+        return cls(stored["label"], list(stored["values"]), _unpack_codes(stored["codes"]), shifts)
 
-    def at(self, time: float) -> Grouping:
+    def at_time(self, time: float) -> Grouping:
         """The groups of the nodes at ``time`` (seconds)."""
         past = int(np.searchsorted(self.shifts.times, time + MOMENT, side="right"))
         codes = self.codes.copy()
         codes[self.shifts.nodes[:past]] = self.shifts.codes[:past]  # the last of several shifts of a node counts
         return Grouping(self.label, self.values, codes)
 
-    def words(self, code: int) -> str:
+    def group_name(self, code: int) -> str:
         return self.values[code] or f"no {self.label}"
 
 
-def packed(values: NDArray[Any]) -> dict[str, Any]:
+def pack_column(values: NDArray[Any]) -> dict[str, Any]:
     """Non-negative integers as base64, one byte each, or two (little-endian) if needed; nan is absent."""
-    known = values[~np.isnan(values)]
-    wide = bool(known.size and known.max() >= NARROW)
+    present = values[~np.isnan(values)]
+    wide = bool(present.size and present.max() >= NARROW)
     absent = WIDE if wide else NARROW
     whole = np.where(np.isnan(values), absent, np.clip(np.rint(values), 0, absent - 1))
     raw = whole.astype("<u2" if wide else "u1").tobytes()
     return {"bytes": 2 if wide else 1, "values": base64.b64encode(raw).decode()}
 
 
-def unpacked(column: Mapping[str, Any]) -> NDArray[np.uint16]:
-    """The flat array of stored numbers of ``packed``."""
+def unpack_column(column: Mapping[str, Any]) -> NDArray[np.uint16]:
+    """The flat array of stored numbers of ``pack_column``."""
     kind = "<u2" if column["bytes"] == 2 else "u1"
     return np.frombuffer(base64.b64decode(column["values"]), dtype=kind).astype(np.uint16)
 
 
-def _codes(column: Mapping[str, Any]) -> Codes:
-    return unpacked(column).astype(np.int32)
+def _unpack_codes(column: Mapping[str, Any]) -> Codes:
+    return unpack_column(column).astype(np.int32)
 
 
-def groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
+def make_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
     """Groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
 
     ``labels`` are the initial ones of each node, ``later`` the changes in order of time. A label makes no grouping if
     all nodes have different initial values, or if it has more than MOST_GROUPS values or MOST_SHIFTS changes.
     """
-    found = [one for name, keys in NAMED.items() if (one := _grouping(name, keys, labels, later)) is not None]
-    taken = {key for keys in NAMED.values() for key in keys}
-    known = {key for own in labels for key in own} | {key for one in later for key in one.labels}
-    for key in sorted(known - taken):
-        if len(found) == MOST_GROUPINGS:
+    groupings = [
+        named_grouping
+        for name, keys in NAMED_GROUPINGS.items()
+        if (named_grouping := _make_grouping(name, keys, labels, later)) is not None
+    ]
+    named_keys = {key for keys in NAMED_GROUPINGS.values() for key in keys}
+    all_keys = {key for node_labels in labels for key in node_labels} | {
+        key for change in later for key in change.labels
+    }
+    for key in sorted(all_keys - named_keys):
+        if len(groupings) == MOST_GROUPINGS:
             break
-        if (grouping := _grouping(key, (key,), labels, later)) and len(grouping.values) > 1:
-            found.append(grouping)
-    return found
+        if (grouping := _make_grouping(key, (key,), labels, later)) and len(grouping.values) > 1:
+            groupings.append(grouping)
+    return groupings
 
 
-def _first(labels: Mapping[str, str], keys: Iterable[str]) -> str:
+def _first_label(labels: Mapping[str, str], keys: Iterable[str]) -> str:
     return next((str(labels[key]) for key in keys if labels.get(key)), "")
 
 
-def _grouping(
+def _make_grouping(
     label: str, keys: Iterable[str], labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled]
 ) -> Grouping | None:
-    first = [_first(own, keys) for own in labels]
+    first = [_first_label(node_labels, keys) for node_labels in labels]
     now, shifts = list(first), list[tuple[float, int, str]]()
-    for time, node, own in later:
-        value = _first(own, keys)
+    for time, node, node_labels in later:
+        value = _first_label(node_labels, keys)
         if value != now[node]:
             now[node] = value
             shifts.append((time, node, value))

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 from django.utils.translation import gettext
 
-from kschedweb.web.counting import counted
+from kschedweb.web.counting import format_count
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -31,54 +31,62 @@ WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
 
 
 @dataclass(frozen=True)
-class Show:
+class NodeColouring:
     """A choice of colouring. ``unit`` is "%", "pods", or "" for states; ``verb`` is requested or used."""
 
     key: str
     label: str
     unit: str = "%"
     verb: str = "requested"
-    what: str = ""
+    resource_name: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        return {"name": self.key, "label": str(self.label), "unit": self.unit, "verb": self.verb, "what": self.what}
+        return {
+            "name": self.key,
+            "label": str(self.label),
+            "unit": self.unit,
+            "verb": self.verb,
+            "what": self.resource_name,
+        }
 
 
-PODS, STATE = Show("pods", _("pods on the node"), "pods"), Show("state", _("state of the node"), "")
+PODS, STATE = NodeColouring("pods", _("pods on the node"), "pods"), NodeColouring("state", _("state of the node"), "")
 
 
-def requested(resource: str) -> Show:
+def show_requested(resource: str) -> NodeColouring:
     """Colouring by requests of ``resource``."""
-    what = _what(resource)
-    return Show(resource, gettext("%(what)s requested") % {"what": what}, what=what)
+    resource_name = _resource_name(resource)
+    return NodeColouring(resource, gettext("%(what)s requested") % {"what": resource_name}, resource_name=resource_name)
 
 
-def used(resource: str) -> Show:
+def show_used(resource: str) -> NodeColouring:
     """Colouring by real use of ``resource``."""
-    what = _what(resource)
-    return Show(f"use-{resource}", gettext("%(what)s used") % {"what": what}, verb="used", what=what)
+    resource_name = _resource_name(resource)
+    return NodeColouring(
+        f"use-{resource}", gettext("%(what)s used") % {"what": resource_name}, verb="used", resource_name=resource_name
+    )
 
 
-def _what(resource: str) -> str:
+def _resource_name(resource: str) -> str:
     return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
-def states(
+def classify_states(
     pods: NDArray[Any], fullest: NDArray[Any], cordoned: NDArray[np.bool_], ready: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
     """Indices into STATES. All arrays have one shape; ``fullest`` is the percentage of the fullest resource.
 
     Where ``pods`` is nan, the node does not exist, and its state is nan.
     """
-    found = np.where(pods > 0, WITH_PODS, WITHOUT_POD).astype(np.float32)
-    found[fullest >= FULL] = FULL_STATE
-    found[cordoned] = CORDONED
-    found[~ready] = NOT_READY
-    found[np.isnan(pods)] = np.nan
-    return found
+    codes = np.where(pods > 0, WITH_PODS, WITHOUT_POD).astype(np.float32)
+    codes[fullest >= FULL] = FULL_STATE
+    codes[cordoned] = CORDONED
+    codes[~ready] = NOT_READY
+    codes[np.isnan(pods)] = np.nan
+    return codes
 
 
-def bounded(count: int) -> None:
+def check_node_count(count: int) -> None:
     """Raise Unprocessable if there are more nodes than a map can show."""
     if count > MOST_NODES:
         raise Unprocessable(f"A node map draws at most {MOST_NODES:,} nodes, these are {count:,}: filter them first.")
@@ -88,109 +96,114 @@ def bounded(count: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Now:
+class MapState:
     """The nodes at one time: shown ``values`` and numbers of ``pods``, float[nodes], nan for missing nodes."""
 
     names: Sequence[str]
     groupings: Sequence[Grouping]
-    show: Show
+    show: NodeColouring
     values: NDArray[np.float32]
     pods: NDArray[np.float32]
     moment: str = ""  # "After 3 h", "" for a snapshot
 
     @property
-    def there(self) -> NDArray[np.intp]:
+    def present_nodes(self) -> NDArray[np.intp]:
         return np.flatnonzero(~np.isnan(self.values))
 
     def summary(self) -> str:
         """One sentence; nodemap-words.ts makes the same one for other times, of rounded values."""
-        said = self._said()
+        sentence = self._sentence()
         if not self.moment:
-            return _capital(said)
-        return gettext("%(moment)s, %(said)s") % {"moment": self.moment, "said": said}
+            return _upper_first(sentence)
+        return gettext("%(moment)s, %(said)s") % {"moment": self.moment, "said": sentence}
 
-    def _said(self) -> str:
-        places = self.there
+    def _sentence(self) -> str:
+        places = self.present_nodes
         values = self.values[places].astype(np.float64)
         count, empty = len(places), int((self.pods[places] == 0).sum())
-        nodes = counted(count, "nodes")
+        nodes = format_count(count, "nodes")
         if not self.show.unit:
             parts = gettext(", ").join(f"{int((values == code).sum()):,} {words}" for code, words in enumerate(STATES))
             return gettext("%(nodes)s: %(parts)s.") % {"nodes": nodes, "parts": parts}
-        told = {"nodes": nodes, "what": self.show.what, "empty": f"{empty:,}"}
+        arguments = {"nodes": nodes, "what": self.show.resource_name, "empty": f"{empty:,}"}
         if self.show.unit == "pods":
-            told |= {"pods": f"{int(values.sum()):,}", "most": f"{int(values.max(initial=0)):,}"}
-            return gettext("%(nodes)s with %(pods)s pods, at most %(most)s on one, %(empty)s with none.") % told
+            arguments |= {"pods": f"{int(values.sum()):,}", "most": f"{int(values.max(initial=0)):,}"}
+            return gettext("%(nodes)s with %(pods)s pods, at most %(most)s on one, %(empty)s with none.") % arguments
         if not count:
-            return gettext("no node has %(what)s.") % told
-        told |= {"mean": str(whole(values.mean())), "most": str(whole(values.max()))}
-        told["empty"] = counted(empty, "nodes")
+            return gettext("no node has %(what)s.") % arguments
+        arguments |= {"mean": str(round_half_up(values.mean())), "most": str(round_half_up(values.max()))}
+        arguments["empty"] = format_count(empty, "nodes")
         if self.show.verb == "used":
-            said = gettext(
+            sentence = gettext(
                 "%(what)s of %(nodes)s: %(mean)s %% used on average, %(most)s %% on the fullest; "
                 "%(empty)s without a pod."
             )
         else:
-            said = gettext(
+            sentence = gettext(
                 "%(what)s of %(nodes)s: %(mean)s %% requested on average, %(most)s %% on the fullest; "
                 "%(empty)s without a pod."
             )
-        return said % told
+        return sentence % arguments
 
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
         """A row for each group: name, nodes, and the shown value."""
         states = not self.show.unit
-        more = [_capital(str(words)) for words in STATES] if states else self._head()
+        more = [_upper_first(str(words)) for words in STATES] if states else self._group_head()
         rows: list[list[object]] = []
         codes = by.codes if by is not None else np.zeros(len(self.names), dtype=np.int32)
         for code in range(len(by.values) if by is not None else 1):
-            places = self.there[codes[self.there] == code]
+            places = self.present_nodes[codes[self.present_nodes] == code]
             if len(places):
-                name = by.words(code) if by is not None else gettext("all nodes")
-                rows.append([name, len(places), *self._group(places)])
-        return [_capital(gettext(by.label)) if by is not None else gettext("Group"), gettext("Nodes"), *more], rows
+                name = by.group_name(code) if by is not None else gettext("all nodes")
+                rows.append([name, len(places), *self._group_cells(places)])
+        return [_upper_first(gettext(by.label)) if by is not None else gettext("Group"), gettext("Nodes"), *more], rows
 
-    def _head(self) -> list[str]:
+    def _group_head(self) -> list[str]:
         unit = self.show.unit
         unit = gettext(unit)
-        mean, most = gettext("Mean (%(unit)s)"), gettext("Most (%(unit)s)")
-        return [mean % {"unit": unit}, most % {"unit": unit}, gettext("Pods"), gettext("Without a pod")]
+        mean, highest = gettext("Mean (%(unit)s)"), gettext("Most (%(unit)s)")
+        return [mean % {"unit": unit}, highest % {"unit": unit}, gettext("Pods"), gettext("Without a pod")]
 
-    def _group(self, places: NDArray[np.intp]) -> list[object]:
+    def _group_cells(self, places: NDArray[np.intp]) -> list[object]:
         values, pods = self.values[places].astype(np.float64), self.pods[places]
         if not self.show.unit:
             return [int((values == code).sum()) for code in range(len(STATES))]
-        return [round(float(values.mean()), 1), _plain(values.max()), int(np.nansum(pods)), int((pods == 0).sum())]
+        return [
+            round(float(values.mean()), 1),
+            _plain_number(values.max()),
+            int(np.nansum(pods)),
+            int((pods == 0).sum()),
+        ]
 
     def node_table(self, by: Grouping | None, only: str = "") -> tuple[list[str], list[list[object]]]:
         """The nodes of the group ``only`` ("": all), highest values first; at most MOST_ROWS."""
-        places = self.there
+        places = self.present_nodes
         if only and by is not None:
-            kept = [by.words(code) == only for code in range(len(by.values))]
-            places = places[np.array(kept, dtype=bool)[by.codes[places]]]
+            matching = [by.group_name(code) == only for code in range(len(by.values))]
+            places = places[np.array(matching, dtype=bool)[by.codes[places]]]
         order = places[np.argsort(-self.values[places], kind="stable")][:MOST_ROWS].tolist()
-        head = f"{_capital(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else gettext("State")
+        head = f"{_upper_first(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else gettext("State")
         middle = [] if self.show.unit == "pods" else [head]
         rows: list[list[object]] = []
         for place in order:
             value = self.values[place]
-            shown = [_plain(value) if self.show.unit else str(STATES[int(value)])] if middle else []
-            group = by.words(int(by.codes[place])) if by is not None else "–"
-            rows.append([self.names[place], group, *shown, int(self.pods[place])])
-        group_head = _capital(gettext(by.label)) if by is not None else gettext("Group")
+            value_cells = [_plain_number(value) if self.show.unit else str(STATES[int(value)])] if middle else []
+            group = by.group_name(int(by.codes[place])) if by is not None else "–"
+            rows.append([self.names[place], group, *value_cells, int(self.pods[place])])
+        group_head = _upper_first(gettext(by.label)) if by is not None else gettext("Group")
         return [gettext("Node"), group_head, *middle, gettext("Pods")], rows
 
 
-def _capital(text: str) -> str:
+def _upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def whole(value: Any) -> int:
+def round_half_up(value: Any) -> int:
     """Round half up, as JavaScript does: so is every mean over nodes that a page shows whole."""
     return int(np.floor(float(value) + 0.5))
 
 
-def _plain(value: Any) -> float | int:
+def _plain_number(value: Any) -> float | int:
     number = round(float(value), 1)
     return int(number) if number == int(number) else number
 
@@ -200,7 +213,7 @@ class MapSide:
     """One of the maps side by side: its heading and link, its current nodes, and the addresses of its columns."""
 
     label: str
-    now: Now
+    now: MapState
     columns: str  # address of the document
     frames: str  # … of the shown values
     pods: str  # … of the pods of a node
@@ -212,8 +225,8 @@ class MapSide:
     def first(self) -> list[str]:
         """The addresses that nodemap.ts asks at once, as it writes them."""
         more = "&" if "?" in self.frames else "?"
-        shown = dict.fromkeys((self.now.show.key, PODS.key, STATE.key))
-        return [self.columns, *(f"{self.frames}{more}show={quote(key, safe='')}" for key in shown)]
+        show_keys = dict.fromkeys((self.now.show.key, PODS.key, STATE.key))
+        return [self.columns, *(f"{self.frames}{more}show={quote(key, safe='')}" for key in show_keys)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +234,7 @@ class NodeMap:
     """The context of parts/nodemap.html: maps side by side with common settings."""
 
     sides: list[MapSide]
-    shows: list[Show]
+    shows: list[NodeColouring]
     by: str
     group: str = ""
     focus: str = ""  # the node whose pods are shown
@@ -230,7 +243,7 @@ class NodeMap:
     time: float | None = None  # seconds in a run; None for a snapshot
 
     @property
-    def show(self) -> Show:
+    def show(self) -> NodeColouring:
         return self.sides[0].now.show
 
     @property
@@ -240,23 +253,23 @@ class NodeMap:
 
     @property
     def groupings(self) -> list[str]:
-        return list(dict.fromkeys(one.label for side in self.sides for one in side.now.groupings))
+        return list(dict.fromkeys(grouping.label for side in self.sides for grouping in side.now.groupings))
 
     @property
     def chosen(self) -> str:
         """The chosen grouping, or the first."""
-        known = self.groupings
-        return self.by if self.by in known else (known[0] if known else "")
+        labels = self.groupings
+        return self.by if self.by in labels else (labels[0] if labels else "")
 
     @property
     def tables(self) -> list[dict[str, Any]]:
         """The sentence, the groups and the nodes of each side."""
-        made = []
+        tables = []
         for side in self.sides:
-            by = next((one for one in side.now.groupings if one.label == self.chosen), None)
+            by = next((grouping for grouping in side.now.groupings if grouping.label == self.chosen), None)
             group_head, groups = side.now.group_table(by)
             node_head, nodes = side.now.node_table(by, self.group)
-            made.append(
+            tables.append(
                 {
                     "side": side,
                     "summary": side.now.summary(),
@@ -264,17 +277,17 @@ class NodeMap:
                     "groups": groups,
                     "node_head": node_head,
                     "nodes": nodes,
-                    "total": len(side.now.there),
+                    "total": len(side.now.present_nodes),
                 }
             )
-        return made
+        return tables
 
 
-def document(
+def build_document(
     names: Sequence[str],
     grouped: Sequence[Grouping],
     times: NDArray[np.float64],
-    shows: Iterable[Show],
+    shows: Iterable[NodeColouring],
     *,
     exact: bool = True,
 ) -> dict[str, Any]:
@@ -284,9 +297,9 @@ def document(
     """
     return {
         "names": list(names),
-        "groupings": [one.to_dict() for one in grouped],
+        "groupings": [grouping.to_dict() for grouping in grouped],
         "times": np.round(times, 6).tolist(),
         "exact": exact,
         "shows": [show.to_dict() for show in shows],
-        "states": [str(one) for one in STATES],
+        "states": [str(state) for state in STATES],
     }

@@ -14,6 +14,6 @@ __all__ = ["demo", "demo_objects", "no_cluster", "stored", "stored_demo"]
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
-    services.forget()
-    karpenters.forget()
+    services.clear_cache()
+    karpenters.clear_cache()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)

@@ -11,10 +11,10 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.advice.autoscaling import selectors, services, tasks, words
-from kschedweb.advice.autoscaling.questions import Asked
+from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.clusters import demo as demo_cluster
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.autoscaling import advising
+from kschedweb.engine.autoscaling import advice
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.services import policy_create
 from tests.support.html import elements
@@ -33,10 +33,10 @@ def own(editor: User) -> str:
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
     """The engine's own answer about the demo, all of whose nodes count as of the ready NodePool."""
-    asked = advising.Asked(
-        karpenters.karpenter_of(None), demo_cluster.cluster(), demo_cluster.NOW.timestamp(), "default"
+    asked = advice.ProvisioningRequest(
+        karpenters.karpenter_of(None), demo_cluster.generate_cluster(), demo_cluster.NOW.timestamp(), "default"
     )
-    return advising.advise(asked)
+    return advice.advise_on_cluster(asked)
 
 
 def test_the_page_says_what_the_engine_says(
@@ -46,7 +46,7 @@ def test_the_page_says_what_the_engine_says(
     assert page.status_code == 200
     found = page.context["found"]
     assert (found["after"], found["command"]) == (expected["after"], expected["command"])
-    assert page.context["answer"] == words.sentence(expected)
+    assert page.context["answer"] == words.render_sentence(expected)
     shown = elements(page, "[data-verdict]")
     by_name = sorted(expected["nodes"], key=lambda one: str(one["node"]))
     assert [one["data-verdict"] for one in shown] == [one["verdict"] for one in by_name[: len(shown)]]
@@ -80,7 +80,11 @@ def test_rest_answers_the_same(api_as: Callable[..., Any], demo: Snapshot, expec
     answer = api_as("viewer").post(REST, {"cluster": "demo", "pool": "default"}, format="json")
     assert answer.status_code == 200, answer.content
     data = answer.json()
-    assert (data["answer"], data["after"], data["invented"]) == (words.sentence(expected), expected["after"], True)
+    assert (data["answer"], data["after"], data["invented"]) == (
+        words.render_sentence(expected),
+        expected["after"],
+        True,
+    )
     assert [one["node"] for one in data["nodes"]] == [one["node"] for one in expected["nodes"]]
     best = [one["offers"][0]["instance_type"] for one in data["new_nodes"]]
     assert best == [one["offers"][0]["instanceType"] for one in expected["newNodes"]]
@@ -144,7 +148,7 @@ def test_what_takes_long_is_a_job(
 
 
 def test_a_snapshot_that_was_deleted_is_told(demo: Snapshot, editor: User) -> None:
-    question = services.question_ask(user=editor, asked=Asked(demo, None))
+    question = services.question_ask(user=editor, autoscaling_request=KarpenterRequest(demo, None))
     question.snapshot = None
     with pytest.raises(services.Unprocessable, match="deleted before there was an answer"):
         services.question_answer(question=question, step=lambda *_: None)

@@ -16,7 +16,7 @@ from kschedweb.advice.costs.editor import FORM
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.selectors import sheet_get
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.documents.marked import as_yaml, parse
+from kschedweb.engine.documents.marked_documents import as_yaml, parse_document
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.policies.models import Revision
@@ -114,9 +114,10 @@ GROUPS_FIELDS = [
 PARTS = {
     "prices: a negative price": ("prices", {"currency": "EUR", "prices": [{"instanceType": "a", "price": -1}]},
                                  "prices[0].price"),
-    "descheduler: an older version": ("descheduler", {"policy": {**parse(POLICY).data, "apiVersion": "descheduler/v1"}},
+    "descheduler: an older version": ("descheduler",
+                                      {"policy": {**parse_document(POLICY).data, "apiVersion": "descheduler/v1"}},
                                       "policy.apiVersion"),
-    "descheduler: no time": ("descheduler", {"policy": parse(POLICY).data, "every": 0}, "every"),
+    "descheduler: no time": ("descheduler", {"policy": parse_document(POLICY).data, "every": 0}, "every"),
 }  # fmt: skip
 
 
@@ -177,7 +178,7 @@ def test_nodepools(
     policy_create(name="nodepools", document=DOCUMENT, author=editor)
     text = changed(DOCUMENT, old, new)
     policies_refuse(text, path, "nodepools", client_as("editor"), api_as("editor"))
-    data = parse(text).data
+    data = parse_document(text).data
     scenario = {"name": "s", "objects": [], "instanceTypes": data["instanceTypes"], "nodePools": data["nodePools"]}
     said = told("autoscale", stdin=json.dumps(scenario))
     assert path.partition("[")[0] in said or "nodePools[0] (NodePool general): no instance type is offered" in said
@@ -210,7 +211,9 @@ def test_policies_of_the_descheduler(
     text = changed(POLICY, old, new)
     policies_refuse(text, path, "spare", client_as("editor"), api_as("editor"))
     # The command answers as the descheduler does, which says what it cannot read.
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"name": "s", "objects": [], "policy": parse(text).data})))
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO(json.dumps({"name": "s", "objects": [], "policy": parse_document(text).data}))
+    )
     assert main(["deschedule"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert new.rpartition(" ")[2] in found["error"]
@@ -251,9 +254,9 @@ def test_node_groups(scenarios_refuse: Callable[[str, str], None], old: str, new
 
 @pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
 def test_nodepools_of_a_scenario(scenarios_refuse: Callable[[str, str], None], old: str, new: str, path: str) -> None:
-    told = parse(changed(DOCUMENT, old, new)).data
+    told = parse_document(changed(DOCUMENT, old, new)).data
     karpenter = {name: told[name] for name in ("nodePools", "instanceTypes")}
-    text = as_yaml({**parse(GROUPS).data, "autoscaler": {"karpenter": karpenter}})
+    text = as_yaml({**parse_document(GROUPS).data, "autoscaler": {"karpenter": karpenter}})
     scenarios_refuse(text, f"autoscaler.karpenter.{path}")
 
 
@@ -261,7 +264,7 @@ def test_nodepools_of_a_scenario(scenarios_refuse: Callable[[str, str], None], o
 def test_other_parts_of_a_scenario(
     scenarios_refuse: Callable[[str, str], None], key: str, part: dict[str, Any], path: str
 ) -> None:
-    scenarios_refuse(as_yaml({**parse(GROUPS).data, key: part}), f"{key}.{path}")
+    scenarios_refuse(as_yaml({**parse_document(GROUPS).data, key: part}), f"{key}.{path}")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +276,7 @@ def test_a_single_field_of_node_groups(
     text = changed(GROUPS, old, new)
     refused = api_as("editor").post("/api/v1/scenarios/validate/", {"document": text}).json()["errors"]
     assert [one["path"] for one in refused] == [f"autoscaler.clusterAutoscaler.{path}"]
-    asked = as_yaml(parse(text).data["autoscaler"]["clusterAutoscaler"])
+    asked = as_yaml(parse_document(text).data["autoscaler"]["clusterAutoscaler"])
     page = client_as("viewer").post("/autoscaling/groups/?cluster=demo", {"document": asked})
     assert (page.status_code, page.context["document"]) == (422, asked)
     assert [one.path for one in page.context["problems"]] == [path]
@@ -293,7 +296,7 @@ def test_price_tables(
     path: str,
 ) -> None:
     text = changed(TEXT, old, new)
-    sent = {"version": "0", **editor_fields(FORM.opened(text)), "save": "1"}
+    sent = {"version": "0", **editor_fields(FORM.open_editor(text)), "save": "1"}
     page = client_as("editor").post(PRICES, sent)
     assert page.status_code == 422
     assert page.context["editor"].document == text
@@ -345,7 +348,7 @@ def test_a_single_field_of_a_policy(
     assert at, page.context["editor"].problems
     assert (
         "".join(shown[field].value.split()) == "".join(value.split())
-        or parse(shown[field].value).data == parse(value).data
+        or parse_document(shown[field].value).data == parse_document(value).data
     )
     assert elements(page, f"#{shown[at].id}-error")
     assert page.context["save"].data["comment"] == "because"
@@ -368,7 +371,7 @@ def test_a_single_field_of_a_policy(
 )
 def test_a_single_field_of_a_price_table(client_as: Callable[..., Any], demo: Snapshot, field: str, value: str) -> None:
     client = client_as("editor")
-    sent = {"version": "0", **editor_fields(FORM.opened(TEXT)), field: value, "save": "1"}
+    sent = {"version": "0", **editor_fields(FORM.open_editor(TEXT)), field: value, "save": "1"}
     page = client.post(PRICES, sent)
     assert page.status_code == 422
     shown = {one.name: one for top in page.context["editor"].fields for one in top.walk()}

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.advice.costs.billing import NODE_HOURS, Bill, Uses, bill, hourly_of, summary
-from kschedweb.advice.costs.examples import NOTE, examples
-from kschedweb.advice.costs.ground import Nodes, Pods
-from kschedweb.clusters.prices.validation import check
+from kschedweb.advice.costs.billing import NODE_HOURS, Bill, UsageShares, compute_bill, compute_total, hourly_of
+from kschedweb.advice.costs.columns import NodeColumns, PodColumns
+from kschedweb.advice.costs.examples import NOTE, build_example_table
+from kschedweb.clusters.prices.validation import check_prices
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.pricing.table import CAPACITY_TYPE, INSTANCE_TYPE, PriceTable, read
+from kschedweb.engine.pricing.price_table import CAPACITY_TYPE, INSTANCE_TYPE, PriceTable, read_price_table
 
 HEAD = {"apiVersion": "kschedweb/v1", "kind": "PriceTable", "currency": "EUR"}
-TABLE = read({**HEAD, "prices": [{"instanceType": "m", "price": 4}, {"instanceType": "s", "price": 1}]})
+TABLE = read_price_table({**HEAD, "prices": [{"instanceType": "m", "price": 4}, {"instanceType": "s", "price": 1}]})
 GIB = float(1 << 30)
 
 
-def nodes(types: list[str], requested: tuple[float, float] = (0.0, 0.0)) -> Nodes:
+def nodes(types: list[str], requested: tuple[float, float] = (0.0, 0.0)) -> NodeColumns:
     count = len(types)
-    return Nodes(
+    return NodeColumns(
         [f"node-{place}" for place in range(count)],
         [{INSTANCE_TYPE: kind} if kind else {} for kind in types],
         types,
@@ -32,24 +32,24 @@ def nodes(types: list[str], requested: tuple[float, float] = (0.0, 0.0)) -> Node
     )
 
 
-def billed(table: PriceTable | None, of: Nodes, on: Pods, used: Uses) -> Bill:
-    return bill(table, hourly_of(table, of), of, on, used)
+def billed(table: PriceTable | None, of: NodeColumns, on: PodColumns, used: UsageShares) -> Bill:
+    return compute_bill(table, hourly_of(table, of), of, on, used)
 
 
-def pods(places: list[int], cpu: list[float], memory: list[float]) -> Pods:
+def pods(places: list[int], cpu: list[float], memory: list[float]) -> PodColumns:
     names = [f"a/Deployment/w{place % 3}" for place in range(len(places))]
     distinct = list(dict.fromkeys(names))
     codes = np.array([distinct.index(name) for name in names], dtype=np.int32)
     spaces = ["a"] if places else []
     where = np.array(places, dtype=np.int32)
     requests = {CPU: np.array(cpu, dtype=np.float64), MEMORY: np.array(memory, dtype=np.float64)}
-    return Pods(where, spaces, np.zeros(len(places), dtype=np.int32), distinct, codes, requests)
+    return PodColumns(where, spaces, np.zeros(len(places), dtype=np.int32), distinct, codes, requests)
 
 
-def uses(count: int, share: float, workloads: list[tuple[float, float]]) -> Uses:
+def uses(count: int, share: float, workloads: list[tuple[float, float]]) -> UsageShares:
     of_nodes = {name: np.full(count, share) for name in (CPU, MEMORY)}
     amounts = np.array(workloads, dtype=np.float64).reshape(len(workloads), 2).T
-    return Uses(of_nodes, {CPU: amounts[0], MEMORY: amounts[1]})
+    return UsageShares(of_nodes, {CPU: amounts[0], MEMORY: amounts[1]})
 
 
 def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
@@ -60,7 +60,7 @@ def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
     assert (total.requested, total.used, total.idle, total.idle_share) == (1.5, 1.25, 3.75, 75.0)
     [line] = found.workloads
     assert (line.name, line.count, line.hour, line.used, line.idle) == ("a/Deployment/w0", 1, 1.5, 0.75, 0.75)
-    assert [(one.name, one.hour, one.priced) for one in found.types] == [
+    assert [(one.name, one.hour, one.has_price) for one in found.types] == [
         ("m", 4.0, True),
         ("s", 1.0, True),
         ("", 0.0, False),
@@ -69,7 +69,7 @@ def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
 
 def test_without_a_table_each_node_counts_one_node_hour() -> None:
     found = billed(None, nodes(["m", "s"]), pods([], [], []), uses(2, float("nan"), []))
-    assert (found.unit, found.total.hour, found.total.known, found.namespaces) == (NODE_HOURS, 2.0, False, [])
+    assert (found.unit, found.total.hour, found.total.has_use, found.namespaces) == (NODE_HOURS, 2.0, False, [])
 
 
 SHARES = st.lists(
@@ -92,7 +92,7 @@ def test_parts_sum_to_the_whole(types: list[str], drawn: list[tuple[Any, ...]], 
     for lines in (found.namespaces, found.workloads):
         assert sum(one.hour for one in lines) == pytest.approx(found.total.requested)
     for one in (*found.types, *found.workloads):
-        assert not one.known or one.used + one.idle == pytest.approx(one.of)
+        assert not one.has_use or one.used + one.idle == pytest.approx(one.hour_with_use)
         assert -1e-9 <= one.free <= one.hour + 1e-9
 
 
@@ -100,8 +100,8 @@ def test_parts_sum_to_the_whole(types: list[str], drawn: list[tuple[Any, ...]], 
 def test_a_node_without_a_price_changes_no_amount(types: list[str], drawn: list[tuple[Any, ...]], share: float) -> None:
     before, after = _bill(types, drawn, share).total, _bill([*types, "x"], drawn, share).total
     assert (after.hour, after.requested, after.unpriced) == (before.hour, before.requested, before.unpriced + 1)
-    assert after.known == before.known
-    assert not after.known or (after.used, after.idle) == pytest.approx((before.used, before.idle))
+    assert after.has_use == before.has_use
+    assert not after.has_use or (after.used, after.idle) == pytest.approx((before.used, before.idle))
 
 
 def test_the_summary_says_what_the_bill_says() -> None:
@@ -109,15 +109,16 @@ def test_the_summary_says_what_the_bill_says() -> None:
     of_pods = pods([0, 1, 2], [2000.0] * 3, [2 * GIB] * 3)
     whole = billed(TABLE, of_nodes, of_pods, uses(3, 0.25, [(1.0, 1.0)] * 3)).total
     assert (
-        summary(TABLE, hourly_of(TABLE, of_nodes), of_nodes, {CPU: np.full(3, 0.25), MEMORY: np.full(3, 0.25)}) == whole
+        compute_total(TABLE, hourly_of(TABLE, of_nodes), of_nodes, {CPU: np.full(3, 0.25), MEMORY: np.full(3, 0.25)})
+        == whole
     )
 
 
 def test_example_prices_are_a_table_for_every_node_with_an_instance_type() -> None:
     found = nodes(["m", "s", "s", ""])
     found.labels[2] = {INSTANCE_TYPE: "s", CAPACITY_TYPE: "spot"}
-    table = check(examples(found)).table
+    table = check_prices(build_example_table(found)).table
     assert table is not None
     assert table.note == NOTE
-    assert [table.entry(labels) is None for labels in found.labels] == [False, False, False, True]
+    assert [table.find_entry(labels) is None for labels in found.labels] == [False, False, False, True]
     assert [(one.match.capacity_type, one.price) for one in table.prices] == [("spot", 0.08), ("", 0.2), ("", 0.2)]

@@ -13,7 +13,7 @@ from kschedweb.advice.costs.editor import FORM, PricesEditor
 from kschedweb.clusters.models import NodeRow, Snapshot
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.prices.services import prices_save
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def editor_fields(shown: PricesEditor) -> dict[str, str]:
 
 def typed(version: int) -> dict[str, str]:
     """The editor with TEXT in it, which nobody has saved."""
-    return {"version": str(version), **editor_fields(FORM.opened(TEXT))}
+    return {"version": str(version), **editor_fields(FORM.open_editor(TEXT))}
 
 
 def test_without_prices_costs_are_node_hours(client_as: Callable[..., Any], demo: Snapshot) -> None:
@@ -77,7 +77,7 @@ def test_parts_sum_to_the_whole_and_unpriced_nodes_count_in_none(client_as: Call
     prices_save(user=None, cluster=demo.cluster, text=TEXT, expected=0)
     for by in ("type", "pool", "namespace", "workload"):
         bill = client_as("viewer").get(f"{PAGE}&by={by}").context["bill"]
-        lines, total = bill.by(by), bill.total
+        lines, total = bill.lines_by(by), bill.total
         assert total.hour == 24 * 0.5
         assert total.unpriced == 36
         whole = total.hour if by in ("type", "pool") else total.requested
@@ -110,7 +110,7 @@ def test_the_form_changes_one_price_and_leaves_the_rest_of_the_text(
     assert post(client, **fields, save="1").status_code == 302
     text = sheet_get(demo.cluster).text
     assert "m6i.2xlarge # general" in text
-    assert parse(text).data["prices"] == [
+    assert parse_document(text).data["prices"] == [
         {"instanceType": "m6i.2xlarge", "price": 0.75},
         {"labels": {"pool": "gpu", "zone": "a"}, "price": 3},
     ]
@@ -148,7 +148,10 @@ def test_nodes_without_a_price_are_listed_and_get_a_row(client_as: Callable[...,
     assert page.context["without"] == 36
     assert page.context["lacking"][0].type == "c6i.4xlarge"
     answer = post(client, **fields_of(page), add="c6i.4xlarge ")
-    assert parse(answer.context["editor"].document).data["prices"][1] == {"instanceType": "c6i.4xlarge", "price": None}
+    assert parse_document(answer.context["editor"].document).data["prices"][1] == {
+        "instanceType": "c6i.4xlarge",
+        "price": None,
+    }
     assert [one.path for one in answer.context["editor"].problems] == ["prices[1].price"]
 
 

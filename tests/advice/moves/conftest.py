@@ -13,7 +13,7 @@ __all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "stored",
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
-    services.forget()
+    services.clear_cache()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
 
 

@@ -17,7 +17,7 @@ from kschedweb.advice.moves.models import Question
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.playground.runs.models import Run
-from kschedweb.playground.runs.selectors import outcome
+from kschedweb.playground.runs.selectors import load_outcome
 from kschedweb.policies import services as policies
 from tests.support import seed_descheduling, seed_runs
 from tests.support.html import elements, html_of
@@ -218,7 +218,7 @@ class TestTrying:
         run.refresh_from_db()
         evicted = next(one["value"] for one in run.summary if one["name"] == "evictions_descheduler")
         assert evicted >= page.context["found"]["evicted"] > 0
-        assert len(outcome(run).rounds) == 3
+        assert len(load_outcome(run).rounds) == 3
 
     def test_what_a_job_answered_is_tried_too(self, client_as: Callable[..., Any], demo: Snapshot, admin: User) -> None:
         question = seed_descheduling.question(admin, str(demo.pk))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.plans import offering, selectors, services, tasks, trying
+from kschedweb.advice.plans import offers, scenario_trials, selectors, services, tasks
 from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.services import demo_load
-from kschedweb.engine.releases import released
+from kschedweb.engine.releases import get_release
 from kschedweb.jobs.models import Job
 from kschedweb.playground.runs import selectors as runs_of
 from kschedweb.playground.runs import tasks as runs
@@ -129,7 +129,7 @@ def test_a_slow_plan_is_worked_out_by_a_job(client_as: Callable[..., Any], demo:
 class TestTrying:
     @pytest.fixture
     def question(self, demo: Snapshot, editor: User, revision: Revision) -> Question:
-        return services.question_ask(user=editor, snapshot=demo, revision=revision, asked={"nodes": {"atLeast": 5}})
+        return services.question_ask(user=editor, snapshot=demo, revision=revision, objective={"nodes": {"atLeast": 5}})
 
     def test_a_run_of_the_scenario_lands_pods_where_the_plan_says(
         self, client_as: Callable[..., Any], question: Question, editor: User
@@ -138,13 +138,13 @@ class TestTrying:
         assert client.post(f"/plans/{question.pk}/try/").url == f"/plans/{question.pk}/#tried"
         found = selectors.answer_of(question)
         assert found is not None
-        ((scenario, (waiting,)),) = selectors.trials(editor, question, found)
-        assert (waiting.done, scenario.name) == (False, "Plan for demo")
+        ((scenario, (waiting,)),) = selectors.list_trials(editor, question, found)
+        assert (waiting.has_ended, scenario.name) == (False, "Plan for demo")
         runs.run(str(waiting.run.job_id))
-        ((_, (landed,)),) = selectors.trials(editor, question, found)
-        assert landed.done
+        ((_, (landed,)),) = selectors.list_trials(editor, question, found)
+        assert landed.has_ended
         assert landed.moves == found["moves"]
-        assert landed.others == ()
+        assert landed.misplaced == ()
         page = client.get(f"/plans/{question.pk}/")
         assert elements(page, "[data-landed]"), html_of(page)[:20_000]
         assert f"all {found['moves']} pods land where the plan says" in html_of(page)
@@ -153,19 +153,19 @@ class TestTrying:
         Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
         demo.cluster.refresh_from_db()
         asked = {"nodes": {"atLeast": 5}}
-        question = services.question_ask(user=editor, snapshot=demo, revision=revision, asked=asked)
-        run = trying.plan_try(question=question, user=editor)
-        assert runs_of.configuration(run).release.engine == question.engine == released("1.36").engine
+        question = services.question_ask(user=editor, snapshot=demo, revision=revision, objective=asked)
+        run = scenario_trials.plan_try(question=question, user=editor)
+        assert runs_of.load_configuration(run).release.engine == question.engine == get_release("1.36").engine
 
     def test_where_a_pod_lands_elsewhere_is_told(self, question: Question, editor: User) -> None:
-        run = trying.plan_try(question=question, user=editor)
+        run = scenario_trials.plan_try(question=question, user=editor)
         runs.run(str(run.job_id))
         found = selectors.answer_of(question)
         assert found is not None
         move = found["waves"][0][0]
         real, move["to"] = move["to"], "elsewhere"
         run.refresh_from_db()
-        assert selectors.landed(run, found).others == ((move["pod"], "elsewhere", real),)
+        assert selectors.compare_with_plan(run, found).misplaced == ((move["pod"], "elsewhere", real),)
 
     def test_viewers_make_no_scenario_and_an_empty_plan_none_either(
         self, client_as: Callable[..., Any], question: Question, editor: User
@@ -174,7 +174,7 @@ class TestTrying:
         assert question.snapshot is not None
         assert question.revision is not None
         idle = services.question_ask(
-            user=editor, snapshot=question.snapshot, revision=question.revision, asked={"nodes": {}, "mostMoves": 0}
+            user=editor, snapshot=question.snapshot, revision=question.revision, objective={"nodes": {}, "mostMoves": 0}
         )
         assert client_as("editor").post(f"/plans/{idle.pk}/try/").status_code == 302
         assert not Scenario.objects.exists()
@@ -192,7 +192,7 @@ class TestOffer:
         client = client_as("viewer")
         assert not elements(client.get("/?cluster=demo"), "[data-plan]"), "never worked out in a request"
         question = Question.objects.get(offers=True)
-        assert offering.offer_later(snapshot=snapshot) is None, "one at a time for a cluster"
+        assert offers.offer_later(snapshot=snapshot) is None, "one at a time for a cluster"
         tasks.offer(str(question.job_id))
         question.refresh_from_db()
         assert question.asked == {"nodes": {}}
@@ -209,7 +209,7 @@ class TestOffer:
     def test_with_prices_it_is_money(self, client_as: Callable[..., Any], demo: Snapshot, policy: Any) -> None:
         Question.objects.all().delete()
         prices_save(user=None, cluster=demo.cluster, text=PRICES, expected=0)
-        assert offering.offer_later(snapshot=demo) is not None
+        assert offers.offer_later(snapshot=demo) is not None
         question = Question.objects.get()
         assert question.asked == {"money": {"hours": 24}}
         tasks.offer(str(question.job_id))
@@ -225,7 +225,7 @@ class TestOffer:
         self, client_as: Callable[..., Any], demo: Snapshot, policy: Any
     ) -> None:
         Question.objects.all().delete()
-        offering.offer_later(snapshot=demo)
+        offers.offer_later(snapshot=demo)
         before = Question.objects.get()
         tasks.offer(str(before.job_id))
         assert selectors.offer_of(demo) == before

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.watermarks import demo as recorded
-from kschedweb.watermarks.containers import book_add
+from kschedweb.watermarks.container_book import book_add
 from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import Resolution
 from tests.decisions.conftest import demo, demo_objects, stored, stored_demo

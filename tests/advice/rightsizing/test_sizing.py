@@ -10,36 +10,36 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.advice.rightsizing import exporting, past, sizing
-from kschedweb.advice.rightsizing.sizing import Rates, Size, limit_after, sizes, totals
-from kschedweb.engine.rightsizing.book import Book, Taken
+from kschedweb.advice.rightsizing import exports, past_effects, sizing
+from kschedweb.advice.rightsizing.sizing import ContainerSize, HourlyRates, compute_sizes, limit_after, sum_sizes
+from kschedweb.engine.rightsizing.aggregate_states import AggregateContainerStates, ContainerSample
 from kschedweb.engine.rightsizing.recommender import MINUTE
-from kschedweb.engine.rightsizing.samples import Sample
-from kschedweb.watermarks.asked import Requested, kills, requested
+from kschedweb.engine.rightsizing.samples import UsageSample
+from kschedweb.watermarks.container_requests import Requested, collect_requests, find_kills
 
 GIB = 1 << 30
 BEGIN = 1_767_225_600 * 10**9
 WEB, AGENT, SIDE = "shop/Deployment/web/main", "kube-system/DaemonSet/agent/main", "shop/Deployment/web/proxy"
-RATES = Rates(0.001, 1e-10, "EUR", True)
+RATES = HourlyRates(0.001, 1e-10, "EUR", True)
 
 
-def book(minutes: int = 2000) -> Book:
+def book(minutes: int = 2000) -> AggregateContainerStates:
     """Two pods of the web use 0.2 cores and 0.5 GiB."""
-    found = Book.empty()
+    found = AggregateContainerStates.create_empty()
     samples = [
-        Taken(WEB, f"web-{pod}", Sample(BEGIN + minute * MINUTE, 200, GIB // 2))
+        ContainerSample(WEB, f"web-{pod}", UsageSample(BEGIN + minute * MINUTE, 200, GIB // 2))
         for minute in range(minutes)
         for pod in (1, 2)
     ]
-    return found.take(samples, BEGIN + minutes * MINUTE)
+    return found.with_samples(samples, BEGIN + minutes * MINUTE)
 
 
-def listed() -> list[Size]:
+def listed() -> list[ContainerSize]:
     asked = [
         Requested(WEB, 2, 2000, 4 * GIB, 4000, 4 * GIB, 2, False),
         Requested(SIDE, 2, 200, GIB, 0, 0, 2, True),
     ]
-    return sizes(book(), asked, sizing.VPA, RATES)
+    return compute_sizes(book(), asked, sizing.VPA, RATES)
 
 
 def test_a_container_is_told_what_it_requests_too_much() -> None:
@@ -58,14 +58,14 @@ def test_a_container_without_history_is_never_guessed() -> None:
     assert not proxy.changes
     assert (proxy.cpu.target, proxy.memory.target) == (100, GIB // 2)
     assert (proxy.cpu.saved, proxy.hour) == (0, 0.0)
-    found = totals(listed())
+    found = sum_sizes(listed())
     assert (found.containers, found.unknown) == (2, 1)
 
 
 @pytest.mark.parametrize("method", sizing.SHARES)
 def test_percentiles_have_no_margin_and_no_minimum(method: str) -> None:
     asked = [Requested(WEB, 2, 2000, 4 * GIB, 0, 0, 1, False)]
-    (plain,), (vpa,) = (sizes(book(), asked, one, RATES) for one in (method, sizing.VPA))
+    (plain,), (vpa,) = (compute_sizes(book(), asked, one, RATES) for one in (method, sizing.VPA))
     assert 200 <= plain.cpu.target < vpa.cpu.target
 
 
@@ -85,38 +85,38 @@ uses = st.lists(st.floats(0, 10) | st.just(float("nan")), min_size=1, max_size=5
 @given(uses, st.floats(0, 10), st.floats(0, 10))
 def test_a_higher_bound_is_passed_less(values: list[float], one: float, other: float) -> None:
     column, low, high = np.array(values)[:, None], np.array([min(one, other)]), np.array([max(one, other)])
-    assert past.hours(column, high, 300)[0] <= past.hours(column, low, 300)[0]
-    assert past.rises(column, low)[0] <= (column > low).sum()
-    assert (past.rises(column, low)[0] > 0) == bool((column > low).any())
+    assert past_effects.hours_above(column, high, 300)[0] <= past_effects.hours_above(column, low, 300)[0]
+    assert past_effects.count_rises(column, low)[0] <= (column > low).sum()
+    assert (past_effects.count_rises(column, low)[0] > 0) == bool((column > low).any())
 
 
 def test_kills_are_counted_by_rises_above_the_limit() -> None:
     column = np.array([1.0, 3, 3, 1, np.nan, 3, 1])[:, None]
-    assert past.rises(column, np.array([2.0])).tolist() == [2]
-    assert past.hours(column, np.array([2.0]), 1800).tolist() == [1.5]
+    assert past_effects.count_rises(column, np.array([2.0])).tolist() == [2]
+    assert past_effects.hours_above(column, np.array([2.0]), 1800).tolist() == [1.5]
 
 
 def test_a_patch_names_requests_and_the_limits_that_there_are() -> None:
     web, _ = listed()
-    line = exporting.text_of([web], exporting.KUBECTL, "Off")
+    line = exports.text_of([web], exports.KUBECTL, "Off")
     words = shlex.split(line)
     assert words[:5] == ["kubectl", "--namespace=shop", "patch", "deployment", "web"]
     patch = json.loads(words[-1].removeprefix("--patch="))
     (container,) = patch["spec"]["template"]["spec"]["containers"]
     assert container["resources"]["requests"] == {"cpu": f"{web.cpu.target}m", "memory": str(web.memory.target)}
     assert container["resources"]["limits"]["cpu"] == f"{2 * web.cpu.target}m"
-    (document,) = yaml.safe_load_all(exporting.text_of([web], exporting.PATCHES, "Off"))
+    (document,) = yaml.safe_load_all(exports.text_of([web], exports.PATCHES, "Off"))
     assert document["spec"] == patch["spec"]
     side = replace(web, name=SIDE, sidecar=True)
-    (document,) = yaml.safe_load_all(exporting.text_of([side], exporting.PATCHES, "Off"))
+    (document,) = yaml.safe_load_all(exports.text_of([side], exports.PATCHES, "Off"))
     assert [one["name"] for one in document["spec"]["template"]["spec"]["initContainers"]] == ["proxy"]
 
 
-@pytest.mark.parametrize("mode", exporting.MODES)
+@pytest.mark.parametrize("mode", exports.MODES)
 def test_autoscalers_have_the_mode_that_was_chosen_and_one_is_made_a_workload(mode: str) -> None:
     web, proxy = listed()
     agent = replace(web, name=AGENT)
-    found = list(yaml.safe_load_all(exporting.text_of([web, proxy, agent], exporting.AUTOSCALERS, mode)))
+    found = list(yaml.safe_load_all(exports.text_of([web, proxy, agent], exports.AUTOSCALERS, mode)))
     assert [one["spec"]["targetRef"]["name"] for one in found] == ["agent", "web"]
     assert {one["apiVersion"] for one in found} == {"autoscaling.k8s.io/v1"}
     assert {one["spec"]["updatePolicy"]["updateMode"] for one in found} == {mode}
@@ -134,7 +134,7 @@ def test_sidecars_are_listed_and_init_containers_that_end_are_not() -> None:
     }
     pods = [pod("web-1", **spec), pod("web-2", **spec), pod("bare", **spec)]
     owners: dict[tuple[str, str], str | None] = {("shop", f"web-{one}"): "shop/Deployment/web" for one in (1, 2)}
-    assert requested(pods, owners) == (
+    assert collect_requests(pods, owners) == (
         Requested(WEB, 2, 500, 2 * GIB, 0, 4 * GIB, 2, False),
         Requested(SIDE, 2, 0, 0, 0, 0, 2, True),
     )
@@ -144,5 +144,5 @@ def test_kills_are_read_from_statuses() -> None:
     dead = pod("web-1", containers=[{"name": "main", "resources": {"requests": {"memory": "1Gi"}}}])
     ended = {"reason": "OOMKilled", "finishedAt": "2026-01-01T00:00:00Z"}
     dead["status"] = {"containerStatuses": [{"name": "main", "lastState": {"terminated": ended}}]}
-    (kill,) = kills([dead, pod("web-2", containers=[])])
+    (kill,) = find_kills([dead, pod("web-2", containers=[])])
     assert (kill.pod, kill.container, kill.at, kill.request) == ("web-1", "main", 1_767_225_600.0, GIB)

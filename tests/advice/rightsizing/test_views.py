@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedweb.advice.rightsizing.sizing import Totals
-from kschedweb.advice.rightsizing.words import heading, saved, savings
+from kschedweb.advice.rightsizing.sizing import SizeTotals
+from kschedweb.advice.rightsizing.words import format_saving, list_savings, render_heading
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import node_rows
@@ -71,14 +71,16 @@ def test_what_would_be_more_is_said_in_words(client_as: Callable[..., Any], used
     one = rows.context["page"][0]
     assert one.hour < 0
     row = html_of(rows).split(f'data-container="{one.name}"')[1].split("</tr>")[0]
-    assert f"costs {saved(-one.hour, 'money')} more" in row
+    assert f"costs {format_saving(-one.hour, 'money')} more" in row
     what = "cpu" if one.cpu.saved < 0 else "memory"
-    assert f"needs {saved(-getattr(one, what).saved, what)} more" in row
+    assert f"needs {format_saving(-getattr(one, what).saved, what)} more" in row
 
 
 @pytest.mark.parametrize(("hour", "said"), [(0.5, "save 0.50 EUR an hour"), (-2, "cost 2.00 EUR more an hour")])
 def test_the_heading_says_what_is_saved_or_costs_more(hour: float, said: str) -> None:
-    assert heading(Totals(1, 0, 0, 0, hour, 1.0), "demo", "EUR") == f"Right-sized requests of demo would {said}"
+    assert (
+        render_heading(SizeTotals(1, 0, 0, 0, hour, 1.0), "demo", "EUR") == f"Right-sized requests of demo would {said}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_the_heading_says_what_is_saved_or_costs_more(hour: float, said: str) ->
     [(0.5, 1, ("0.50", "EUR saved an hour")), (-2, 730, ("1,460.00", "EUR more a month of 730 hours"))],
 )
 def test_sums_of_what_is_saved(hour: float, hours: int, said: tuple[str, str]) -> None:
-    assert savings(Totals(1, 0, -500, 2**30, hour, 1.0), "EUR", hours) == [
+    assert list_savings(SizeTotals(1, 0, -500, 2**30, hour, 1.0), "EUR", hours) == [
         ("0.50", "cores more"),
         ("1.00", "GiB saved"),
         said,

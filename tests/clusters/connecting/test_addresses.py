@@ -13,9 +13,9 @@ from kschedweb.clusters.connecting.addresses import (
     AddressError,
     Allowlist,
     Resolver,
-    embedded,
+    embedded_ipv4,
     endpoint_check,
-    never,
+    is_forbidden,
     server_split,
 )
 
@@ -169,15 +169,15 @@ def test_every_form_of_an_ipv4_address_gets_its_verdict(address: ipaddress.IPv4A
 
     def allowed(form: str) -> bool:
         try:
-            allowlist.check("host", ipaddress.ip_address(form))
+            allowlist.check_address("host", ipaddress.ip_address(form))
         except AddressError:
             return False
         return True
 
     expected = address in ipaddress.ip_network("10.20.0.0/16")
     assert [allowed(form) for form in [str(address), *forms]] == [expected] * 3
-    assert all(embedded(ipaddress.ip_address(form)) == address for form in forms)
-    assert never(address) == (never(embedded(ipaddress.ip_address(forms[0]))))
+    assert all(embedded_ipv4(ipaddress.ip_address(form)) == address for form in forms)
+    assert is_forbidden(address) == (is_forbidden(embedded_ipv4(ipaddress.ip_address(forms[0]))))
 
 
 @given(st.text(max_size=60))

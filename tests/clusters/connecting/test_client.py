@@ -16,7 +16,7 @@ from kschedweb.clusters.connecting import client as client_module
 from kschedweb.clusters.connecting.access import permissions_review
 from kschedweb.clusters.connecting.client import Client, ClusterError, Stopped
 from kschedweb.clusters.connecting.credentials import Secret
-from kschedweb.clusters.connecting.failures import Gone
+from kschedweb.clusters.connecting.errors import ResourceExpired
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.clusters.reader import kind_list, kind_read
 from tests.clusters.conftest import OddServer, Request, node
@@ -57,7 +57,7 @@ def test_a_list_whose_place_was_forgotten_begins_anew(odd_server: OddServer) -> 
 
 def test_a_list_that_is_always_forgotten_ends_with_an_error(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (410, {}) if "continue" in request.path else (200, page(["a"], "next")))
-    with connect(odd_server) as client, pytest.raises(Gone):
+    with connect(odd_server) as client, pytest.raises(ResourceExpired):
         kind_list(client, NODES)
 
 
@@ -106,7 +106,7 @@ def test_proxies_of_the_environment_are_not_asked(odd_server: OddServer, monkeyp
     monkeypatch.delenv("no_proxy", raising=False)
     odd_server.json(lambda request: (200, {"gitVersion": "v1.36.3"}))
     with connect(odd_server) as client:
-        assert client.version() == "v1.36.3"
+        assert client.fetch_version() == "v1.36.3"
 
 
 @pytest.mark.parametrize(

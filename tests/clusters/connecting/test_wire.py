@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from tests.support.processes import free_port
 
@@ -75,7 +75,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def wire(server: Server) -> Iterator[Wire]:
-    endpoint = Endpoint("http", "127.0.0.1", server.port, "127.0.0.1", "/base")
+    endpoint = CheckedEndpoint("http", "127.0.0.1", server.port, "127.0.0.1", "/base")
     made = Wire(endpoint, None, "127.0.0.1", {"Host": "here", "Authorization": "Bearer abc"})
     yield made
     made.close()
@@ -155,7 +155,7 @@ def test_what_is_no_answer_is_an_error_that_may_have_done_it(wire: Wire, server:
 
 
 def test_a_server_that_is_not_there_was_not_reached() -> None:
-    wire = Wire(Endpoint("http", "127.0.0.1", free_port(), "127.0.0.1", ""), None, "127.0.0.1", {})
+    wire = Wire(CheckedEndpoint("http", "127.0.0.1", free_port(), "127.0.0.1", ""), None, "127.0.0.1", {})
     with pytest.raises(WireError) as caught:
         call(wire)
     assert not caught.value.reached
@@ -177,7 +177,7 @@ def test_what_was_wrong_is_told_with_the_status_that_came(
     server: Server, said: bytes, failure: Failure, code: int
 ) -> None:
     server.script = lambda number, request: said
-    endpoint = Endpoint("http", "127.0.0.1", server.port, "127.0.0.1", "")
+    endpoint = CheckedEndpoint("http", "127.0.0.1", server.port, "127.0.0.1", "")
     with pytest.raises(WireError) as caught:
         call(Wire(endpoint, None, "127.0.0.1", {}, largest=100), seconds=0.5)
     assert (caught.value.failure, caught.value.code) == (failure, code)

@@ -16,21 +16,21 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters.flight import selectors
-from kschedweb.clusters.flight.flight import SETTLE, Flight
 from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.flight.stretches import SETTLE, Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.judgement import Agreement, judge
-from kschedweb.engine.live import Bind, LiveLoop
+from kschedweb.engine.cycle.judgement import Agreement, judge_placement
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.traces import openb as traces
 from kschedweb.engine.studies.traces.table import Doubts
-from kschedweb.engine.studies.traces.text import lines
-from kschedweb.live.history.selectors import history
+from kschedweb.engine.studies.traces.text import read_lines
+from kschedweb.live.history.builder import build_history
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create
 from tests.support import openb
@@ -52,10 +52,10 @@ class Replayed:
     """The cluster, its scheduler, and the recorder that hears of both."""
 
     def __init__(self, configuration: Configuration, nodes: list[Json]) -> None:
-        self.cluster = Cluster.objects.create(name="openb", source=Source.TOKEN, server="https://127.0.0.1:1")
+        self.cluster = Cluster.objects.create(name="openb", source=ClusterSource.TOKEN, server="https://127.0.0.1:1")
         FlightRecorder.objects.create(cluster=self.cluster, on=True, holder="me")
         self._loop = LiveLoop(configuration)
-        self._loop.replace("Node", nodes, BEGAN)
+        self._loop.replace_objects("Node", nodes, BEGAN)
         self._nodes, self._pods = nodes, dict[str, Json]()
         self._flight: Flight | None = None
         self._version, self._now = 0, float(BEGAN)
@@ -67,8 +67,8 @@ class Replayed:
     def due(self, at: float, do: Any, about: Any) -> None:
         heapq.heappush(self._due, (at, next(self._numbers), do, about))
 
-    def run(self, until: float) -> None:
-        while self._due and self._due[0][0] <= until:
+    def run(self, end_time: float) -> None:
+        while self._due and self._due[0][0] <= end_time:
             at, _, do, about = heapq.heappop(self._due)
             self.passes(at)
             at = max(at, self._now + 0.005)  # the recording knows whole seconds only: one after the other
@@ -84,9 +84,9 @@ class Replayed:
     def goes(self, name: str, at: float) -> None:
         if (raw := self._pods.pop(f"default/{name}", None)) is None:
             return
-        self._loop.delete("Pod", raw, at)
+        self._loop.delete_object("Pod", raw, at)
         if self._flight is not None:
-            self._flight.take(int(at * SECOND), Removed("Pod", raw))
+            self._flight.take_news(int(at * SECOND), Removed("Pod", raw))
         self._decide(at)
 
     def passes(self, until: float) -> None:
@@ -98,38 +98,38 @@ class Replayed:
     def record(self, _: None, at: float) -> None:
         """The recorder begins."""
         self._flight, began = Flight(self.cluster, "me", ("Node", "Pod"), "started"), int(at * SECOND)
-        self._flight.take(began, Listed("Node", json.loads(json.dumps(self._nodes)), "1", "start"))
-        self._flight.take(began, Listed("Pod", json.loads(json.dumps([*self._pods.values()])), "1", "start"))
-        self._flight.keep(began + SETTLE)
+        self._flight.take_news(began, Listed("Node", json.loads(json.dumps(self._nodes)), "1", "start"))
+        self._flight.take_news(began, Listed("Pod", json.loads(json.dumps([*self._pods.values()])), "1", "start"))
+        self._flight.store_known(began + SETTLE)
 
     def keep(self, at: float) -> None:
         assert self._flight is not None
         for kind in ("Node", "Pod"):
-            self._flight.take(int(at * SECOND), Bookmark(kind, "1"))
-        self._flight.keep(int(at * SECOND))
+            self._flight.take_news(int(at * SECOND), Bookmark(kind, "1"))
+        self._flight.store_known(int(at * SECOND))
 
     def _says(self, raw: Json, at: float) -> None:
         self._version += 1
         raw = json.loads(json.dumps(raw))
         raw["metadata"]["resourceVersion"] = str(self._version)
         self._pods[f"default/{raw['metadata']['name']}"] = raw
-        self._loop.apply("Pod", raw, at)
+        self._loop.apply_object("Pod", raw, at)
         if self._flight is not None:
-            self._flight.take(int(at * SECOND), Changed("Pod", json.loads(json.dumps(raw))))
+            self._flight.take_news(int(at * SECOND), Changed("Pod", json.loads(json.dumps(raw))))
 
     def _decide(self, at: float) -> None:
         self._now = at
-        while self._loop.ready:
+        while self._loop.is_ready:
             self._tried(at)
 
     def _tried(self, at: float) -> None:
         for intent in self._loop.step(at):
-            if isinstance(intent, Bind):
+            if isinstance(intent, BindPod):
                 self._bind(intent, at)
 
-    def _bind(self, intent: Bind, at: float) -> None:
+    def _bind(self, intent: BindPod, at: float) -> None:
         later = at + 0.001  # until the cluster shows it
-        self._loop.bound(intent.pod.uid, at)
+        self._loop.on_bound(intent.pod.uid, at)
         if self._flight is not None:
             self.decided.append((int(later * SECOND), intent.pod.key, intent.node))
         raw = self._pods[intent.pod.key]
@@ -142,7 +142,7 @@ def test_twenty_moments_of_a_day_lead_to_what_was_decided() -> None:
     configuration = load(ALL_NODES).configuration
     assert configuration is not None
     made, begins = Replayed(configuration, openb.nodes()), BEGAN + DAY * 86_400.0
-    for one in traces.pods(lines(openb.files()["pods"]), "default", Doubts("pods", [])):
+    for one in traces.read_pods(read_lines(openb.files()["pods"]), "default", Doubts("pods", [])):
         raw = openb._stored(one.raw)
         made.lives[raw["metadata"]["name"]] = one.life
         made.due(BEGAN + one.at, made.comes, raw)
@@ -159,10 +159,12 @@ def test_twenty_moments_of_a_day_lead_to_what_was_decided() -> None:
         before = selectors.objects_at(made.cluster, selectors.moment_of(at - 1))
         snapshot = Snapshot.from_objects(before)
         (raw,) = [one for one in before if one["kind"] == "Pod" and f"default/{one['metadata']['name']}" == key]
-        told[judge(Scheduler(snapshot, configuration), Pod.read(raw), node).verdict] += 1
-        found = history(made.cluster, key, revision, selectors.moment_of(at))
+        told[judge_placement(Scheduler(snapshot, configuration), Pod.from_json(raw), node).verdict] += 1
+        found = build_history(made.cluster, key, revision, selectors.moment_of(at))
         assert (found.node, found.bound_at) == (node, selectors.moment_of(at))
-        assert [one.tried.node for one in found.attempts][-1] == node, key
-    print(f"\nopenb: {len(inside)} decided in {HOURS:g} h, {selectors.stored(made.cluster) / 2**20:.1f} MiB: {told}")
+        assert [one.outcome.node for one in found.attempts][-1] == node, key
+    print(
+        f"\nopenb: {len(inside)} decided in {HOURS:g} h, {selectors.stored_size(made.cluster) / 2**20:.1f} MiB: {told}"
+    )
     assert told == {Agreement.AGREE: len(asked)}
     assert len(asked) == ASKED

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.clusters.flight import selectors, services, storage
-from kschedweb.clusters.flight.flight import SETTLE, Flight
 from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
-from kschedweb.clusters.flight.patches import difference, patched
+from kschedweb.clusters.flight.patches import apply_patch, make_patch
+from kschedweb.clusters.flight.stretches import SETTLE, Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.web.errors import NotFound
 
 Json = dict[str, Any]
@@ -30,8 +30,8 @@ SECOND = 1_000_000
 
 @given(VALUES, VALUES)
 def test_a_patch_leads_from_one_value_to_the_other(old: Any, new: Any) -> None:
-    patch = difference(old, new)
-    made = copy.deepcopy(old) if patch is None else patched(copy.deepcopy(old), patch)
+    patch = make_patch(old, new)
+    made = copy.deepcopy(old) if patch is None else apply_patch(copy.deepcopy(old), patch)
     assert repr(_sorted(made)) == repr(_sorted(new))  # repr tells 1 from True and 1.0
 
 
@@ -80,7 +80,7 @@ class Told:
             self.hear(Listed(kind, [], "1", "start"))
 
     def hear(self, message: Message) -> None:
-        self.flight.take(self.now, message)
+        self.flight.take_news(self.now, message)
         if message.kind in self.deaf:
             self.unsure.append((self.deaf.pop(message.kind), self.now))
         self.heard[message.kind] = self.now
@@ -99,22 +99,22 @@ class Told:
 
     def cut(self, kind: str, one: Json) -> None:
         self.deaf.setdefault(kind, self.heard[kind])
-        self.flight.broken(self.now, kind, "cut")
+        self.flight.note_broken(self.now, kind, "cut")
 
     def bookmark(self, kind: str, one: Json) -> None:
         self.hear(Bookmark(kind, "1"))
 
     def full(self, kind: str, one: Json) -> None:
         if self.flight.tape is not None:
-            self.flight.tape._full(self.now)
+            self.flight.tape._begin_full(self.now)
 
     def keep(self, kind: str, one: Json) -> None:
         self.now += SETTLE
-        self.flight.keep(self.now)
+        self.flight.store_known(self.now)
 
     def end(self) -> None:
-        self.flight.end("over")
-        self.flight.keep(self.now)
+        self.flight.end_stretch("over")
+        self.flight.store_known(self.now)
         self.unsure += [(began, self.now) for began in self.deaf.values()]
 
     def remember(self) -> None:
@@ -150,7 +150,7 @@ def _key(one: Json) -> tuple[str, str]:
 
 
 def _cluster() -> Cluster:
-    made = Cluster.objects.create(name="recorded", source=Source.TOKEN)
+    made = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN)
     FlightRecorder.objects.create(cluster=made, on=True, holder="me")
     return made
 
@@ -158,12 +158,12 @@ def _cluster() -> Cluster:
 def flown(cluster: Cluster, *, at: int = SECOND) -> Flight:
     """A recorder that heard two nodes, and records from two seconds on."""
     flight = Flight(cluster, "me", KINDS, "started")
-    flight.take(at, Listed("Node", [thing("Node", number, {}) for number in range(2)], "1", "start"))
-    flight.take(at, Listed("Pod", [], "1", "start"))
-    flight.keep(at + SETTLE)
+    flight.take_news(at, Listed("Node", [thing("Node", number, {}) for number in range(2)], "1", "start"))
+    flight.take_news(at, Listed("Pod", [], "1", "start"))
+    flight.store_known(at + SETTLE)
     for kind in KINDS:
-        flight.take(at + SETTLE, Bookmark(kind, "2"))
-    flight.keep(at + SETTLE)
+        flight.take_news(at + SETTLE, Bookmark(kind, "2"))
+    flight.store_known(at + SETTLE)
     return flight
 
 
@@ -174,12 +174,12 @@ def asked(cluster: Cluster, at: int) -> list[str]:
 @pytest.mark.django_db
 def test_a_moment_is_known_only_up_to_where_every_watch_was_heard(cluster: Cluster) -> None:
     flight = flown(cluster)
-    flight.take(5 * SECOND, Changed("Pod", thing("Pod", 1, {})))
-    flight.keep(6 * SECOND)
+    flight.take_news(5 * SECOND, Changed("Pod", thing("Pod", 1, {})))
+    flight.store_known(6 * SECOND)
     with pytest.raises(NotFound, match=r"recorded up to 1970-01-01 00:00:02\.000 UTC"):
         asked(cluster, 5 * SECOND)
-    flight.take(7 * SECOND, Bookmark("Node", "2"))
-    flight.keep(8 * SECOND)
+    flight.take_news(7 * SECOND, Bookmark("Node", "2"))
+    flight.store_known(8 * SECOND)
     assert asked(cluster, 5 * SECOND) == ["Node-0", "Node-1", "Pod-1"]
     assert asked(cluster, 5 * SECOND - 1) == ["Node-0", "Node-1"]
     with pytest.raises(NotFound, match="begins at"):
@@ -190,15 +190,15 @@ def test_a_moment_is_known_only_up_to_where_every_watch_was_heard(cluster: Clust
 def test_a_gap_is_told_with_its_times_and_nothing_is_answered_for_it(cluster: Cluster) -> None:
     flight = flown(cluster)
     for kind in KINDS:
-        flight.take(3 * SECOND, Bookmark(kind, "2"))
-    flight.broken(9 * SECOND, "Pod", "connection reset")
-    flight.take(20 * SECOND, Changed("Pod", thing("Pod", 7, {})))
-    flight.keep(22 * SECOND)
+        flight.take_news(3 * SECOND, Bookmark(kind, "2"))
+    flight.note_broken(9 * SECOND, "Pod", "connection reset")
+    flight.take_news(20 * SECOND, Changed("Pod", thing("Pod", 7, {})))
+    flight.store_known(22 * SECOND)
     for kind in KINDS:
-        flight.take(23 * SECOND, Bookmark(kind, "2"))
-    flight.keep(23 * SECOND)
-    (gap,) = selectors.gaps(cluster)
-    assert (selectors.micros(gap.began), selectors.micros(gap.until or gap.began)) == (3 * SECOND, 22 * SECOND)
+        flight.take_news(23 * SECOND, Bookmark(kind, "2"))
+    flight.store_known(23 * SECOND)
+    (gap,) = selectors.list_gaps(cluster)
+    assert (selectors.to_micros(gap.start), selectors.to_micros(gap.end or gap.start)) == (3 * SECOND, 22 * SECOND)
     assert gap.reason == "the watch of Pod objects was interrupted: connection reset"
     for at in (3 * SECOND + 1, 10 * SECOND, 22 * SECOND - 1):
         with pytest.raises(NotFound, match="in a gap of the recording"):
@@ -211,10 +211,10 @@ def test_a_gap_is_told_with_its_times_and_nothing_is_answered_for_it(cluster: Cl
 def test_who_lost_the_recorder_writes_nothing_more(cluster: Cluster) -> None:
     flight = flown(cluster)
     FlightRecorder.objects.update(holder="another")
-    flight.take(3 * SECOND, Changed("Pod", thing("Pod", 1, {})))
+    flight.take_news(3 * SECOND, Changed("Pod", thing("Pod", 1, {})))
     before = Segment.objects.count(), Stretch.objects.values_list("until").get()
-    with pytest.raises(storage.Lost):
-        flight.keep(4 * SECOND)
+    with pytest.raises(storage.RecorderLost):
+        flight.store_known(4 * SECOND)
     assert (Segment.objects.count(), Stretch.objects.values_list("until").get()) == before
 
 
@@ -224,8 +224,8 @@ def test_the_ring_ends_where_a_full_segment_begins(cluster: Cluster, monkeypatch
     flight = flown(cluster)
     for second in range(3, 9):
         for kind in KINDS:
-            flight.take(second * SECOND, Changed(kind, thing(kind, second, {"big": "x" * 400})))
-        flight.keep(second * SECOND)
+            flight.take_news(second * SECOND, Changed(kind, thing(kind, second, {"big": "x" * 400})))
+        flight.store_known(second * SECOND)
     FlightRecorder.objects.update(days=1)
     assert services.ring_end(now=86_400 + 5.5) > 0
     with pytest.raises(NotFound, match="begins at"):
@@ -241,8 +241,8 @@ def test_the_ring_stays_below_its_size(cluster: Cluster, monkeypatch: pytest.Mon
     flight = flown(cluster)
     for second in range(3, 9):
         for kind in KINDS:
-            flight.take(second * SECOND, Changed(kind, thing(kind, second, {})))
-        flight.keep(second * SECOND)
+            flight.take_news(second * SECOND, Changed(kind, thing(kind, second, {})))
+        flight.store_known(second * SECOND)
     monkeypatch.setattr(services, "_old_delete", lambda *_: 0)
     FlightRecorder.objects.update(limit_mib=0)
     services.ring_end()
@@ -255,8 +255,8 @@ def test_what_waits_for_the_database_is_stored_later_without_a_gap(cluster: Clus
     flight = flown(cluster)
     for second in range(3, 60):
         for kind in KINDS:
-            flight.take(second * SECOND, Changed(kind, thing(kind, second % 4, second)))
-    flight.keep(60 * SECOND)
-    assert selectors.gaps(cluster) == []
+            flight.take_news(second * SECOND, Changed(kind, thing(kind, second % 4, second)))
+    flight.store_known(60 * SECOND)
+    assert selectors.list_gaps(cluster) == []
     found = selectors.objects_at(cluster, selectors.moment_of(30 * SECOND) + timedelta(milliseconds=1))
     assert {one["spec"] for one in found if one["kind"] == "Pod"} == {27, 28, 29, 30}

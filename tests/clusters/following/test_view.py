@@ -52,7 +52,7 @@ def test_it_says_when_nothing_should_be_decided_by_it() -> None:
     assert found.synced
     assert found.trouble == ""
     clock.time += STALE + 1
-    found.heard("Node")
+    found.note_heard("Node")
     assert found.trouble == "nothing was heard of the cluster for 121 s"
-    found.heard("Pod")
+    found.note_heard("Pod")
     assert found.trouble == ""

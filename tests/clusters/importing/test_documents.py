@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.engine.documents.writing import Dumper
 
-LIMITS = Limits(size=1_000_000, depth=20, nodes=10_000, yaml_size=500_000)
+LIMITS = TextLimits(size=1_000_000, depth=20, nodes=10_000, yaml_size=500_000)
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 scalars = st.one_of(
@@ -125,7 +125,7 @@ def test_windows_marks_are_understood() -> None:
     ],
 )
 def test_a_refusal_says_what_and_where(data: bytes, message: str) -> None:
-    with pytest.raises(DocumentError, match=message):
+    with pytest.raises(UntrustedTextError, match=message):
         documents_read(data, LIMITS)
 
 
@@ -133,11 +133,11 @@ def test_many_aliases_cost_nothing() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(20)
     )
-    with pytest.raises(DocumentError, match="more than 10,000 values"):
+    with pytest.raises(UntrustedTextError, match="more than 10,000 values"):
         documents_read(bomb, LIMITS)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
-    with contextlib.suppress(DocumentError):
+    with contextlib.suppress(UntrustedTextError):
         assert documents_read(data, LIMITS)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from kschedweb.clusters import services, tasks
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.importing.imports import ImportFailed, files_read
-from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source, Upload, UploadPiece
-from kschedweb.jobs.models import Job, State
+from kschedweb.clusters.models import Cluster, ClusterSource, NodeRow, PodRow, Snapshot, Upload, UploadPiece
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.web.errors import Conflict
 from tests.clusters.conftest import node, pod
 
@@ -43,7 +43,7 @@ def post(client: APIClient, body: bytes, name: str = "big") -> Any:
 
 def work() -> Job:
     """What a worker does with the import that waits."""
-    job = Job.objects.get(kind="clusters.import", state=State.QUEUED)
+    job = Job.objects.get(kind="clusters.import", state=JobState.QUEUED)
     tasks.import_files(str(job.pk))
     job.refresh_from_db()
     return job
@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_file_is_said_by_the_job_with_its_place(
     assert answer.status_code == 202
     line = LIST[: LIST.index(b'"pod-30"')].count(b"\n") + 1
     job = work()
-    assert job.state == State.FAILED
+    assert job.state == JobState.FAILED
     assert job.error.startswith(f"broken.json: This is not JSON: Expecting ',' delimiter (line {line}, column ")
     (problem,) = client.get(f"/api/v1/jobs/{job.pk}/").json()["result"]["errors"]
     assert problem["path"] == "broken.json"
@@ -123,8 +123,8 @@ def test_a_body_beyond_the_limit_is_refused_while_it_comes(
 
 @pytest.mark.django_db
 def test_a_person_has_few_uploads_that_wait(api_as: Callable[[str], APIClient]) -> None:
-    answers = [post(api_as("editor"), LIST, f"big-{number}").status_code for number in range(uploads.MOST + 1)]
-    assert answers == [202] * uploads.MOST + [409]
+    answers = [post(api_as("editor"), LIST, f"big-{number}").status_code for number in range(uploads.MAX_UPLOADS + 1)]
+    assert answers == [202] * uploads.MAX_UPLOADS + [409]
     assert post(api_as("admin"), LIST, "another").status_code == 202
 
 
@@ -133,10 +133,10 @@ def test_an_import_whose_worker_died_goes_on_with_the_cluster_that_was_begun(
     api_as: Callable[[str], APIClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post(api_as("editor"), LIST)
-    begun = Cluster.objects.create(name="big", source=Source.IMPORT)
+    begun = Cluster.objects.create(name="big", source=ClusterSource.IMPORT)
     Snapshot.objects.create(cluster=begun, taken_at=timezone.now(), content=b"", size=0)
     Upload.objects.update(cluster=begun)
-    assert work().state == State.SUCCEEDED
+    assert work().state == JobState.SUCCEEDED
     assert Cluster.objects.get().snapshots.filter(complete=True).count() == 1
 
 
@@ -144,11 +144,11 @@ def test_an_import_whose_worker_died_goes_on_with_the_cluster_that_was_begun(
 def test_what_dead_processes_left_is_dropped(api_as: Callable[[str], APIClient]) -> None:
     post(api_as("editor"), LIST, "waits")
     post(api_as("editor"), LIST, "died")
-    begun = Cluster.objects.create(name="died", source=Source.IMPORT)
+    begun = Cluster.objects.create(name="died", source=ClusterSource.IMPORT)
     long_ago = timezone.now() - timedelta(hours=2)
     Snapshot.objects.create(cluster=begun, taken_at=long_ago, content=b"", size=0)
     Upload.objects.filter(name="died").update(cluster=begun)
-    Job.objects.filter(title="Import cluster died").update(state=State.FAILED)
+    Job.objects.filter(title="Import cluster died").update(state=JobState.FAILED)
     Upload.objects.create(name="cut off", replace=False)
     Upload.objects.filter(name="cut off").update(created_at=long_ago)
     assert uploads.uploads_forget() == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.clusters.prices.selectors import table_of
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ prices:
 
 @pytest.fixture
 def cluster(db: None) -> Cluster:
-    return Cluster.objects.create(name="shop", source=Source.IMPORT)
+    return Cluster.objects.create(name="shop", source=ClusterSource.IMPORT)
 
 
 def put(client: Any, text: str, version: str | None) -> Any:

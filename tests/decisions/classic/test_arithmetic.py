@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kschedweb.decisions.classic import arithmetic
-from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.decisions.deciders import CLASSIC
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import PRIORITIES, ClassicMaker
@@ -17,7 +17,7 @@ from tests.engine.builders import node, pod
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 GATES = frozenset({"ResourceLimitsPriorityFunction"})
-PLAIN = {"PlainImageLocality", "PlainServiceAntiAffinity"}  # those of 1.9
+PLAIN = {"PlainImageLocalityPriority", "PlainServiceAntiAffinity"}  # those of 1.9
 
 
 def every_priority(maker: ClassicMaker, edition: Edition) -> dict[str, Any]:
@@ -49,17 +49,17 @@ def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
         scenario = maker.scenario(f"s{number}")
         loaded = load_policy(every_priority(maker, edition))
         assert loaded.policy is not None, loaded.errors
-        algorithm = Registry(edition).algorithm(loaded.policy)
+        algorithm = Registry(edition).build_algorithm(loaded.policy)
         snapshot = ClassicSnapshot.from_objects([*scenario["objects"], *scenario["pending"]])
         for waiting in snapshot.pending:
             try:
-                decision = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, algorithm), waiting.key))
+                decision = CLASSIC.present(CLASSIC.decide_pod(ClassicScheduler(snapshot, algorithm), waiting.key))
             except Unprocessable:
                 continue
             for column in decision.explanation.scores:
                 kind = type(arithmetic.plugin_of(algorithm.priorities, column.plugin))
                 for index, position in enumerate(decision.explanation.feasible.tolist()):
-                    shown = decision.worked(position, column.plugin)
+                    shown = decision.compute_arithmetic(position, column.plugin)
                     where = f"{scenario['name']} {waiting.key} {column.plugin} {shown.node}"
                     assert (shown.computed, shown.reduced) == (column.raw[index], column.normalized[index]), where
                     results = [step.result for step in shown.steps[-4:-1]]
@@ -68,7 +68,7 @@ def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
                     checked[kind] += 1
                     spread.setdefault(column.plugin, set()).add(int(shown.reduced or 0))
     plain = PLAIN if not edition.old else {name.removeprefix("Plain") for name in PLAIN}
-    assert {kind.__name__ for kind in checked} == {kind.__name__ for kind in arithmetic.WORKED} - plain
+    assert {kind.__name__ for kind in checked} == {kind.__name__ for kind in arithmetic.SCORE_EXPLAINERS} - plain
     assert min(checked.values()) > 50
     assert [name for name, seen in spread.items() if len(seen) < 2] == ["EqualPriority"]
 
@@ -83,17 +83,19 @@ def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
     loaded = load_policy(policy)
     assert loaded.policy is not None
     snapshot = ClassicSnapshot.from_objects([node("a", allocatable=huge), node("b"), pod("p", requests={"cpu": "1"})])
-    scheduler = ClassicScheduler(snapshot, Registry().algorithm(loaded.policy))
-    decision = CLASSIC.present(CLASSIC.case(scheduler, "default/p"))
+    scheduler = ClassicScheduler(snapshot, Registry().build_algorithm(loaded.policy))
+    decision = CLASSIC.present(CLASSIC.decide_pod(scheduler, "default/p"))
     for column in decision.explanation.scores:
         for index, position in enumerate(decision.explanation.feasible.tolist()):
-            assert decision.worked(position, column.plugin).computed == column.raw[index]
+            assert decision.compute_arithmetic(position, column.plugin).computed == column.raw[index]
 
 
 def test_a_rejected_node_and_an_unknown_priority_say_why_there_is_no_score() -> None:
     snapshot = ClassicSnapshot.from_objects([node("a"), node("b", unschedulable=True), pod("p")])
-    decision = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, Registry().algorithm()), "default/p"))
-    assert "was rejected" in decision.worked(snapshot.index["b"], "LeastRequestedPriority").error
-    unknown = decision.worked(snapshot.index["a"], "NoSuchPriority")
+    decision = CLASSIC.present(
+        CLASSIC.decide_pod(ClassicScheduler(snapshot, Registry().build_algorithm()), "default/p")
+    )
+    assert "was rejected" in decision.compute_arithmetic(snapshot.index["b"], "LeastRequestedPriority").error
+    unknown = decision.compute_arithmetic(snapshot.index["a"], "NoSuchPriority")
     assert unknown.error
     assert unknown.steps == []

@@ -9,10 +9,10 @@ import pytest
 
 from kschedweb.decisions.classic import words
 from kschedweb.decisions.classic.decision import ClassicDecision
-from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.decisions.deciders import CLASSIC
 from kschedweb.decisions.words import RejectionReason
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
-from kschedweb.engine.releases.classic import words as then
+from kschedweb.engine.releases.classic import reasons as then
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.builders import node, pod
@@ -23,9 +23,9 @@ def decision(*objects: dict, edition: Edition | None = None, **policy: object) -
     """What is said of the pod ``default/p`` of ``objects``."""
     loaded = load_policy({**POLICY, **policy})
     assert loaded.policy is not None, loaded.errors
-    algorithm = Registry(edition or Edition()).algorithm(loaded.policy)
+    algorithm = Registry(edition or Edition()).build_algorithm(loaded.policy)
     scheduler = ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm)
-    return CLASSIC.present(CLASSIC.case(scheduler, "default/p"))
+    return CLASSIC.present(CLASSIC.decide_pod(scheduler, "default/p"))
 
 
 def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
@@ -36,15 +36,17 @@ def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
         loaded = load_policy({**POLICY, **raw.get("policy", {}), "extenders": []})
         if loaded.policy is None:
             continue
-        algorithm = Registry(Edition("1.9")).algorithm() if number % 3 == 0 else Registry().algorithm(loaded.policy)
+        algorithm = (
+            Registry(Edition("1.9")).build_algorithm() if number % 3 == 0 else Registry().build_algorithm(loaded.policy)
+        )
         snapshot = ClassicSnapshot.from_objects([*raw["objects"], *raw["pending"]])
         for waiting in snapshot.pending:
             try:
-                found = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, algorithm), waiting.key))
+                found = CLASSIC.present(CLASSIC.decide_pod(ClassicScheduler(snapshot, algorithm), waiting.key))
             except Unprocessable:
                 continue
             told["stuck" if check(found) else "fits"] += 1
-            told.update(reason.text for reason, _ in found.reasons())
+            told.update(reason.text for reason, _ in found.count_reasons())
     assert told["stuck"] > 10
     assert told["fits"] > 10
     assert len(told) > 15
@@ -53,26 +55,28 @@ def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
 def check(found: ClassicDecision) -> bool:
     """Hold all that is told of one pod together; whether it fits nowhere."""
     explanation, names = found.explanation, found.explanation.nodes
-    stages = found.stages()
-    assert stages[0].left - sum(stage.lost for stage in stages if stage.kind == "filter") == len(explanation.feasible)
+    stages = found.build_stages()
+    assert stages[0].remaining - sum(stage.lost for stage in stages if stage.kind == "filter") == len(
+        explanation.feasible
+    )
     asked: Counter[str] = Counter()
     for position, row in enumerate(found.rows(list(range(len(names))))):
         verdicts = found.verdicts(position)
         decisive = [verdict for verdict in verdicts if verdict.decisive]
         assert len(decisive) == (0 if row.place else 1)
         for verdict in verdicts:
-            if verdict.state == "fail" and verdict.asked and verdict.status:
+            if verdict.state == "fail" and verdict.is_evaluated and verdict.status:
                 assert verdict.reading is not None
                 assert verdict.reading.text
                 asked.update(verdict.status.reasons)
-    assert {reason.text: number for reason, number in found.reasons()} == asked
+    assert {reason.text: number for reason, number in found.count_reasons()} == asked
     if explanation.feasible.size:
         return False
     listed = ", ".join(sorted(f"{number} {reason}" for reason, number in asked.items()))
     assert explanation.message == f"0/{len(names)} nodes are available: {listed}."
     miss = found.nearest_miss()
     assert miss is not None
-    assert found.answer().quote == explanation.message
+    assert found.build_headline().quote == explanation.message
     return True
 
 
@@ -104,7 +108,7 @@ def test_a_label_that_is_ruled_out_is_named() -> None:
 def test_what_is_given_away_too_often_is_told_apart_from_what_is_lacking() -> None:
     full = pod("busy", on="a", requests={"memory": "9Gi"})
     stuck = decision(node("a"), full, pod("p", requests={"cpu": "1"}))
-    assert stuck.answer().title == "p is pending: every node has more memory requested than it has"
+    assert stuck.build_headline().title == "p is pending: every node has more memory requested than it has"
     miss = stuck.nearest_miss()
     assert miss is not None
     assert "pods on a request 1Gi memory more than its 8Gi memory" in miss.reading.text
@@ -112,7 +116,7 @@ def test_what_is_given_away_too_often_is_told_apart_from_what_is_lacking() -> No
 
 def test_a_full_node_says_how_many_pods_it_runs() -> None:
     stuck = decision(node("a", allocatable={"pods": "1"}), pod("q", on="a"), pod("p"))
-    assert stuck.answer().title == "p is pending: every node has no room for another pod"
+    assert stuck.build_headline().title == "p is pending: every node has no room for another pod"
     miss = stuck.nearest_miss()
     assert miss is not None
     assert miss.reading.text == "a runs 1 of at most 1 pods"
@@ -122,9 +126,9 @@ def test_every_reason_has_general_words_and_is_known_by_its_short_name() -> None
     reasons = {value for name, value in vars(then).items() if name.isupper() and isinstance(value, str)}
     stuck = decision(node("a", unschedulable=True), pod("p"))
     for reason in reasons:
-        said = stuck.summary(RejectionReason("", reason))
+        said = stuck.summarize_reason(RejectionReason("", reason))
         assert said != reason
-        assert stuck.summary(RejectionReason("", then.NAMES[reason])) == said
+        assert stuck.summarize_reason(RejectionReason("", then.NAMES[reason])) == said
         verb = said.partition(" ")[0]
         assert verb in ("has", "is", "does", "would", "cannot")
     assert set(words.LONG.values()) == reasons
@@ -133,6 +137,6 @@ def test_every_reason_has_general_words_and_is_known_by_its_short_name() -> None
 def test_a_part_of_the_nodes_and_gates_of_today_are_said() -> None:
     gated = pod("p", schedulingGates=[{"name": "wait"}])
     found = decision(*(node(f"n{number}") for number in range(120)), gated, edition=Edition(percentage=10))
-    notes = " ".join(found.answer().details)
+    notes = " ".join(found.build_headline().details)
     assert "percentageOfNodesToScore 10" in notes
     assert "Scheduling gates did not exist then" in notes

@@ -23,18 +23,20 @@ def test_an_explanation_is_the_engines_own(
     demo: Snapshot, demo_objects: list[Json], classic: Callable[..., Revision]
 ) -> None:
     old = classic()
-    engine = ClassicScheduler(ClassicSnapshot.from_objects(map(in_zones_of_then, demo_objects)), Registry().algorithm())
+    engine = ClassicScheduler(
+        ClassicSnapshot.from_objects(map(in_zones_of_then, demo_objects)), Registry().build_algorithm()
+    )
     compared = 0
     for row in PodRow.objects.filter(snapshot=demo, pending=True):
         key = f"{row.namespace}/{row.name}"
-        placed = engine.find(engine.snapshot.pod(key))
-        if services.outcomes(demo, old, refs(demo, [key]))[key].message.startswith("The scheduling cycle"):
-            assert placed.message in services.outcomes(demo, old, refs(demo, [key]))[key].message
+        placed = engine.find(engine.snapshot.get_pod(key))
+        if services.summarize_pods(demo, old, refs(demo, [key]))[key].message.startswith("The scheduling cycle"):
+            assert placed.message in services.summarize_pods(demo, old, refs(demo, [key]))[key].message
             continue
-        found = services.case(demo, key, old)
+        found = services.decide_pod(demo, key, old)
         assert isinstance(found, ClassicCase)
         told = found.explanation.to_dict()
-        assert told["predicates"] == engine.explain(engine.snapshot.pod(key)).to_dict()["predicates"]
+        assert told["predicates"] == engine.explain(engine.snapshot.get_pod(key)).to_dict()["predicates"]
         assert (found.explanation.node, found.explanation.message) == (placed.node, placed.message)
         engine.turn = 0
         compared += 1
@@ -44,11 +46,11 @@ def test_an_explanation_is_the_engines_own(
 def test_a_bound_pod_is_taken_off_its_node_first(demo: Snapshot, classic: Callable[..., Revision]) -> None:
     row = PodRow.objects.filter(snapshot=demo, pending=False).exclude(node="").first()
     assert row is not None
-    found = services.case(demo, f"{row.namespace}/{row.name}", classic())
+    found = services.decide_pod(demo, f"{row.namespace}/{row.name}", classic())
     assert found.bound_to == row.node
-    assert classic_snapshot(demo).pod(found.pod.key).node_name == row.node
+    assert classic_snapshot(demo).get_pod(found.pod.key).node_name == row.node
     with pytest.raises(KeyError):
-        found.snapshot.pod(found.pod.key)
+        found.snapshot.get_pod(found.pod.key)
 
 
 def test_todays_zones_count_as_those_of_then(stored: Callable[..., Snapshot], classic: Callable[..., Revision]) -> None:
@@ -63,13 +65,13 @@ def test_a_cycle_that_fails_cannot_be_decided(
     claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]
     snapshot = stored([node("a"), pod("p", volumes=claim)])
     with pytest.raises(Unprocessable, match='cycle of default/p fails: persistentvolumeclaim "gone" not found'):
-        services.case(snapshot, "default/p", classic())
+        services.decide_pod(snapshot, "default/p", classic())
 
 
 def test_outcomes_and_room_answer_under_a_classic_policy(demo: Snapshot, classic: Callable[..., Revision]) -> None:
     old = classic(predicates=[{"name": "PodFitsResources"}], alwaysCheckAllPredicates=True)
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
-    found = services.outcomes(demo, old, refs(demo, keys))
+    found = services.summarize_pods(demo, old, refs(demo, keys))
     assert set(found) == set(keys)
     assert {bool(one.node) for one in found.values()} == {True, False}
     stuck = next(key for key, one in found.items() if not one.node)
@@ -77,7 +79,7 @@ def test_outcomes_and_room_answer_under_a_classic_policy(demo: Snapshot, classic
     room = services.with_room(demo, stuck, old)
     assert (room.message, room.to_dict()["rejected"]) == (
         found[stuck].message,
-        services.explain(demo, stuck, old).to_dict()["rejected"],
+        services.explain_pod(demo, stuck, old).to_dict()["rejected"],
     )
 
 
@@ -85,7 +87,7 @@ def test_revisions_with_other_processes_answer_otherwise(
     stored: Callable[..., Snapshot], classic: Callable[..., Revision]
 ) -> None:
     snapshot = stored([node("a", unschedulable=True), pod("p")])
-    said = services.explain(snapshot, "default/p", classic("new")).message
+    said = services.explain_pod(snapshot, "default/p", classic("new")).message
     assert said == "0/1 nodes are available: 1 node(s) were unschedulable."
     older = classic("older", {"version": "1.9"})
-    assert services.explain(snapshot, "default/p", older).message == "0/1 nodes are available: 1 NodeUnschedulable."
+    assert services.explain_pod(snapshot, "default/p", older).message == "0/1 nodes are available: 1 NodeUnschedulable."

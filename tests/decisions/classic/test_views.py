@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services
-from kschedweb.engine.releases.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
 from kschedweb.policies.models import Revision
 from tests.engine.builders import node, pod
 from tests.support.html import elements, templates, text
@@ -42,7 +42,7 @@ def test_the_decision_is_told_with_predicates_and_priorities(
         for shown in (answer, under_profile)
     ]
     assert to_capacity == [False, True]
-    found = services.explain(demo, "ml/notebook", classic("again", priorities=[LEAST]))
+    found = services.explain_pod(demo, "ml/notebook", classic("again", priorities=[LEAST]))
     column = found.scores[0]
     assert f"{column.raw[0]} → {column.normalized[0]} × 2" in page
 
@@ -70,7 +70,7 @@ def test_a_pod_that_fits_nowhere_has_the_message_of_then(
     [miss] = elements(response, ".notice a[href=?policy=old&node=b#why]")
     assert miss.text == response.context["miss"].text
     assert miss.text.startswith("b lacks only 5 CPU")
-    unasked = [one for one in response.context["verdicts"] if not one.asked and one.state == "fail"]
+    unasked = [one for one in response.context["verdicts"] if not one.is_evaluated and one.state == "fail"]
     assert "Insufficient cpu" in [one.status.message for one in unasked]
     assert "not run any more; it would say <q>Insufficient cpu</q>" in text(response)
     assert not elements(response, "#room")
@@ -102,7 +102,7 @@ def test_all_reasons_are_told_where_all_predicates_are_asked(
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"})
     said = "1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, 1 node(s) were unschedulable."
     assert response.context["answer"].quote == f"0/1 nodes are available: {said}"
-    assert all(verdict.asked for verdict in response.context["verdicts"])
+    assert all(verdict.is_evaluated for verdict in response.context["verdicts"])
     lost = {stage.key: (stage.lost, stage.note) for stage in response.context["stages"]}
     assert lost["CheckNodeCondition"] == (1, "1 node(s) were unschedulable")
     assert lost["GeneralPredicates"] == (0, "1 Insufficient cpu")
@@ -218,28 +218,28 @@ def test_the_catalogue_has_everything_in_order(db: None, classic: Callable[..., 
     classic(priorities=[LEAST])
     page = viewer.get("/classic/")
     links = [one["href"] for one in elements(page, "tbody th a")]
-    assert links == [f"/classic/{name}/" for name in DESCRIBED]
+    assert links == [f"/classic/{name}/" for name in DESCRIPTIONS]
     assert "by default, where switched on" in text(page)
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_each_page_works_its_example_out(db: None, viewer: Client, name: str) -> None:
     response = viewer.get(f"/classic/{name}/")
     page = text(response)
     lines = response.context["lines"]
     assert len(lines) > 1
-    if DESCRIBED[name].kind == "predicate":
+    if DESCRIPTIONS[name].kind == "predicate":
         states = {line.verdict.state for line in lines}
         assert states == {"pass", "fail"}
         said = {reason for line in lines if line.verdict.status for reason in line.verdict.status.reasons}
-        words = " ".join((*DESCRIBED[name].reasons, *DESCRIBED[name].short_reasons))
+        words = " ".join((*DESCRIPTIONS[name].reasons, *DESCRIPTIONS[name].short_reasons))
         assert all(reason in words for reason in said)
         assert all(line.verdict.reading for line in lines if line.verdict.state == "fail")
     else:
         totals = {line.row.place.total for line in lines}
         assert len(totals) > 1 or name == "EqualPriority"
         assert all(len(line.steps) >= 3 for line in lines)
-    assert DESCRIBED[name].counterpart.text.split("'")[0] in page
+    assert DESCRIPTIONS[name].counterpart.text.split("'")[0] in page
 
 
 def test_a_page_names_the_policies_that_have_it_run(db: None, classic: Callable[..., Revision], viewer: Client) -> None:
@@ -257,7 +257,7 @@ def test_an_unknown_name_is_not_found(db: None, viewer: Client) -> None:
 def test_rest_tells_the_same(db: None, classic: Callable[..., Revision], api_as: Callable[[str], APIClient]) -> None:
     classic(priorities=[LEAST])
     entries = {one["name"]: one for one in api_as("viewer").get("/api/v1/classic/").json()["entries"]}
-    assert list(entries) == list(DESCRIBED)
+    assert list(entries) == list(DESCRIPTIONS)
     least = entries["LeastRequestedPriority"]
     assert (least["weight"], least["policies"], least["runs"]) == (1, ["old"], {"1.13": "default", "1.9": "default"})
     assert least["today"]["plugins"] == ["NodeResourcesFit"]

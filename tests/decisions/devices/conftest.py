@@ -29,7 +29,7 @@ def with_devices(stored: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
                 item["metadata"].setdefault("uid", item["metadata"]["name"])
             if claim is not None and (item["kind"], item["metadata"]["name"]) == ("ResourceClaim", "trainer"):
                 claim(item["spec"]["devices"])
-        services.forget()
+        services.clear_caches()
         return stored([*objects, *more], "lab")
 
     return make

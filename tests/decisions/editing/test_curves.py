@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kschedweb.decisions.editing import curves
-from kschedweb.decisions.load_aware.sides import policies
+from kschedweb.decisions.load_aware.sides import list_load_aware_plugins
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 from kschedweb.policies.editing import editor, form
@@ -36,7 +36,7 @@ def saved(admin: User) -> Revision:
 
 def fields(document: str, **changed: str) -> dict[str, str]:
     """What the browser posts for ``document`` after a person changed some fields."""
-    shown = editor.opened(document)
+    shown = editor.open_editor(document)
     found = {"document": document, "base": document, "profile": "0"}
     for row in shown.form.plugins:
         found |= {switch.name: "on" for switch in row.switches if switch.on}
@@ -47,16 +47,18 @@ def fields(document: str, **changed: str) -> dict[str, str]:
 
 
 def test_a_plugin_that_scores_has_its_curves_and_others_have_none(saved: Revision) -> None:
-    assert set(curves.panels(editor.opened(SCORING), saved, {})) == {HHE}
-    assert curves.panels(editor.opened(HEAD), saved, {}) == {}
-    every = yaml.safe_dump({"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": n} for n in policies()]}}}]})
-    found = curves.panels(editor.opened(HEAD + every), saved, {})
-    assert set(found) == set(policies())
+    assert set(curves.build_panels(editor.open_editor(SCORING), saved, {})) == {HHE}
+    assert curves.build_panels(editor.open_editor(HEAD), saved, {}) == {}
+    every = yaml.safe_dump(
+        {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": n} for n in list_load_aware_plugins()]}}}]}
+    )
+    found = curves.build_panels(editor.open_editor(HEAD + every), saved, {})
+    assert set(found) == set(list_load_aware_plugins())
     assert all(panel.chart is not None and not panel.error for panel in found.values())
 
 
 def test_there_is_a_line_for_each_window_and_resource_that_counts(saved: Revision) -> None:
-    chart = curves.panels(editor.opened(SCORING), saved, {})[HHE].chart
+    chart = curves.build_panels(editor.open_editor(SCORING), saved, {})[HHE].chart
     assert chart is not None
     drawn = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
     assert len(drawn) == 6
@@ -64,9 +66,9 @@ def test_there_is_a_line_for_each_window_and_resource_that_counts(saved: Revisio
 
 
 def test_a_moved_weight_redraws_the_line_of_its_window_beside_the_saved_curve(saved: Revision) -> None:
-    before = curves.panels(editor.opened(SCORING), saved, {})[HHE].chart
+    before = curves.build_panels(editor.open_editor(SCORING), saved, {})[HHE].chart
     posted = fields(SCORING, args__HheWaterLevelBalance__clusterCpuMinNodeWeight="2")
-    after = curves.panels(editor.posted(posted), saved, posted)[HHE].chart
+    after = curves.build_panels(editor.read_posted(posted), saved, posted)[HHE].chart
     assert before is not None
     assert after is not None
     assert after.figure["data"][0]["y"] != before.figure["data"][0]["y"]
@@ -77,7 +79,7 @@ def test_a_moved_weight_redraws_the_line_of_its_window_beside_the_saved_curve(sa
 
 def test_the_first_weight_of_a_group_brings_the_others_along(saved: Revision) -> None:
     posted = fields(SCORING, **{"args__HheWaterLevelBalance__windowWeights__1d": "0.8"})
-    written = yaml.safe_load(editor.posted(posted).document)
+    written = yaml.safe_load(editor.read_posted(posted).document)
     args = written["profiles"][0]["pluginConfig"][0]["args"]
     assert args == {"windowWeights": {"15m": 0.5, "1h": 0.3, "1d": 0.8}}
 
@@ -86,19 +88,22 @@ def test_a_weight_left_out_of_a_written_group_is_shown_as_the_0_that_it_counts_a
     config = f"pluginConfig: [{{name: {HHE}, args: {{windowWeights: {{1d: 1}}}}}}]"
     text = f"{HEAD}profiles: [{{{config}}}]\n"
     shown = {
-        item.name: item for row in editor.opened(text).form.plugins if row.arguments for item in row.arguments.walk()
+        item.name: item
+        for row in editor.open_editor(text).form.plugins
+        if row.arguments
+        for item in row.arguments.walk()
     }
     assert shown[f"args.{HHE}.windowWeights.15m"].default == "0"
     assert shown[f"args.{HHE}.resourceWeights.cpu"].default == "1"
     # Another change leaves the group as it was written.
     posted = fields(text, args__HheWaterLevelBalance__clusterCpuMinNodeWeight="1")
-    written = yaml.safe_load(editor.posted(posted).document)
+    written = yaml.safe_load(editor.read_posted(posted).document)
     assert written["profiles"][0]["pluginConfig"][0]["args"]["windowWeights"] == {"1d": 1}
 
 
-@pytest.mark.parametrize("plugin", sorted({*policies()} - {"Peaks", "Dynamic"}))
+@pytest.mark.parametrize("plugin", sorted({*list_load_aware_plugins()} - {"Peaks", "Dynamic"}))
 def test_every_load_aware_plugin_has_numbers_with_sliders_whose_ends_the_engine_takes(plugin: str) -> None:
-    row = next(row for row in form.build({}, 0, []).plugins if row.name == plugin)
+    row = next(row for row in form.build_form({}, 0, []).plugins if row.name == plugin)
     assert row.arguments is not None
     sliders = [item for item in row.arguments.walk() if item.slider]
     assert sliders
@@ -107,7 +112,7 @@ def test_every_load_aware_plugin_has_numbers_with_sliders_whose_ends_the_engine_
     for item in sliders:
         assert item.slider is not None
         for end in (item.slider.low, item.slider.high):
-            document = editor.posted(fields(base, **{item.name: end})).document
+            document = editor.read_posted(fields(base, **{item.name: end})).document
             assert load(document).errors == [], (item.name, end)
 
 

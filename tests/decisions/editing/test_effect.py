@@ -9,10 +9,10 @@ import pytest
 
 from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters import services as cluster_services
-from kschedweb.dashboard.selectors import counts
+from kschedweb.dashboard.selectors import count_objects
 from kschedweb.decisions import services as playground
-from kschedweb.decisions.editing.effect import POD_LIMIT, effect
-from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.decisions.deciders import CLASSIC
+from kschedweb.decisions.editing.effect import POD_LIMIT, compute_effect
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 from tests.support.html import html_of
@@ -34,10 +34,10 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
     cluster = cluster_services.demo_load(user=admin)
     snapshot = clusters.snapshot_current(clusters.cluster_get(cluster.name))
     assert snapshot is not None
-    before = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
+    before = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
     after = load(PACK).configuration
     assert after is not None
-    found = effect(snapshot, before, after)
+    found = compute_effect(snapshot, before, after)
     assert 0 < found.asked <= min(found.pods, POD_LIMIT)
     assert found.moved
     for pod in found.moved:
@@ -50,7 +50,7 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
         )
         assert pod.reason.plugin == "NodeResourcesFit"  # the only one whose arguments differ
         assert pod.reason.lead
-    assert not effect(snapshot, before, before).moved
+    assert not compute_effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
     assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)
 
@@ -64,14 +64,14 @@ profiles: [{plugins: {preEnqueue: {disabled: [{name: SchedulingGates}]}}}]
 
 def test_gated_pods_are_pending_ones_and_wait_unless_the_document_lets_them_go(admin: User) -> None:
     snapshot = cluster_services.demo_load(user=admin).snapshots.get()
-    before = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
-    known = counts(snapshot)
+    before = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
+    known = count_objects(snapshot)
     pack, ungated = (load(text).configuration for text in (PACK, UNGATED))
     assert pack is not None
     assert ungated is not None
-    packed = effect(snapshot, before, pack)
+    packed = compute_effect(snapshot, before, pack)
     assert packed.pods == packed.asked == known["waiting"] > known["held"] > 0
-    freed, held = effect(snapshot, before, ungated), effect(snapshot, ungated, before)
+    freed, held = compute_effect(snapshot, before, ungated), compute_effect(snapshot, ungated, before)
     assert len(freed.moved) == len(held.moved) == known["held"]
     for there, back in zip(freed.moved, held.moved, strict=True):
         assert (there.before, there.after) == (back.after, back.before)
@@ -90,16 +90,16 @@ def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callabl
     spread = f"{head}priorities: [{{name: LeastRequestedPriority, weight: 1}}]\n"
     pack = f"{head}priorities: [{{name: MostRequestedPriority, weight: 1}}]\n"
     before, after = (
-        selectors.algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
+        selectors.load_algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
         for name, document in (("spread", spread), ("pack", pack))
     )
-    found = effect(snapshot, before, after, decides=CLASSIC)
+    found = compute_effect(snapshot, before, after, decider=CLASSIC)
     assert found.moved
     assert not found.failed
     for pod in found.moved:
         key = f"{pod.namespace}/{pod.name}"
         old, new = (playground.explain_with(snapshot, key, one, CLASSIC) for one in (before, after))
         assert (pod.before, pod.after) == (old.node, new.node)
-    assert not effect(snapshot, before, before, decides=CLASSIC).moved
+    assert not compute_effect(snapshot, before, before, decider=CLASSIC).moved
     page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
     assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)

@@ -15,7 +15,7 @@ from kschedweb.decisions.inquiring.services import question_answer
 from kschedweb.decisions.models import Question
 from kschedweb.engine.config import default_document
 from kschedweb.engine.objects.podgroup import PodGroup, is_group
-from kschedweb.jobs.inquiries import deadline
+from kschedweb.jobs.inquiries import deadline_step
 from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
 from tests.conformance.record import read
@@ -114,7 +114,7 @@ def test_whom_preemption_would_evict(lab: Lab, ask: Callable[..., Any]) -> None:
 
 
 def test_which_claims_would_be_given_back(stored: Callable[..., Snapshot], ask: Callable[..., Any]) -> None:
-    services.forget()
+    services.clear_caches()
     claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
     pods = [with_gpu(f"gang-{name}", name, requests=THREE) for name in ("one", "two")]
     stored([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2), *pods], "lab")
@@ -180,8 +180,8 @@ def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
     low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
     lab(group("gang", 2, topology=RACK, priority=0), *members(2, requests=THREE, priority=0), *low)
     quick, page = ask(policy="on").json(), client_as("viewer").get(PAGE, {"policy": "on"})
-    services.forget()
-    monkeypatch.setattr(groups, "deadline", lambda: deadline(-1.0))
+    services.clear_caches()
+    monkeypatch.setattr(groups, "deadline_step", lambda: deadline_step(-1.0))
     slow = ask(policy="on")
     assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
     waits = client_as("viewer").get(PAGE, {"policy": "on"}, follow=True)
@@ -190,7 +190,7 @@ def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
     steps: list[str] = []
     question_answer(question=question, step=lambda text, done, known: steps.append(f"{text} {done}"))
     assert steps[:3] == ["Reading the cluster 0", "Trying pods 0", "Trying pods 1"]
-    services.forget()
+    services.clear_caches()
     assert ask(policy="on").json() == quick
     assert api_as("viewer").get(slow["Location"]).json()["answer"] == quick
     opened = client_as("viewer").get(waits.redirect_chain[-1][0], follow=True)
@@ -204,11 +204,11 @@ def test_a_job_lists_the_groups_of_a_large_cluster(
     lab(group("gang"), *members(2), group("late", 5))
     api, address = api_as("viewer"), "/api/v1/clusters/lab/podgroups/"
     quick = api.get(address).json()
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     assert api.get(address).status_code == 202
     question_answer(question=Question.objects.get(), step=lambda *_: None)
-    services.forget()
+    services.clear_caches()
     assert api.get(address).json() == quick
     assert len(client_as("viewer").get("/clusters/lab/podgroups/").context["page"]) == 2
 
@@ -226,14 +226,14 @@ def test_rest_says_of_a_group_what_the_real_scheduler_recorded(
     line: Json, stored: Callable[..., Snapshot], policy: Callable[..., Revision], api_as: Callable[[str], Any]
 ) -> None:
     scenario, expected = line["scenario"], line["expected"]["attempts"][0]
-    services.forget()
+    services.clear_caches()
     stored([*scenario["objects"], *scenario["pending"]], "lab")
     gates = {"GenericWorkload": True, **scenario.get("featureGates", {})}
     document = json.dumps(scenario["config"]) if scenario.get("config") else default_document()
     policy("recorded", document, {"release": "1.37", "featureGates": gates})
     key = expected["entity"].removeprefix("group ")
     answer = api_as("viewer").get(f"{ADDRESS}{key}/", {"policy": "recorded"}).json()["answer"]
-    groups = {one.key: one for one in map(PodGroup.read, filter(is_group, scenario["objects"]))}
+    groups = {one.key: one for one in map(PodGroup.from_json, filter(is_group, scenario["objects"]))}
     if answer["placed"] or not groups[key].scheduled:  # what was True once stays, whatever a later try comes to
         assert answer["condition"] == expected["group"]
     ours = {one["pod"]: (one["node"] or one["message"]) for one in answer["pods"]}

@@ -13,7 +13,7 @@ from kschedweb.decisions import services, snapshots
 from kschedweb.decisions.inquiring import tasks
 from kschedweb.decisions.models import Question
 from kschedweb.jobs.inquiries import MOST_WAITING
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import MOST
@@ -27,16 +27,16 @@ CURVES = "/load-aware/"
 @pytest.fixture
 def large(demo: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     """The demo cluster, which is more than a request may read, and which this process has not read."""
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", demo.size - 1)
     return demo
 
 
 def worked() -> None:
     """The jobs are done, as if in another process: this one knows nothing of the cluster."""
-    for job in Job.objects.filter(state=State.QUEUED):
+    for job in Job.objects.filter(state=JobState.QUEUED):
         tasks.answer(str(job.pk))
-    services.forget()
+    services.clear_caches()
 
 
 def page_in(client: Client, language: str, pod: str, asked: dict[str, str]) -> Any:
@@ -55,7 +55,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
         classic(name, priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
     quick, page = api.get(REST.format(pod), asked), viewer.get(ADDRESS.format(pod), asked)
     said = {language: page_in(viewer, language, pod, asked).context["answer"].title for language in ("zh-hans", "ja")}
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     slow = api.get(REST.format(pod), asked)
     assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
@@ -164,7 +164,7 @@ def test_load_aware_policies_on_a_large_cluster_are_told_by_a_job(
     viewer, api, rest = client_as("viewer"), api_as("viewer"), "/api/v1/clusters/demo/load-aware/"
     asked = {"cluster": "demo", "pod_name": "ml/notebook"}
     page, quick = viewer.get(CURVES, asked), api.get(rest, {"pod": "ml/notebook"}).json()
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     slow = api.get(rest, {"pod": "ml/notebook"})
     waits = viewer.get(CURVES, asked, follow=True)
@@ -205,7 +205,7 @@ def test_it_is_judged_by_what_the_policy_reads(
 ) -> None:
     classic("old", priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
     viewer, address = client_as("viewer"), ADDRESS.format("ml/notebook")
-    services.forget()
+    services.clear_caches()
     assert viewer.get(address).status_code == 200  # read for profiles
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     assert viewer.get(address).status_code == 200

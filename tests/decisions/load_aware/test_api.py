@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.decisions.load_aware.row import AGES, Conditions, curve
+from kschedweb.decisions.load_aware.curves import AGES, Conditions, compute_curve
 from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.decisions.snapshots import engine_snapshot
 from tests.decisions.conftest import HEAD
@@ -28,7 +28,7 @@ def test_the_curves_are_those_of_the_engine(db: None, api_as: Callable[[str], An
     assert answer["conditions"]["average"] == 40.0
     by_name = {item["name"]: item for item in answer["curves"]}
     for side in all_sides():
-        drawn = curve(side, conditions)
+        drawn = compute_curve(side, conditions)
         assert by_name[side.key]["scores"] == drawn.scores
         assert by_name[side.key]["missing"]["score"] == drawn.missing.score
         assert [item["age"] for item in by_name[side.key]["aged"]] == list(AGES)

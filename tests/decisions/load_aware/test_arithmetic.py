@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.decisions import arithmetic
-from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides, policies
-from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides, list_load_aware_plugins
+from kschedweb.decisions.presenters import get_presenter
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.state.watermarks.crane import METRICS
@@ -99,11 +99,11 @@ ARGUMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 
 
 def test_every_load_aware_policy_is_worked_out() -> None:
-    assert set(policies()) == set(ARGUMENTS)
-    assert all(type(presenter(plugin)).work is not Presenter.work for plugin in policies())
+    assert set(list_load_aware_plugins()) == set(ARGUMENTS)
+    assert all(type(get_presenter(plugin)).work is not Presenter.work for plugin in list_load_aware_plugins())
 
 
-@pytest.mark.parametrize("plugin", policies())
+@pytest.mark.parametrize("plugin", list_load_aware_plugins())
 @settings(max_examples=count(30, 100))
 @given(data=st.data())
 def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObject) -> None:
@@ -118,7 +118,7 @@ def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObj
         return  # as kube-scheduler's would: a score beyond 100
     for column in decision.explanation.scores:
         for index, node in enumerate(decision.explanation.feasible.tolist()):
-            shown = arithmetic.explain(decision, decision.case, node, plugin)
+            shown = arithmetic.explain_score(decision, decision.case, node, plugin)
             assert shown.computed == int(column.raw[index])
             assert shown.steps[-2].result == str(int(column.weighted[index]))
             assert snapshot.watermarks is not None or shown.notes or plugin == "Dynamic"

@@ -12,7 +12,7 @@ from django.test import Client
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import arithmetic
 from kschedweb.decisions.load_aware.sides import all_sides
-from kschedweb.decisions.parts import Arithmetic
+from kschedweb.decisions.page_parts import Arithmetic
 from kschedweb.engine import Pod
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -36,9 +36,9 @@ def nodes() -> list[Json]:
 def told(asked: Json | None = None, *bound: Json, curve: Any = None) -> Arithmetic:
     """The arithmetic on the first node, which has a pod of the workload with this curve."""
     snapshot = EngineSnapshot.from_objects([*nodes(), REPLICA_SET, pod("web-1-a", {}, "busy"), *bound])
-    snapshot.watermarks = Watermarks.read({"workloads": {WEB: {"cpu": {"hours": curve}}}}, snapshot.names)
-    decision = decided(snapshot, Pod.read(asked or pod("asked", {})), SIDE)
-    return arithmetic.explain(decision, decision.case, 0, "TidalCoLocation")
+    snapshot.watermarks = Watermarks.from_json({"workloads": {WEB: {"cpu": {"hours": curve}}}}, snapshot.names)
+    decision = decided(snapshot, Pod.from_json(asked or pod("asked", {})), SIDE)
+    return arithmetic.explain_score(decision, decision.case, 0, "TidalCoLocation")
 
 
 def test_every_hour_and_every_step_is_shown() -> None:

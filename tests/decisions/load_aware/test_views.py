@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.decisions.load_aware.row import Conditions, curve
-from kschedweb.decisions.load_aware.sides import all_sides, policies
+from kschedweb.decisions.load_aware.curves import Conditions, compute_curve
+from kschedweb.decisions.load_aware.sides import all_sides, list_load_aware_plugins
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, Figure
@@ -50,7 +50,7 @@ def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewe
         assert side.unknown
         assert side.unknown in page
     assert {entrant.side.plugin for entrant in response.context["contest"].entrants} == {
-        *policies(),
+        *list_load_aware_plugins(),
         "NodeResourcesFit",
     }
     in_force = response.context["in_force"]
@@ -98,7 +98,7 @@ def test_another_policy_is_drawn_beside_where_its_arguments_differ(
     assert [name for name in drawn if "other@1" in name] == ["HheWaterLevelBalance (other@1), saved"]
     mine = viewer.get(ADDRESS, {"policy": "other"}).context["drawn"][0]
     assert mine.side.args["windowWeights"] == {"1d": 1}
-    assert mine.scores != curve(all_sides()[0], viewer.get(ADDRESS).context["conditions"]).scores
+    assert mine.scores != compute_curve(all_sides()[0], viewer.get(ADDRESS).context["conditions"]).scores
 
 
 def test_a_pod_that_is_not_there_is_said_beside_the_field(viewer: Client) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.kept import columns, insight
+from kschedweb.decisions.kept import explanation_bytes, insight
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.policies.models import Revision
@@ -27,7 +27,7 @@ STUCK = ADDRESS.format("analytics/cube-builder")
 
 @pytest.fixture
 def notebook(demo: Snapshot, revision: Revision) -> Decision:
-    return Decision(services.case(demo, "ml/notebook", revision))
+    return Decision(services.decide_pod(demo, "ml/notebook", revision))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def viewer(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 def test_every_rejected_node_is_in_one_group_of_its_verdict(demo: Snapshot, revision: Revision) -> None:
     several = 0
     for pod in PodRow.objects.filter(snapshot=demo, pending=True):
-        decision = Decision(services.case(demo, f"{pod.namespace}/{pod.name}", revision))
+        decision = Decision(services.decide_pod(demo, f"{pod.namespace}/{pod.name}", revision))
         found = decision.explanation
         listed = [node for group in decision.groups for node in group.nodes]
         assert sorted(listed) == np.flatnonzero(found.rejected_by != FEASIBLE).tolist()
@@ -54,12 +54,12 @@ def test_every_rejected_node_is_in_one_group_of_its_verdict(demo: Snapshot, revi
 def test_taints_of_one_message_are_told_apart_also_where_the_decision_was_kept(
     demo: Snapshot, revision: Revision
 ) -> None:
-    decision = Decision(services.case(demo, "analytics/cube-builder", revision))
+    decision = Decision(services.decide_pod(demo, "analytics/cube-builder", revision))
     tainted = {group.words: group.count for group in decision.groups if group.plugin == "TaintToleration"}
     assert tainted["untolerated taint {dedicated=database:NoSchedule}"] == 9
     assert len(tainted) > 1
-    packed = columns.pack(decision.explanation, insight.of(decision))
-    kept = KeptMatrix(*columns.unpack(packed))
+    packed = explanation_bytes.pack_explanation(decision.explanation, insight.build_insight(decision))
+    kept = KeptMatrix(*explanation_bytes.unpack_explanation(packed))
     told = [(group.key, group.words, group.nodes) for group in kept.groups]
     assert told == [(group.key, group.words, group.nodes) for group in decision.groups]
 
@@ -131,7 +131,7 @@ def test_a_node_that_fits_is_told_which_plugins_cost_it_how_many_points(viewer: 
     found = notebook.explanation
     winner = found.chosen
     for node in found.feasible.tolist():
-        beside = notebook.against(node)
+        beside = notebook.compare_with_winner(node)
         assert beside is not None
         if node != winner:
             assert beside.node == found.node
@@ -155,8 +155,8 @@ def test_a_bound_pod_says_where_it_is_and_apart_from_that_where_it_would_go(
 ) -> None:
     told = {"here": 0, "elsewhere": 0}
     for row in PodRow.objects.filter(snapshot=demo, pending=False).exclude(node="")[:40]:
-        decision = Decision(services.case(demo, f"{row.namespace}/{row.name}", revision))
-        title, node = decision.answer().title, decision.explanation.node
+        decision = Decision(services.decide_pod(demo, f"{row.namespace}/{row.name}", revision))
+        title, node = decision.build_headline().title, decision.explanation.node
         assert title.startswith(f"{row.name} is on {row.node}")
         if node == row.node:
             told["here"] += 1

@@ -15,9 +15,16 @@ from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services, snapshots
 from kschedweb.decisions.models import PendingOutcomes
 from kschedweb.decisions.pending import tasks
-from kschedweb.decisions.pending.outcomes import DecisionSummary, figures, kept, pack, unpack, weighs_use
+from kschedweb.decisions.pending.outcomes import (
+    DecisionSummary,
+    figures_version,
+    find_summaries,
+    pack_summaries,
+    unpack_summaries,
+    weighs_use,
+)
 from kschedweb.decisions.pending.services import work_out
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import HEAD, MOST, refs
 from tests.support import seed_large
@@ -39,7 +46,7 @@ def keys(snapshot: Snapshot) -> list[str]:
 
 @given(st.dictionaries(TEXT, OUTCOMES))
 def test_what_is_kept_is_read_back(found: dict[str, DecisionSummary]) -> None:
-    assert unpack(pack(found)) == found
+    assert unpack_summaries(pack_summaries(found)) == found
 
 
 @pytest.mark.parametrize("name", ["default", "most", "old"])
@@ -52,33 +59,33 @@ def test_what_is_kept_is_what_each_pod_is_told(
         "old": lambda: classic("old", priorities=[{"name": "LeastRequestedPriority", "weight": 2}]),
     }
     asked = made[name]()
-    told = {key: services.outcome(demo, asked, key) for key in keys(demo)}
-    assert services.outcomes(demo, asked, refs(demo, told), seconds=60.0) == told
+    told = {key: services.summarize_pod(demo, asked, key) for key in keys(demo)}
+    assert services.summarize_pods(demo, asked, refs(demo, told), seconds=60.0) == told
     assert work_out(snapshot=demo, revision=asked, step=unheard) == len(told)
-    assert kept(demo, asked) == told
+    assert find_summaries(demo, asked) == told
 
 
 def test_pods_that_no_plugin_can_tell_apart_are_asked_once(
     stored: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = stored(list(seed_large.objects(30, 8_000)), "large")
-    each = {key: services.outcome(large, revision, key) for key in keys(large)}
-    asked, ask = list[str](), services.outcome
+    each = {key: services.summarize_pod(large, revision, key) for key in keys(large)}
+    asked, ask = list[str](), services.summarize_pod
 
     def counted(snapshot: Snapshot, revision: Revision, key: str) -> DecisionSummary:
         asked.append(key)
         return ask(snapshot, revision, key)
 
-    monkeypatch.setattr(services, "outcome", counted)
+    monkeypatch.setattr(services, "summarize_pod", counted)
     work_out(snapshot=large, revision=revision, step=unheard)
-    assert kept(large, revision) == each
+    assert find_summaries(large, revision) == each
     assert 0 < len(asked) < len(each) / 3
 
 
 @pytest.fixture
 def large(stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     """A cluster whose lists do not read it, as it arrives."""
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
     monkeypatch.setattr(services, "OVERVIEW_AT_ONCE", 0)
     return stored(demo_objects, "large")
@@ -90,21 +97,21 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: object) -> None:
         raise AssertionError("a request reads the cluster")
 
-    services.forget()
+    services.clear_caches()
     monkeypatch.setattr(snapshots, "snapshot_objects", read)
 
 
 def test_the_first_pages_of_a_large_cluster_need_not_read_it(
     client_as: Callable[[str], Client], large: Snapshot, revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (job,) = Job.objects.filter(kind="decisions.pending", state=State.QUEUED)
+    (job,) = Job.objects.filter(kind="decisions.pending", state=JobState.QUEUED)
     assert job.params == {"snapshot": str(large.pk)}
     tasks.pending(str(job.pk))
     job.refresh_from_db()
-    assert (job.state, job.result["pods"]) == (State.SUCCEEDED, large.counts["pending"])
+    assert (job.state, job.result["pods"]) == (JobState.SUCCEEDED, large.counts["pending"])
     unread(monkeypatch)
     overview = client_as("viewer").get("/", {"cluster": "large"})
-    assert overview.context["asked"] == large.counts["pending"] == len(kept(large, revision))
+    assert overview.context["asked"] == large.counts["pending"] == len(find_summaries(large, revision))
     pods = client_as("viewer").get("/pods/", {"cluster": "large", "pending": "true"})
     assert all(row.outcome is not None for row in pods.context["rows"])
 
@@ -123,7 +130,7 @@ def test_reasons_that_no_job_knows_come_after_the_page(
     assert part.context["reasons"]
     assert "Insufficient cpu" in html_of(part)
     monkeypatch.setattr(services.snapshots, "READ_AT_ONCE", 0)
-    services.forget()
+    services.clear_caches()
     assert "too large to be read here" in html_of(viewer.get(later.attributes["hx-get"], headers=htmx))
 
 
@@ -143,8 +150,8 @@ def test_other_figures_of_use_void_what_is_kept_for_policies_that_weigh_them(
     assert [weighs_use(demo, one) for one in (revision, aware)] == [False, True]
     for one in (revision, aware):
         work_out(snapshot=demo, revision=one, step=unheard)
-        assert kept(demo, one)
-        assert PendingOutcomes.objects.get(revision=one).figures == figures(demo, one)
+        assert find_summaries(demo, one)
+        assert PendingOutcomes.objects.get(revision=one).figures == figures_version(demo, one)
     PendingOutcomes.objects.update(figures="of another time")
-    assert kept(demo, revision)
-    assert not kept(demo, aware)
+    assert find_summaries(demo, revision)
+    assert not find_summaries(demo, aware)

@@ -10,7 +10,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from kschedweb.clusters.models import PodRow, Snapshot
-from kschedweb.decisions.together.selectors import MOST, together
+from kschedweb.decisions.together.selectors import MAX_PODS, explain_together
 from kschedweb.policies.models import Revision
 from tests.support.html import elements
 
@@ -24,7 +24,7 @@ def keys(snapshot: Snapshot, **wanted: object) -> list[str]:
 
 def test_every_pod_is_in_one_group_with_those_of_the_same_reasons(demo: Snapshot, revision: Revision) -> None:
     asked = [*keys(demo, pending=True), *keys(demo, pending=False, node__gt="")[:20]]
-    groups = together(demo, revision, asked, 60.0)
+    groups = explain_together(demo, revision, asked, 60.0)
     assert sorted(verdict.key for group in groups for verdict in group.pods) == sorted(asked)
     assert len({(group.kind, group.reasons) for group in groups}) == len(groups)
     kinds = {"stuck": 0, "fits": 0, "moves": 0, "stays": 0}
@@ -75,15 +75,15 @@ def test_a_pod_that_is_not_there_is_named(
 
 
 def test_there_is_a_limit(demo: Snapshot, api_as: Callable[[str], APIClient]) -> None:
-    answer = api_as("viewer").get(REST, {"pod": [f"shop/web-{n}" for n in range(MOST + 1)]})
+    answer = api_as("viewer").get(REST, {"pod": [f"shop/web-{n}" for n in range(MAX_PODS + 1)]})
     assert answer.status_code == 400
-    assert f"At most {MOST}" in answer.json()["errors"][0]["message"]
+    assert f"At most {MAX_PODS}" in answer.json()["errors"][0]["message"]
 
 
 def test_rest_gives_the_same_groups(demo: Snapshot, revision: Revision, api_as: Callable[[str], APIClient]) -> None:
     asked = keys(demo, pending=True)
     answer = api_as("viewer").get(REST, {"pod": asked}).json()
-    expected = together(demo, revision, asked, 60.0)
+    expected = explain_together(demo, revision, asked, 60.0)
     assert [(one["kind"], tuple(one["reasons"])) for one in answer["groups"]] == [
         (group.kind, group.reasons) for group in expected
     ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.allocation.capacity import NOTHING, all_consumed, consumed, has_room
-from kschedweb.engine.objects.devices import Capacity, Device, Policy
+from kschedweb.engine.allocation.capacity import NOTHING, all_consumed, calculate_consumed_capacity, has_room
+from kschedweb.engine.objects.devices import Capacity, CapacityRequestPolicy, Device
 from kschedweb.engine.objects.quantity import NANO
 
-SPAN = Policy(default=NANO, values=(), span=(NANO, 8 * NANO, 2 * NANO))
-LIST = Policy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), span=None)
+SPAN = CapacityRequestPolicy(default=NANO, values=(), span=(NANO, 8 * NANO, 2 * NANO))
+LIST = CapacityRequestPolicy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), span=None)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,18 @@ LIST = Policy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), span=None)
     ],
 )
 def test_a_request_is_rounded_up_to_what_the_policy_allows(
-    wanted: int | None, policy: Policy | None, taken: int
+    wanted: int | None, policy: CapacityRequestPolicy | None, taken: int
 ) -> None:
-    assert consumed(None if wanted is None else wanted * NANO, Capacity(10 * NANO, policy)) == taken * NANO
+    assert (
+        calculate_consumed_capacity(None if wanted is None else wanted * NANO, Capacity(10 * NANO, policy))
+        == taken * NANO
+    )
 
 
-def card(policy: Policy | None) -> Device:
-    device = Device.read({"name": "card", "allowMultipleAllocations": True, "capacity": {"m": {"value": "10"}}}, "")
+def card(policy: CapacityRequestPolicy | None) -> Device:
+    device = Device.from_json(
+        {"name": "card", "allowMultipleAllocations": True, "capacity": {"m": {"value": "10"}}}, ""
+    )
     device.capacity["m"] = Capacity(10 * NANO, policy)
     return device
 
@@ -52,10 +57,12 @@ def test_what_a_device_has_not_or_does_not_allow_finds_no_room() -> None:
 
 
 def test_steps_of_a_range_may_be_fractions() -> None:
-    span = Policy(default=None, values=(), span=(NANO // 2, 8 * NANO, NANO // 4))
+    span = CapacityRequestPolicy(default=None, values=(), span=(NANO // 2, 8 * NANO, NANO // 4))
     capacity = Capacity(10 * NANO, span)
-    assert consumed(NANO * 6 // 10, capacity, fractional=True) == NANO * 3 // 4
+    assert calculate_consumed_capacity(NANO * 6 // 10, capacity, fractional=True) == NANO * 3 // 4
     assert has_room(card(span), {"m": NANO * 6 // 10}, NOTHING, NOTHING, fractional=True)
     # A thousandth of a step is the least; what is finer is counted in whole units.
-    fine = Capacity(10 * NANO, Policy(default=None, values=(), span=(NANO, None, NANO + 1)))
-    assert consumed(NANO * 3 // 2, fine, fractional=True) == consumed(NANO * 3 // 2, fine)
+    fine = Capacity(10 * NANO, CapacityRequestPolicy(default=None, values=(), span=(NANO, None, NANO + 1)))
+    assert calculate_consumed_capacity(NANO * 3 // 2, fine, fractional=True) == calculate_consumed_capacity(
+        NANO * 3 // 2, fine
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.allocation.constraints import made
+from kschedweb.engine.allocation.constraints import create_constraint
 from kschedweb.engine.objects.devicerequests import DeviceConstraint
 from kschedweb.engine.objects.devices import Device
 
@@ -12,11 +12,11 @@ DRIVER = "gpu.example.com"
 
 
 def device(**attributes: Any) -> Device:
-    return Device.read({"name": "d", "attributes": attributes}, "")
+    return Device.from_json({"name": "d", "attributes": attributes}, "")
 
 
 def test_the_first_device_decides_which_value_the_others_need() -> None:
-    same = made(DeviceConstraint(frozenset(), f"{DRIVER}/model"))
+    same = create_constraint(DeviceConstraint(frozenset(), f"{DRIVER}/model"))
     one, other = device(model={"string": "x"}), device(model={"string": "y"})
     assert same.add("r", "r", one, DRIVER)
     assert not same.add("r", "r", other, DRIVER)
@@ -25,21 +25,21 @@ def test_the_first_device_decides_which_value_the_others_need() -> None:
 
 
 def test_values_of_different_types_differ_and_what_is_missing_never_matches() -> None:
-    same = made(DeviceConstraint(frozenset(), "example.com/n"))
+    same = create_constraint(DeviceConstraint(frozenset(), "example.com/n"))
     assert not same.add("r", "r", device(n={"int": 1}), DRIVER)  # in the driver's domain, not in this one
     assert same.add("r", "r", device(**{"example.com/n": {"int": 1}}), DRIVER)
     assert not same.add("r", "r", device(**{"example.com/n": {"bool": True}}), DRIVER)
 
 
 def test_a_constraint_concerns_the_requests_that_it_names() -> None:
-    same = made(DeviceConstraint(frozenset({"r/s"}), f"{DRIVER}/model"))
+    same = create_constraint(DeviceConstraint(frozenset({"r/s"}), f"{DRIVER}/model"))
     assert same.add("r", "r/s", device(model={"string": "x"}), DRIVER)
     assert same.add("r", "r/t", device(model={"string": "y"}), DRIVER)
     assert not same.add("r", "r/s", device(model={"string": "y"}), DRIVER)
 
 
 def test_distinct_values_and_the_one_that_kube_scheduler_forgets() -> None:
-    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True))
+    distinct = create_constraint(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True))
     x, y = device(model={"string": "x"}), device(model={"string": "y"})
     assert distinct.add("a", "a", x, DRIVER)
     assert not distinct.add("b", "b", x, DRIVER)
@@ -49,7 +49,7 @@ def test_distinct_values_and_the_one_that_kube_scheduler_forgets() -> None:
 
 
 def test_distinct_values_as_they_are_counted_since_1_37() -> None:
-    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), remembers=True)
+    distinct = create_constraint(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), remembers=True)
     x, y = device(model={"string": "x"}), device(model={"string": "y"})
     assert distinct.add("a", "a", x, DRIVER)
     assert distinct.add("a", "a", y, DRIVER)

@@ -26,8 +26,8 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
     everything = replace(DEFAULTS, taint_rules=True, fractional=True)
-    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(everything), feature: False}
-    assert Features.of(lambda name: True) == everything
+    assert asdict(Features.from_gates(lambda name: name != gate)) == {**asdict(everything), feature: False}
+    assert Features.from_gates(lambda name: True) == everything
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.allocation.contents import Contents
+from tests.engine.allocation.test_search import DRIVER, plain, pool
+
 from kschedweb.engine.allocation.features import DEFAULTS, Features
-from kschedweb.engine.allocation.inventory import Inventory, inventory
+from kschedweb.engine.allocation.inventory import Inventory, get_inventory
+from kschedweb.engine.allocation.node_contents import Contents
 from kschedweb.engine.objects.resourceclaim import AllocatedDevice, Allocation
 from kschedweb.engine.state.snapshot import Snapshot
-from tests.engine.allocation.test_search import DRIVER, plain, pool
 from tests.engine.builders import node
 
 NODES = [node(name, labels={"disk": disk}) for name, disk in (("a", "ssd"), ("b", "ssd"), ("c", "hdd"))]
@@ -75,22 +76,22 @@ def test_a_selector_that_cannot_be_parsed_is_named() -> None:
 
 def test_it_is_made_again_when_slices_change() -> None:
     snapshot = Snapshot.from_objects([*NODES, pool("p", plain(1), nodeName="a")])
-    first = inventory(snapshot, DEFAULTS)
-    assert inventory(snapshot, DEFAULTS) is first
+    first = get_inventory(snapshot, DEFAULTS)
+    assert get_inventory(snapshot, DEFAULTS) is first
     snapshot.objects.add(pool("q", plain(1), nodeName="b"))
-    assert inventory(snapshot, DEFAULTS) is not first
+    assert get_inventory(snapshot, DEFAULTS) is not first
 
 
 def test_nodes_are_alike_while_the_same_of_them_is_in_use() -> None:
     slices = [pool(name, plain(2), nodeName=name) for name in ("a", "b", "c")]
     snapshot = Snapshot.from_objects([*NODES, *slices])
-    use = snapshot.resource_claims.use
-    contents = Contents(inventory(snapshot, DEFAULTS), use)
+    use = snapshot.resource_claims.device_use
+    contents = Contents(get_inventory(snapshot, DEFAULTS), use)
     assert len(set(contents.codes.tolist())) == 1
     taken = Allocation(devices=(AllocatedDevice("r", (DRIVER, "a", "dev01")),))
-    use.add(taken)
+    use.add_allocation(taken)
     contents.follow(use)
     assert contents.codes[0] != contents.codes[1] == contents.codes[2]
-    use.remove(taken)
+    use.remove_allocation(taken)
     contents.follow(use)
     assert len(set(contents.codes.tolist())) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.autoscaling.scenario import answer
+from kschedweb.engine.autoscaling.scenario import answer_scenario
 from tests.engine.autoscaling.building import machine, needs, pod, pool, scenario, sold, wanting
 
 Json = dict[str, Any]
@@ -13,7 +13,7 @@ DEMAND = needs("karpenter.sh/capacity-type", "In", "on-demand")
 
 
 def look(raw: Json, **options: Any) -> Json:
-    told: Json = answer({**raw, "disrupt": True, "explain": True, "options": options}, lambda: 0.0, runs=1)
+    told: Json = answer_scenario({**raw, "disrupt": True, "explain": True, "options": options}, lambda: 0.0, runs=1)
     return told
 
 

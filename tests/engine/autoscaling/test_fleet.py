@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.autoscaling.cluster.world import World, read_world
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
-from kschedweb.engine.autoscaling.provisioning.solving import Solution, Solver
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState, read_cluster_state
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
+from kschedweb.engine.autoscaling.provisioning.solver import Solution, Solver
 from tests.engine.autoscaling.building import machine, pod, pool, scenario, sold
 
 LARGE, SMALL = sold("large", 8, 0.4), sold("small", 2, 0.1)
@@ -18,8 +18,8 @@ CPU = st.sampled_from(["100m", "500m", "1500m", "2", "5"])
 NODES = {"a": LARGE, "b": SMALL, "c": SMALL}
 
 
-def world(*objects: dict[str, Any]) -> World:
-    return read_world(scenario([LARGE, SMALL], [pool()], *objects), 0.0)
+def world(*objects: dict[str, Any]) -> ClusterState:
+    return read_cluster_state(scenario([LARGE, SMALL], [pool()], *objects), 0.0)
 
 
 def machines() -> list[dict[str, Any]]:
@@ -30,20 +30,20 @@ def machines() -> list[dict[str, Any]]:
 def test_pods_that_a_try_puts_on_nodes_take_the_room_that_bound_ones_take(placed: list[tuple[str, str]]) -> None:
     objects = [pod(f"p{number}", on, cpu) for number, (on, cpu) in enumerate(placed)]
     found = world(*machines(), *objects)
-    ground = Ground(found)
-    solution = Solver(ground, ground.pending).solve()
+    ground = SchedulingContext(found)
+    solution = Solver(ground, ground.pending_pods).solve()
     put = {one.key: name for name, pods in solution.placed.by_name().items() for one in pods}
     bound = [
         {**one, "spec": {**one["spec"], "nodeName": put.get(f"default/p{number}", on)}}
         for number, ((on, _), one) in enumerate(zip(placed, objects, strict=True))
     ]
-    anew = Ground(world(*machines(), *bound))
+    anew = SchedulingContext(world(*machines(), *bound))
     for name in ("cpu", "memory", "pods"):
-        assert np.array_equal(column(solution, name), anew.fleet.free(name))
+        assert np.array_equal(column(solution, name), anew.fleet.free_column(name))
 
 
 def column(solution: Solution, name: str) -> Any:
-    return solution.placed.column(name)
+    return solution.placed.free_column(name)
 
 
 def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() -> None:
@@ -52,8 +52,8 @@ def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() 
     found = world(
         *late, *machine("b", SMALL), *machine("c", SMALL), pod("p", cpu="1"), pod("q", cpu="1"), pod("r", cpu="1")
     )
-    ground = Ground(found)
-    solution = Solver(ground, ground.pending).solve()
+    ground = SchedulingContext(found)
+    solution = Solver(ground, ground.pending_pods).solve()
     assert {name: [one.name for one in pods] for name, pods in solution.placed.by_name().items()} == {
         "b": ["p", "q"],
         "c": ["r"],
@@ -63,8 +63,8 @@ def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() 
 def test_a_node_that_a_daemon_will_come_to_keeps_room_for_it() -> None:
     spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}}}]}
     daemon = {"kind": "DaemonSet", "metadata": {"name": "d", "uid": "d"}, "spec": {"template": {"spec": spec}}}
-    ground = Ground(world(*machine("b", SMALL), daemon))
-    assert ground.fleet.free("cpu").tolist() == [1000], "limits stand for requests that are not there"
+    ground = SchedulingContext(world(*machine("b", SMALL), daemon))
+    assert ground.fleet.free_column("cpu").tolist() == [1000], "limits stand for requests that are not there"
     running = pod("d-1", "b", "1")
     running["metadata"]["ownerReferences"][0] |= {"kind": "DaemonSet", "uid": "d"}
-    assert Ground(world(*machine("b", SMALL), daemon, running)).fleet.free("cpu").tolist() == [1000]
+    assert SchedulingContext(world(*machine("b", SMALL), daemon, running)).fleet.free_column("cpu").tolist() == [1000]

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.autoscaling.offers.labels import WELL_KNOWN
+from kschedweb.engine.autoscaling.offers.nodepool_validation import find_complaint
 from kschedweb.engine.autoscaling.offers.nodepools import UNBOUNDED, NodePool
-from kschedweb.engine.autoscaling.offers.poolchecks import complaint
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from tests.engine.autoscaling.building import needs, pool
 
 NOON = datetime.fromisoformat("2026-01-15T12:00:00Z").timestamp()
 
 
 def budgeted(*budgets: dict[str, Any]) -> NodePool:
-    return NodePool.read(pool(disruption={"budgets": list(budgets)}))
+    return NodePool.from_json(pool(disruption={"budgets": list(budgets)}))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,9 @@ def test_budgets_allow_the_least_of_those_that_are_active(
 
 
 def test_what_the_definition_of_a_nodepool_defaults_is_defaulted() -> None:
-    found = NodePool.read({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}})
+    found = NodePool.from_json(
+        {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}}
+    )
     assert (found.policy, found.consolidate_after) == ("WhenEmptyOrUnderutilized", 0.0)
     assert found.allowed_disruptions(11, "Empty", NOON) == 2
     assert found.all_labels == {"karpenter.sh/nodepool": "p", "karpenter.kwok.sh/kwoknodeclass": "default"}
@@ -79,7 +81,7 @@ def test_what_the_definition_of_a_nodepool_defaults_is_defaulted() -> None:
 )
 def test_a_nodepool_that_cannot_be_is_refused_at_its_place(raw: dict[str, Any], said: str) -> None:
     with pytest.raises(ObjectError) as refused:
-        NodePool.read({**pool(), **raw})
+        NodePool.from_json({**pool(), **raw})
     assert said in str(refused.value)
 
 
@@ -106,5 +108,5 @@ def test_a_nodepool_that_cannot_be_is_refused_at_its_place(raw: dict[str, Any], 
     ],
 )
 def test_a_nodepool_is_not_ready_for_what_karpenter_checks_while_it_runs(raw: dict[str, Any], said: str) -> None:
-    found = complaint(NodePool.read(raw), WELL_KNOWN)
+    found = find_complaint(NodePool.from_json(raw), WELL_KNOWN)
     assert found.startswith(said) if not said else said in found

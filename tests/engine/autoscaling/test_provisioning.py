@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.autoscaling.scenario import answer
+from kschedweb.engine.autoscaling.scenario import answer_scenario
 from tests.engine.autoscaling.building import ZONE, machine, needs, pod, pool, scenario, sold, wanting
 
 Json = dict[str, Any]
@@ -13,12 +13,12 @@ SMALL, LARGE = sold("small", 2, 0.1), sold("large", 8, 0.4)
 
 def launched(raw: Json) -> list[tuple[str, list[str], list[str]]]:
     """NodePool, pods and instance types of each new node."""
-    told = answer(raw, lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
     return [(one["nodePool"], one["pods"], one["instanceTypes"]) for one in told["newNodeClaims"]]
 
 
 def errors(raw: Json) -> dict[str, str]:
-    found: dict[str, str] = answer(raw, lambda: 0.0, runs=1)["provisioning"]["podErrors"]
+    found: dict[str, str] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["podErrors"]
     return found
 
 
@@ -75,9 +75,9 @@ def test_a_limit_of_nodes_counts_those_that_are_there() -> None:
 def test_a_preference_is_given_up_where_it_cannot_be_met_unless_preferences_are_ignored() -> None:
     preferring = wanting(needs(ZONE, "In", "nowhere"), needs(ZONE, "In", "b"), preferred=True)
     raw = scenario([SMALL], [pool()], pod("p", affinity=preferring))
-    [claim] = answer(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
+    [claim] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
     assert {"key": ZONE, "operator": "In", "values": ["b"]} in claim["requirements"]
-    [claim] = answer(raw | {"options": {"preferencePolicy": "Ignore"}}, lambda: 0.0, runs=1)["provisioning"][
+    [claim] = answer_scenario(raw | {"options": {"preferencePolicy": "Ignore"}}, lambda: 0.0, runs=1)["provisioning"][
         "newNodeClaims"
     ]
     assert all(one["key"] != ZONE for one in claim["requirements"])
@@ -87,7 +87,7 @@ def test_a_preference_is_given_up_where_it_cannot_be_met_unless_preferences_are_
 def test_too_few_values_are_an_error_or_lower_what_is_wanted(policy: str, fewest: int | None) -> None:
     flexible = needs("node.kubernetes.io/instance-type", "Exists", minValues=3)
     raw = scenario([LARGE, SMALL], [pool("p", flexible)], pod("p"), options={"minValuesPolicy": policy})
-    told = answer(raw, lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
     if fewest is None:
         assert told["podErrors"] == {"default/p": "nodepool requirements filtered out all available instance types"}
     else:
@@ -100,7 +100,7 @@ def test_what_is_wanted_is_lowered_for_one_node_alone() -> None:
     flexible = needs("node.kubernetes.io/instance-type", "Exists", minValues=2)
     pods = [pod("huge", cpu="99"), pod("big", cpu="7"), pod("little", cpu="1900m")]
     raw = scenario([LARGE, SMALL], [pool("p", flexible)], *pods, options={"minValuesPolicy": "BestEffort"})
-    told = answer(raw, lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
     wanted = {
         one["pods"][0]: [part["minValues"] for part in one["requirements"] if "minValues" in part]
         for one in told["newNodeClaims"]
@@ -113,7 +113,7 @@ def test_spread_pods_get_a_zone_each_and_chance_decides_which() -> None:
     spread = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
     spread |= {"labelSelector": {"matchLabels": {"app": "web"}}}
     pods = [pod(f"p{number}", cpu="1", topologySpreadConstraints=[spread]) for number in range(2)]
-    told = answer(scenario([SMALL], [pool()], *pods), lambda: 0.0, runs=12)
+    told = answer_scenario(scenario([SMALL], [pool()], *pods), lambda: 0.0, runs=12)
     zones = [
         one["values"]
         for claim in told["provisioning"]["newNodeClaims"]
@@ -129,7 +129,7 @@ def test_a_pod_waits_for_a_reservation_that_another_may_not_take() -> None:
     held = sold("held", 2, 0.1, zones=("a",))
     held["offerings"].append(offering)
     raw = scenario([held], [pool()], pod("p", cpu="2"), pod("q", cpu="2"))
-    told = answer(raw, lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
     [claim] = told["newNodeClaims"]
     assert {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["reserved"]} in claim["requirements"]
     assert list(told["podErrors"].values()) == [
@@ -155,10 +155,10 @@ def test_a_volume_binds_its_pod_to_its_zone() -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": {"volumeName": "v"}}
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     raw = scenario([SMALL], [pool()], volume, claim, pod("p", volumes=volumes))
-    [told] = answer(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
+    [told] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
     assert {"key": ZONE, "operator": "In", "values": ["b"]} in told["requirements"]
     raw["objects"].remove(claim)
-    assert answer(raw, lambda: 0.0, runs=1)["provisioning"]["notProvisionable"] == ["default/p"]
+    assert answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["notProvisionable"] == ["default/p"]
 
 
 def test_the_file_of_kwok_s_provider_can_be_read() -> None:
@@ -168,7 +168,7 @@ def test_the_file_of_kwok_s_provider_can_be_read() -> None:
         "resources": {"cpu": "4", "memory": "8Gi"},
         "offerings": [{"Price": 0.1, "Available": True, "Requirements": wanted}],
     }
-    told = answer(scenario([raw], [pool()], pod("p", cpu="3900m")), lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(scenario([raw], [pool()], pod("p", cpu="3900m")), lambda: 0.0, runs=1)["provisioning"]
     [claim] = told["newNodeClaims"]
     assert (claim["instanceTypes"], claim["cheapestPrice"]) == (["c-4x-amd64-linux"], 0.1)
     assert (
@@ -177,20 +177,20 @@ def test_the_file_of_kwok_s_provider_can_be_read() -> None:
 
 
 def test_nothing_is_placed_without_a_nodepool() -> None:
-    told = answer(scenario([SMALL], [], pod("p")), lambda: 0.0, runs=1)["provisioning"]
+    told = answer_scenario(scenario([SMALL], [], pod("p")), lambda: 0.0, runs=1)["provisioning"]
     assert told == {"newNodeClaims": [], "existing": {}, "podErrors": {}, "notProvisionable": ["default/p"]}
 
 
 def test_the_ready_catalogue_stands_in_for_instance_types() -> None:
     raw = scenario([], [pool()], pod("p", cpu="3")) | {"instanceTypes": "ready"}
-    [claim] = answer(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
+    [claim] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
     assert (claim["instanceTypes"][0], claim["cheapestPrice"]) == ("compute-4", 0.064)
     assert len(claim["instanceTypes"]) == 12
 
 
 def test_what_a_new_node_could_be_and_why_a_nodepool_has_none_is_told() -> None:
     pools = [pool("a"), pool("b", needs("kubernetes.io/arch", "In", "arm64"), weight=9)]
-    told = answer(scenario([SMALL, LARGE], pools, pod("p"), explain=True), lambda: 0.0, runs=1)["explained"]
+    told = answer_scenario(scenario([SMALL, LARGE], pools, pod("p"), explain=True), lambda: 0.0, runs=1)["explained"]
     assert told["nodePools"] == [
         {"nodePool": "a", "weight": 0, "instanceTypes": ["small", "large"]},
         {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.autoscaling.offers.requirements import OPERATORS, Requirement, Requirements, requirement
+from kschedweb.engine.autoscaling.offers.requirements import OPERATORS, Requirement, Requirements, new_requirement
 
 UNIVERSE = ("a", "b", "c", "1", "2", "5", "9", "x1", "-3")
 NUMBERS = ("1", "2", "5", "9")
@@ -17,7 +17,7 @@ def requirements(draw: st.DrawFn, key: str = "k") -> Requirement:
         values = draw(st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=4))
     else:
         values = [draw(st.sampled_from(NUMBERS))] if operator[:1] in "GL" else []
-    return requirement(key, operator, values, draw(st.sampled_from([None, None, 1, 3])))
+    return new_requirement(key, operator, values, draw(st.sampled_from([None, None, 1, 3])))
 
 
 @given(requirements(), requirements())
@@ -31,16 +31,16 @@ def test_an_intersection_allows_what_both_allow(one: Requirement, other: Require
 
 @given(requirements(), requirements())
 def test_two_meet_where_a_value_is_allowed_by_both(one: Requirement, other: Requirement) -> None:
-    assert one.meets(other) == other.meets(one)
+    assert one.has_intersection(other) == other.has_intersection(one)
     if any(one.has(value) and other.has(value) for value in UNIVERSE):
-        assert one.meets(other)
-    if one.meets(other) and not (one.complement and other.complement):
+        assert one.has_intersection(other)
+    if one.has_intersection(other) and not (one.complement and other.complement):
         assert one.intersection(other).values
 
 
 @given(st.lists(requirements(), min_size=2, max_size=4))
 def test_the_order_in_which_requirements_are_added_does_not_matter(several: list[Requirement]) -> None:
-    forth, back = Requirements.of(several), Requirements.of(reversed(several))
+    forth, back = Requirements.from_requirements(several), Requirements.from_requirements(reversed(several))
     for value in UNIVERSE:
         assert forth["k"].has(value) == back["k"].has(value)
 
@@ -48,20 +48,20 @@ def test_the_order_in_which_requirements_are_added_does_not_matter(several: list
 @given(requirements(), requirements())
 def test_a_conflict_is_told_just_where_requirements_are_incompatible(one: Requirement, other: Requirement) -> None:
     mine, wanted = Requirements({"k": one}), Requirements({"k": other})
-    assert mine.compatible(wanted) == (not mine.conflict(wanted))
-    assert mine.intersects(wanted) == (not mine.disjoint(wanted))
-    assert Requirements().compatible(wanted) == (not Requirements().conflict(wanted))
+    assert mine.is_compatible(wanted) == (not mine.find_conflict(wanted))
+    assert mine.intersects(wanted) == (not mine.find_disjoint(wanted))
+    assert Requirements().is_compatible(wanted) == (not Requirements().find_conflict(wanted))
 
 
 @pytest.mark.parametrize(
     ("one", "text"),
     [
-        (requirement("k", "In", ["b", "a"]), "k In [a b]"),
-        (requirement("k", "NotIn", "abcdefg"), "k NotIn [a b c d e and 2 others]"),
-        (requirement("k", "Gt", ["2"]), "k Exists >=3"),
-        (requirement("k", "Lt", ["2"], 4), "k Exists <=1 minValues 4"),
-        (requirement("k", "DoesNotExist"), "k DoesNotExist"),
-        (requirement("beta.kubernetes.io/arch", "In", ["arm64"]), "kubernetes.io/arch In [arm64]"),
+        (new_requirement("k", "In", ["b", "a"]), "k In [a b]"),
+        (new_requirement("k", "NotIn", "abcdefg"), "k NotIn [a b c d e and 2 others]"),
+        (new_requirement("k", "Gt", ["2"]), "k Exists >=3"),
+        (new_requirement("k", "Lt", ["2"], 4), "k Exists <=1 minValues 4"),
+        (new_requirement("k", "DoesNotExist"), "k DoesNotExist"),
+        (new_requirement("beta.kubernetes.io/arch", "In", ["arm64"]), "kubernetes.io/arch In [arm64]"),
     ],
 )
 def test_requirements_are_written_as_karpenter_writes_them(one: Requirement, text: str) -> None:
@@ -69,8 +69,8 @@ def test_requirements_are_written_as_karpenter_writes_them(one: Requirement, tex
 
 
 def test_a_requirement_with_two_bounds_is_written_as_two() -> None:
-    both = requirement("k", "Gt", ["2"]).intersection(requirement("k", "Lt", ["9"]))
-    assert both.written() == [
+    both = new_requirement("k", "Gt", ["2"]).intersection(new_requirement("k", "Lt", ["9"]))
+    assert both.to_node_selector() == [
         {"key": "k", "operator": "Gte", "values": ["3"]},
         {"key": "k", "operator": "Lte", "values": ["8"]},
     ]
@@ -78,6 +78,6 @@ def test_a_requirement_with_two_bounds_is_written_as_two() -> None:
 
 def test_a_key_that_is_not_known_is_refused_with_a_hint() -> None:
     own = Requirements.of_labels({"karpenter.sh/nodepool": "p"})
-    said = own.conflict(Requirements.of_labels({"nodepool": "p"}))
+    said = own.find_conflict(Requirements.of_labels({"nodepool": "p"}))
     assert said == 'label "nodepool" does not have known values (typo of "karpenter.sh/nodepool"?)'
-    assert not own.conflict(Requirements.of([requirement("nodepool", "NotIn", ["q"])]))
+    assert not own.find_conflict(Requirements.from_requirements([new_requirement("nodepool", "NotIn", ["q"])]))

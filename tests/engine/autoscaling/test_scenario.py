@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.autoscaling.scenario import AutoscalingError, answer
+from kschedweb.engine.autoscaling.scenario import AutoscalingError, answer_scenario
 from tests.engine.autoscaling.building import ZONE, machine, needs, pod, pool, scenario, sold, wanting
 
 Json = dict[str, Any]
@@ -36,8 +36,8 @@ def test_the_clock_stands_in_where_a_scenario_has_no_time() -> None:
     raw["objects"] += [pod("p", "a")]
     raw |= {"disrupt": True}
     del raw["now"]
-    assert not answer(raw, lambda: 0.0, runs=1)["disruption"]["methods"][2].get("command", {}).get("moves")
-    assert answer(raw, lambda: 4e9, runs=1)["disruption"]["methods"][2]["command"]["moves"]
+    assert not answer_scenario(raw, lambda: 0.0, runs=1)["disruption"]["methods"][2].get("command", {}).get("moves")
+    assert answer_scenario(raw, lambda: 4e9, runs=1)["disruption"]["methods"][2]["command"]["moves"]
 
 
 def of_provider(status: str | None) -> Json:
@@ -52,7 +52,7 @@ def of_provider(status: str | None) -> Json:
 
 @pytest.mark.parametrize("status", [None, "True"])
 def test_a_node_class_of_any_provider_counts_as_ready(status: str | None) -> None:
-    found = answer(of_provider(status), lambda: 0.0, runs=1)
+    found = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
     (claim,) = found["provisioning"]["newNodeClaims"]
     assert claim["instanceTypes"] == ["small"]
     assert {"key": "karpenter.k8s.aws/ec2nodeclass", "operator": "In", "values": ["default"]} in claim["requirements"]
@@ -60,7 +60,7 @@ def test_a_node_class_of_any_provider_counts_as_ready(status: str | None) -> Non
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_a_node_class_that_says_it_is_not_ready_brings_no_nodes(status: str) -> None:
-    found = answer(of_provider(status), lambda: 0.0, runs=1)
+    found = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
     assert found["provisioning"]["newNodeClaims"] == []
     (told,) = found["explained"]["nodePools"]
     assert told["why"] == "Its EC2NodeClass default is not ready: AMIs are not found"
@@ -150,7 +150,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_the_scenario_that_is_damaged_has_a_command_while_it_is_whole() -> None:
-    told = answer(WHOLE, lambda: 0.0, runs=1)
+    told = answer_scenario(WHOLE, lambda: 0.0, runs=1)
     assert told["disruption"]["command"]["decision"] == "replace"
     [claim] = told["provisioning"]["newNodeClaims"]
     assert claim["pods"] == ["default/r"], "zone a has two of its kind"
@@ -164,4 +164,4 @@ def test_a_damaged_scenario_is_answered_or_refused_in_words(path: tuple[Any, ...
         part = part[key]
     part[path[-1]] = value
     with suppress(AutoscalingError):
-        assert json.dumps(answer(raw, lambda: 0.0, runs=1))
+        assert json.dumps(answer_scenario(raw, lambda: 0.0, runs=1))

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from kschedweb.engine.autoscaling.cluster.wants import Wants, read_wants
+from kschedweb.engine.autoscaling.cluster.pod_constraints import PodConstraints, read_pod_constraints
 from tests.engine.autoscaling.building import needs, wanting
 
 SPREAD = {"topologyKey": "z", "maxSkew": 1, "labelSelector": {}}
 
 
-def steps(wants: Wants, prefers: bool) -> list[Wants]:
+def steps(wants: PodConstraints, prefers: bool) -> list[PodConstraints]:
     found = [wants]
-    while (fewer := found[-1].relaxed(prefers)) is not None:
+    while (fewer := found[-1].relax(prefers)) is not None:
         found.append(fewer)
     return found
 
@@ -26,10 +26,10 @@ def test_preferences_are_given_up_in_the_order_of_the_original() -> None:
     }
     affinity["nodeAffinity"] |= wanting(needs("c", "Exists"), preferred=True)["nodeAffinity"]
     spreads = [{**SPREAD, "whenUnsatisfiable": when} for when in ("ScheduleAnyway", "DoNotSchedule", "ScheduleAnyway")]
-    first, *others = steps(read_wants({"affinity": affinity, "topologySpreadConstraints": spreads}), True)
+    first, *others = steps(read_pod_constraints({"affinity": affinity, "topologySpreadConstraints": spreads}), True)
     assert [one.key for one in first.preferred_affinity] == ["heavy", "light"]
     assert set(first.requirements) == {"a", "c"}
-    assert set(first.strict) == {"a"}
+    assert set(first.strict_requirements) == {"a"}
     left = [
         (len(one.required or ()), len(one.preferred_affinity), len(one.preferred), len(one.spreads)) for one in others
     ]
@@ -40,6 +40,6 @@ def test_preferences_are_given_up_in_the_order_of_the_original() -> None:
 
 
 def test_what_becomes_of_wishes_is_worked_out_once() -> None:
-    wants = read_wants({"affinity": wanting(needs("c", "Exists"), preferred=True)})
-    assert wants.relaxed(False) is wants.relaxed(False)
-    assert wants.relaxed(False) is not None
+    wants = read_pod_constraints({"affinity": wanting(needs("c", "Exists"), preferred=True)})
+    assert wants.relax(False) is wants.relax(False)
+    assert wants.relax(False) is not None

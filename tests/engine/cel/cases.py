@@ -11,11 +11,11 @@ from kschedweb.engine.cel import (
     SINCE_1_37,
     Device,
     EvaluationError,
+    ExpressionError,
     Language,
-    Refused,
-    attribute,
-    compiled,
-    quantity,
+    compile_expression,
+    parse_attribute,
+    to_quantity,
 )
 
 DRIVER: Final = "gpu.example.com"
@@ -35,8 +35,8 @@ _WORDS: dict[str, bool | str] = {"true": True, "false": False, NOT_VALID: NOT_VA
 
 def read(raw: dict) -> Device:
     """A device as the engine has it, from one of a ResourceSlice."""
-    attributes = {name: attribute(value) for name, value in raw.get("attributes", {}).items()}
-    capacity = {name: quantity(value["value"]) for name, value in raw.get("capacity", {}).items()}
+    attributes = {name: parse_attribute(value) for name, value in raw.get("attributes", {}).items()}
+    capacity = {name: to_quantity(value["value"]) for name, value in raw.get("capacity", {}).items()}
     return Device(DRIVER, attributes, capacity, raw.get("allowMultipleAllocations", False))
 
 
@@ -49,14 +49,14 @@ def expanded(expression: str) -> str:
 def answer(expression: str, device: Device, language: Language = SINCE_1_37) -> bool | str | None:
     """Whether the engine says that the device matches, its error, or ``NOT_VALID``; ``None`` if it does not tell."""
     try:
-        program = compiled(expression, language)
-    except Refused:
+        program = compile_expression(expression, language)
+    except ExpressionError:
         return NOT_VALID
     try:
         return program.matches(device)
     except EvaluationError as error:
         return str(error)
-    except Refused:
+    except ExpressionError:
         return None
 
 

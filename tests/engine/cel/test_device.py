@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.cel import Device, EvaluationError, attribute, compiled, quantity, version
+from kschedweb.engine.cel import (
+    Device,
+    EvaluationError,
+    compile_expression,
+    parse_attribute,
+    parse_version,
+    to_quantity,
+)
 from tests.engine.cel.cases import answer, read
 
 
 def test_a_name_without_a_domain_is_in_the_drivers() -> None:
-    device = Device("a.com", {"x": 1, "b.com/x": 2, "b.com/y/z": 3}, {"c.com/x": quantity("1")}, True)
+    device = Device("a.com", {"x": 1, "b.com/x": 2, "b.com/y/z": 3}, {"c.com/x": to_quantity("1")}, True)
     for expression in (
         'device.attributes["a.com"].x == 1',
         'device.attributes["b.com"].x == 2',
@@ -19,12 +26,12 @@ def test_a_name_without_a_domain_is_in_the_drivers() -> None:
         "device.attributes.size() == 2 && device.capacity.size() == 1",
         'device.driver == "a.com" && device.allowMultipleAllocations',
     ):
-        assert compiled(expression).matches(device), expression
+        assert compile_expression(expression).matches(device), expression
 
 
 def test_attributes_are_read_from_a_resource_slice() -> None:
-    assert [attribute(raw) for raw in ({"int": 5}, {"bool": False}, {"string": "x"})] == [5, False, "x"]
-    found, wanted = attribute({"version": "1.2.3-a+b"}), version("1.2.3-a+c")
+    assert [parse_attribute(raw) for raw in ({"int": 5}, {"bool": False}, {"string": "x"})] == [5, False, "x"]
+    found, wanted = parse_attribute({"version": "1.2.3-a+b"}), parse_version("1.2.3-a+c")
     assert type(found) is type(wanted)
     assert found.compare(wanted) == 0
 
@@ -38,9 +45,9 @@ def test_attributes_are_read_from_a_resource_slice() -> None:
     ],
 )
 def test_an_attribute_that_cannot_be_used_fails_every_expression(raw: dict, words: str) -> None:
-    device = Device("a.com", {"l": attribute(raw)}, {}, False)
+    device = Device("a.com", {"l": parse_attribute(raw)}, {}, False)
     with pytest.raises(EvaluationError) as error:
-        compiled("true").matches(device)
+        compile_expression("true").matches(device)
     assert str(error.value) == words
 
 

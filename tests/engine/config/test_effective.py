@@ -77,8 +77,8 @@ def test_without_a_document_the_defaults_of_kube_scheduler_hold() -> None:
     assert names(default, "postFilter") == ["DynamicResources", "DefaultPreemption"]
     assert names(default, "permit") == names(default, "postBind") == []
     assert default.args["InterPodAffinity"]["hardPodAffinityWeight"] == 1
-    assert ready.profile("default-scheduler") is default
-    assert ready.profile("other") is None
+    assert ready.find_profile("default-scheduler") is default
+    assert ready.find_profile("other") is None
 
 
 def test_a_plugin_listed_at_score_comes_first_and_a_disabled_one_leaves() -> None:
@@ -167,7 +167,7 @@ def test_every_plugin_is_described() -> None:
     assert all(spec.help.endswith(".") and spec.help.count(".") == 1 for spec in CURRENT.registry.specs.values())
 
 
-plugin_names = st.sampled_from(sorted(CURRENT.own.specs))
+plugin_names = st.sampled_from(sorted(CURRENT.in_tree_plugins.specs))
 plugin_sets = st.fixed_dictionaries(
     {},
     optional={
@@ -193,8 +193,8 @@ def test_the_effective_plugins_obey_the_sets(plugins: dict[str, Any]) -> None:
         explicit = [plugin["name"] for plugin in plugins.get(point, {}).get("enabled", ())]
         off = {plugin["name"] for plugin in plugins.get(point, {}).get("disabled", ())}
         assert len(running) == len(set(running))
-        assert all(point in CURRENT.own.specs[name].points for name in running)
+        assert all(point in CURRENT.in_tree_plugins.specs[name].points for name in running)
         assert set(explicit) <= set(running)
-        assert set(running) - set(explicit) <= (set() if "*" in off else set(CURRENT.own.specs) - off)
+        assert set(running) - set(explicit) <= (set() if "*" in off else set(CURRENT.in_tree_plugins.specs) - off)
     again = load(loaded.configuration.document)
     assert again.configuration == loaded.configuration

@@ -71,7 +71,7 @@ def test_an_extension_point_offers_the_plugins_that_run_there() -> None:
 
 
 def test_each_kind_of_arguments_is_described() -> None:
-    kinds = {spec.args.kind for spec in CURRENT.own.specs.values() if spec.args}
+    kinds = {spec.args.kind for spec in CURRENT.in_tree_plugins.specs.values() if spec.args}
     assert len(kinds) == 8
     assert kinds <= set(SCHEMA["$defs"])
 

@@ -12,12 +12,12 @@ from kschedweb.engine import plugins
 from kschedweb.engine.config import PluginRef
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginSpec, Registry
-from kschedweb.engine.config.types import FLOAT64, INT32, Field
+from kschedweb.engine.config.types import FLOAT64, INT32, StructField
 from kschedweb.engine.releases import CURRENT, json_schema, load
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-TIDE_ARGS = args_struct("TideArgs", "How high the tide may rise.", Field("mark", INT32, "Percent.", pointer=True))
+TIDE_ARGS = args_struct("TideArgs", "How high the tide may rise.", StructField("mark", INT32, "Percent.", pointer=True))
 
 
 def tide_defaults(args: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ def tide_defaults(args: dict[str, Any]) -> None:
 
 
 def tide_problems(args: dict[str, Any], path: str) -> list[Problem]:
-    return [] if 0 <= args["mark"] <= 100 else [invalid(child(path, "mark"), args["mark"], "must be a percentage")]
+    return [] if 0 <= args["mark"] <= 100 else [invalid(child_path(path, "mark"), args["mark"], "must be a percentage")]
 
 
 TIDE = PluginSpec(
@@ -35,7 +35,7 @@ TIDE = PluginSpec(
     "Keeps nodes below a mark.",
     ArgsSpec(TIDE_ARGS, tide_defaults, tide_problems),
 )
-KNOWN = CURRENT.extended(TIDE)
+KNOWN = CURRENT.with_plugins(TIDE)
 
 
 def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -58,13 +58,13 @@ FLOOD = PluginSpec(
     "Tide",
     frozenset({"score"}),
     "Keeps nodes below a mark.",
-    ArgsSpec(args_struct("TideArgs", "How high.", Field("mark", FLOAT64, "Percent."))),
+    ArgsSpec(args_struct("TideArgs", "How high.", StructField("mark", FLOAT64, "Percent."))),
 )
 
 
 @pytest.mark.parametrize("mark", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 40, -2.5])
 def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
-    loaded = load(document({"mark": mark}), CURRENT.extended(FLOOD))
+    loaded = load(document({"mark": mark}), CURRENT.with_plugins(FLOOD))
     assert loaded.configuration is not None
     assert loaded.configuration.profiles[0].args["Tide"]["mark"] == mark
     assert loaded.defaulted is not None
@@ -75,7 +75,7 @@ def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
 @pytest.mark.parametrize("mark", ["1e400", "9" * 400])
 def test_a_float_out_of_range_is_refused(mark: str) -> None:
     text = json.dumps(document({"mark": 0})).replace('"mark": 0', f'"mark": {mark}')
-    [error] = load(text, CURRENT.extended(FLOOD)).errors
+    [error] = load(text, CURRENT.with_plugins(FLOOD)).errors
     assert f"cannot unmarshal number {mark}" in error
     assert error.endswith("of type float64")
 
@@ -100,7 +100,7 @@ def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
     other = PluginSpec("Fifo", frozenset({"queueSort"}), "First in, first out.")
     swap = {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}
     profiles = [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"multiPoint": swap}}]
-    loaded = load(HEAD | {"profiles": profiles}, CURRENT.extended(other))
+    loaded = load(HEAD | {"profiles": profiles}, CURRENT.with_plugins(other))
     assert loaded.errors == [
         'initializing profiles: different queue sort plugins for profile "b": "Fifo", first: "PrioritySort"'
     ]
@@ -108,7 +108,7 @@ def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
 
 def test_two_plugins_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two plugins are called 'Tide'"):
-        _ = KNOWN.extended(TIDE).registry.specs
+        _ = KNOWN.with_plugins(TIDE).registry.specs
 
 
 def test_an_unknown_extension_point_is_refused() -> None:
@@ -120,11 +120,11 @@ def test_entry_points_bring_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [EntryPoint("tide", f"{__name__}:TIDE", plugins.ENTRY_POINTS)]
     monkeypatch.setattr(EntryPoint, "load", lambda self: TIDE)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
-    assert TIDE in plugins.others.__wrapped__()
+    assert TIDE in plugins.out_of_tree_plugins.__wrapped__()
 
 
 def test_an_entry_point_that_is_no_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [EntryPoint("wrong", "json:loads", plugins.ENTRY_POINTS)]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
     with pytest.raises(PluginError, match=r"the plugin wrong \(json:loads\) cannot be used: is no PluginSpec"):
-        plugins.others.__wrapped__()
+        plugins.out_of_tree_plugins.__wrapped__()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.controllers.admission import AdmissionError, admit, classed, merge_tolerations
-from kschedweb.engine.objects.taints import Taint, read_tolerations, tolerated
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.controllers.admission import AdmissionError, admit_pod, apply_classes, merge_tolerations
+from kschedweb.engine.objects.taints import Taint, is_tolerated, read_tolerations
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 
 DEFAULTS = [
@@ -37,7 +37,7 @@ def runtime_class(**fields: Any) -> dict:
 
 def admitted(raw: dict, *objects: dict) -> dict:
     before = copy.deepcopy(raw)
-    spec = admit(raw, cluster(*objects))["spec"]
+    spec = admit_pod(raw, cluster(*objects))["spec"]
     assert raw == before
     return spec
 
@@ -139,7 +139,7 @@ def test_merging_tolerations_changes_nothing_that_is_tolerated(tolerations: list
             for effect in ("NoSchedule", "NoExecute", "PreferNoSchedule"):
                 taint = Taint(key, value, effect)
                 before, after = (
-                    tolerated(taint, read_tolerations({"t": listed}, "t")) for listed in (tolerations, merged)
+                    is_tolerated(taint, read_tolerations({"t": listed}, "t")) for listed in (tolerations, merged)
                 )
                 assert before == after
 
@@ -148,7 +148,7 @@ PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "
 
 
 def with_plugin(name: str, raw: dict, *objects: dict) -> list[dict]:
-    return admit(raw, cluster(*objects), (name,))["spec"].get("tolerations", [])
+    return admit_pod(raw, cluster(*objects), (name,))["spec"].get("tolerations", [])
 
 
 def test_memory_pressure_is_tolerated_by_all_but_best_effort_pods_where_the_plugin_is_on() -> None:
@@ -172,8 +172,8 @@ def test_a_whitelist_that_is_no_list_is_told_with_its_namespace() -> None:
 
 def test_classed_gives_only_what_the_runtime_class_says() -> None:
     box = runtime_class(overhead={"podFixed": {"cpu": "1"}})
-    spec = classed(pod("a", runtimeClassName="box"), cluster(box))["spec"]
+    spec = apply_classes(pod("a", runtimeClassName="box"), cluster(box))["spec"]
     assert spec["overhead"] == {"cpu": "1"}
     assert "priority" not in spec
     plain = pod("a")
-    assert classed(plain, cluster(box)) is plain
+    assert apply_classes(plain, cluster(box)) is plain

@@ -48,7 +48,7 @@ def ephemeral(name: str = "data", *, metadata: dict | None = None, **spec: Any) 
 def user(name: str = "p", **spec: Any) -> Pod:
     raw = pod(name, **spec)
     raw["metadata"]["uid"] = f"uid-{name}"
-    return Pod.read(raw)
+    return Pod.from_json(raw)
 
 
 def claims_of(pod: Pod) -> list[str]:
@@ -107,14 +107,14 @@ def test_claims_come_into_a_simulated_cluster_and_go_with_their_pod() -> None:
     claim = world.resource_claims.get("default", name)
     assert claim is not None
     assert claim.made_for("uid-p")
-    first = world.objects.storage.claim("default", "p-data")
+    first = world.objects.storage.get_claim("default", "p-data")
     assert (first.controller_uid, first.storage_class, first.phase) == ("uid-p", "gp3", "Pending")
     assert create_claims(one, world.objects, world.resource_claims) == (one, [])  # they are there
     delete_claims(one, world.objects, world.resource_claims)
     assert ("default", "p-data") not in world.objects.storage.claims
     assert world.resource_claims.get("default", name) is None
     create_claims(wanted, world.objects, world.resource_claims)
-    again = world.objects.storage.claim("default", "p-data")
+    again = world.objects.storage.get_claim("default", "p-data")
     assert again.uid != first.uid  # the first one's volume is not for it
     assert not original.objects.storage.claims
     assert not list(original.resource_claims)
@@ -137,7 +137,7 @@ def test_a_claim_that_was_deleted_is_made_again() -> None:
     snapshot = Snapshot.from_objects([template()])
     raw = user(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "gpu"}]).raw
     status = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g-lost"}]}
-    one, _ = create_claims(Pod.read({**raw, "status": status}), snapshot.objects, snapshot.resource_claims)
+    one, _ = create_claims(Pod.from_json({**raw, "status": status}), snapshot.objects, snapshot.resource_claims)
     assert claims_of(one) != ["p-g-lost"]
     assert snapshot.resource_claims.get("default", *claims_of(one)) is not None
 

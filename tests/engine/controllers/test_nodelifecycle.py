@@ -8,7 +8,7 @@ from tests.engine.builders import node
 
 
 def nodes(count: int, zones: int = 1) -> dict[str, Node]:
-    made = [Node.read(node(f"n{number}", labels={ZONE: f"z{number % zones}"})) for number in range(count)]
+    made = [Node.from_json(node(f"n{number}", labels={ZONE: f"z{number % zones}"})) for number in range(count)]
     return {one.name: with_condition(one, Ready="True") for one in made}
 
 
@@ -18,19 +18,19 @@ class World:
     def __init__(self, known: dict[str, Node]) -> None:
         self.nodes, self.lifecycle, self.now = known, NodeLifecycle(), 0.0
         for one in known.values():
-            self.lifecycle.watch(one)
+            self.lifecycle.watch_node(one)
 
     def set_ready(self, status: str, *names: str) -> None:
         for name in names:
             self.nodes[name] = with_condition_taints(with_condition(self.nodes[name], Ready=status))
-            self.lifecycle.watch(self.nodes[name])
+            self.lifecycle.watch_node(self.nodes[name])
 
     def until(self, end: float) -> None:
         while (time := self.lifecycle.next_time(self.now)) is not None and time <= end:
             self.now = time
-            for one in self.lifecycle.monitor(self.nodes, time):
+            for one in self.lifecycle.monitor_node_health(self.nodes, time):
                 self.nodes[one.name] = one
-                self.lifecycle.watch(one)
+                self.lifecycle.watch_node(one)
         self.now = end
 
     def taints(self, name: str) -> set[str]:
@@ -42,7 +42,7 @@ class World:
 
 
 def test_conditions_and_a_cordon_ask_for_taints_against_new_pods() -> None:
-    one = Node.read({**node("one", unschedulable=True, taints=[{"key": "own", "effect": "NoSchedule"}])})
+    one = Node.from_json({**node("one", unschedulable=True, taints=[{"key": "own", "effect": "NoSchedule"}])})
     one = with_condition_taints(with_condition(one, Ready="False", MemoryPressure="True", DiskPressure="False"))
     assert {str(taint) for taint in one.taints} == {
         "own:NoSchedule",
@@ -72,7 +72,7 @@ def test_a_node_that_is_not_ready_is_emptied_and_its_taints_go_when_it_is_ready_
 
 def test_a_silent_node_is_unreachable_after_its_grace_period() -> None:
     world = World(nodes(5))
-    world.lifecycle.silence("n0", 3.0)
+    world.lifecycle.silence_node("n0", 3.0)
     world.until(53.0)
     assert world.taints("n0") == set()
     world.until(55.0)

@@ -14,15 +14,15 @@ def test_the_next_look_is_at_a_whole_number_of_periods() -> None:
 
 def test_a_node_is_missed_for_the_whole_quarantine() -> None:
     collection = PodCollection()
-    assert [collection.look({"x"}, time) for time in (20.0, 40.0, 60.0)] == [set(), set(), {"x"}]
+    assert [collection.collect_nodes({"x"}, time) for time in (20.0, 40.0, 60.0)] == [set(), set(), {"x"}]
 
 
 def test_a_node_that_came_meanwhile_keeps_its_pods() -> None:
     collection = PodCollection()
-    collection.look({"x"}, 0.0)
-    assert collection.look(set(), 40.0) == set()
-    assert collection.look({"x"}, 60.0) == set()
-    assert collection.look({"x"}, 100.0) == {"x"}
+    collection.collect_nodes({"x"}, 0.0)
+    assert collection.collect_nodes(set(), 40.0) == set()
+    assert collection.collect_nodes({"x"}, 60.0) == set()
+    assert collection.collect_nodes({"x"}, 100.0) == {"x"}
 
 
 @given(st.lists(st.booleans(), min_size=8, max_size=30))
@@ -30,7 +30,7 @@ def test_pods_go_only_after_their_node_was_missed_for_a_quarantine(missing: list
     collection, first = PodCollection(), None
     for turn, gone in enumerate(missing):
         now = turn * PERIOD
-        collected = collection.look({"x"} if gone else set(), now)
+        collected = collection.collect_nodes({"x"} if gone else set(), now)
         first = (now if first is None else first) if gone or first is not None else None
         if collected:
             assert gone

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
 from kschedweb.engine.controllers.admission import AdmissionError
-from kschedweb.engine.controllers.quotas import Quotas, usage_of
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.controllers.quotas import Quotas, compute_pod_usage
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 
 
@@ -24,13 +24,13 @@ def quotas(**specs: dict[str, Any]) -> Quotas:
 
 def refusal(known: Quotas, raw: dict) -> str:
     with pytest.raises(AdmissionError) as problem:
-        known.check(Pod.read(raw))
+        known.check_pod(Pod.from_json(raw))
     return str(problem.value)
 
 
 def test_the_words_are_the_api_servers() -> None:
     known = quotas(team={"hard": {"requests.cpu": "2", "pods": "9", "requests.memory": "4Gi"}})
-    known.charge(Pod.read(pod("a", requests={"cpu": "1500m", "memory": "1024Mi"})))
+    known.charge_pod(Pod.from_json(pod("a", requests={"cpu": "1500m", "memory": "1024Mi"})))
     assert refusal(known, pod("b", requests={"cpu": "1", "memory": "1Gi"})) == (
         "exceeded quota: team, requested: requests.cpu=1, used: requests.cpu=1500m, limited: requests.cpu=2"
     )
@@ -41,29 +41,29 @@ def test_the_words_are_the_api_servers() -> None:
 
 def test_what_is_gone_is_free_again() -> None:
     known = quotas(one={"hard": {"pods": "1"}})
-    known.charge(Pod.read(pod("a")))
+    known.charge_pod(Pod.from_json(pod("a")))
     assert "exceeded quota: one" in refusal(known, pod("b"))
-    assert known.free("default/a")
-    known.check(Pod.read(pod("b")))
-    assert not known.free("default/a")
+    assert known.free_pod("default/a")
+    known.check_pod(Pod.from_json(pod("b")))
+    assert not known.free_pod("default/a")
 
 
 def test_a_scope_narrows_a_quota() -> None:
     known = quotas(few={"hard": {"pods": "0"}, "scopes": ["BestEffort"]})
     assert refusal(known, pod("a"))
-    known.check(Pod.read(pod("a", requests={"cpu": "1"})))
+    known.check_pod(Pod.from_json(pod("a", requests={"cpu": "1"})))
 
 
 def test_a_quota_that_cannot_be_read_is_told_and_limits_nothing() -> None:
     known = quotas(bad={"hard": {"pods": "many"}})
-    known.check(Pod.read(pod("a")))
+    known.check_pod(Pod.from_json(pod("a")))
     assert known.problems[0].startswith("ResourceQuota default/bad: limits nothing: spec.hard.pods: ")
 
 
 def test_overhead_and_init_containers_count() -> None:
     raw = pod("a", requests={"cpu": "1"}, overhead={"cpu": "250m"})
     raw["spec"]["initContainers"] = [{"name": "i", "resources": {"requests": {"cpu": "2", "nvidia.com/gpu": "1"}}}]
-    usage = {name: str(amount) for name, amount in usage_of(Pod.read(raw)).items()}
+    usage = {name: str(amount) for name, amount in compute_pod_usage(Pod.from_json(raw)).items()}
     assert usage == {
         "cpu": "2250m",
         "requests.cpu": "2250m",
@@ -79,11 +79,11 @@ def test_what_is_used_is_the_sum_of_what_is_there(turns: list[tuple[int, str]]) 
     for number, cpu in turns:
         key = f"default/p{number}"
         if key in there:
-            known.free(key)
+            known.free_pod(key)
             del there[key]
         else:
-            there[key] = Pod.read(pod(f"p{number}", requests={"cpu": cpu}))
-            known.charge(there[key])
-    (quota,) = known.of("default")
+            there[key] = Pod.from_json(pod(f"p{number}", requests={"cpu": cpu}))
+            known.charge_pod(there[key])
+    (quota,) = known.list_quotas("default")
     used = quota.used["requests.cpu"].nano if quota.used else 0
     assert used == sum(one.requests["cpu"] for one in there.values()) * 10**6

@@ -49,13 +49,13 @@ def test_pods_of_a_group_share_devices_that_were_chosen_for_one_of_them() -> Non
 
 def test_devices_are_given_back_by_the_last_pod_and_written_by_the_first() -> None:
     over = there()
-    pods = [Pod.read(one) for one in users(2)]
+    pods = [Pod.from_json(one) for one in users(2)]
     known = over.snapshot.objects.groups.get("default/gang")
     assert known is not None
     over.find_group(known, pods)
     claims = over.snapshot.resource_claims
-    first, second = (over.binding(pod, "b") for pod in pods)
-    assert (first.begin(), second.begin()) == (None, None)
+    first, second = (over.create_binding(pod, "b") for pod in pods)
+    assert (first.reserve_and_permit(), second.reserve_and_permit()) == (None, None)
     chosen = claims.in_flight("default", "shared")
     assert chosen is not None
     assert chosen.uids == (pods[0].uid, pods[1].uid)
@@ -63,7 +63,7 @@ def test_devices_are_given_back_by_the_last_pod_and_written_by_the_first() -> No
     assert claims.in_flight("default", "shared") is not None, "the second pod wants them still"
     for plugin in list(second.waits):
         second.allow(plugin)
-    assert second.finish() is None
+    assert second.run_binding() is None
     written = claims.get("default", "shared")
     assert written is not None
     assert written.allocation is not None
@@ -75,8 +75,8 @@ def test_what_another_try_has_in_flight_is_not_shared() -> None:
     over = there(1)
     known = over.snapshot.objects.groups.get("default/gang")
     assert known is not None
-    early, late = (Pod.read(one) for one in users(2))
+    early, late = (Pod.from_json(one) for one in users(2))
     over.find_group(known, [early])
-    assert over.binding(early, "b").begin() is None
+    assert over.create_binding(early, "b").reserve_and_permit() is None
     found = over.find_group(known, [late])
     assert "resource claim default/shared is in the process of being allocated" in found.placements[0].message

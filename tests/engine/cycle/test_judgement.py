@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.judgement import Agreement, Judgement, JudgementReason, judge, why_moved
+from kschedweb.engine.cycle.judgement import Agreement, Judgement, JudgementReason, judge_placement, why_moved
 from tests.engine.builders import node, pod, scheduler
 
 MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
@@ -18,7 +18,7 @@ ASKING = {"cpu": "1", "memory": "2Gi"}
 
 def judged(where: str, *objects: dict, raw: dict | None = None, **profile: Any) -> Judgement:
     engine = scheduler(*(objects or (node("half"), node("empty"), FILLED)), **profile)
-    return judge(engine, Pod.read(raw or pod("p", requests=ASKING)), where)
+    return judge_placement(engine, Pod.from_json(raw or pod("p", requests=ASKING)), where)
 
 
 def test_the_best_node_is_agreed_to() -> None:
@@ -87,11 +87,11 @@ def test_a_node_is_agreed_to_exactly_where_nothing_scores_higher(used: list[int]
     names = [f"n{number}" for number in range(len(used))]
     filled = [pod(f"f{at}", on=names[at], requests={"cpu": f"{cpu}m"}) for at, cpu in enumerate(used)]
     engine = scheduler(*map(node, names), *filled)
-    one = Pod.read(pod("p", requests={"cpu": "500m"}))
+    one = Pod.from_json(pod("p", requests={"cpu": "500m"}))
     explained = engine.explain(one)
     totals = dict(zip((explained.nodes[row] for row in explained.feasible), explained.total.tolist(), strict=True))
     where = data.draw(st.sampled_from(names))
-    found = judge(engine, one, where)
+    found = judge_placement(engine, one, where)
     assert found.agrees == (totals[where] == max(totals.values()))
     assert found.difference == max(totals.values()) - totals[where]
     assert found.rank == 1 + sum(total > totals[where] for total in totals.values())
@@ -103,7 +103,7 @@ def reason(
 ) -> JudgementReason | None:
     """Why ``raw`` goes elsewhere by the profile ``after``, on an empty node and one that is half full."""
     nodes = (node("half"), node("empty"), FILLED)
-    old, new = (scheduler(*nodes, **(profile or {})).explain(Pod.read(raw)) for profile in (before, after))
+    old, new = (scheduler(*nodes, **(profile or {})).explain(Pod.from_json(raw)) for profile in (before, after))
     return why_moved(old, new)
 
 
@@ -114,7 +114,7 @@ def without(*plugins: str) -> dict[str, Any]:
 def test_the_plugin_that_prefers_the_new_node_moves_a_pod() -> None:
     found = reason(pod("p", requests=ASKING), after={"pluginConfig": [MOST]})
     assert found is not None
-    assert (found.plugin, found.said) == ("NodeResourcesFit", "")
+    assert (found.plugin, found.message) == ("NodeResourcesFit", "")
     assert found.lead == 50
 
 

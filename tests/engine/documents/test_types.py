@@ -11,7 +11,7 @@ from kschedweb.engine.config.decode import decode
 from kschedweb.engine.config.types import BOOL, BYTES, DURATION, INT32, RAW, STRING, encode, go_name
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.leaves import Problems
-from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
+from kschedweb.engine.documents.types import REQUIRED, ListType, MapType, Struct, StructField
 from kschedweb.engine.releases import CURRENT, load
 
 CONFIGURATION = CURRENT.schema.configuration
@@ -19,14 +19,14 @@ ALL = Struct(
     "v1.All",
     "One field of each type.",
     (
-        Field("text", STRING, "Text.", REQUIRED),
-        Field("flag", BOOL, "A flag.", False),
-        Field("wholeNumber", INT32, "A number.", 3),
-        Field("time", DURATION, "A time."),
-        Field("bytes", BYTES, "Bytes."),
-        Field("raw", RAW, "Anything."),
-        Field("list", ListOf(STRING, most=2), "A list.", ()),
-        Field("map", MapOf(INT32), "A map.", {}),
+        StructField("text", STRING, "Text.", REQUIRED),
+        StructField("flag", BOOL, "A flag.", False),
+        StructField("wholeNumber", INT32, "A number.", 3),
+        StructField("time", DURATION, "A time."),
+        StructField("bytes", BYTES, "Bytes."),
+        StructField("raw", RAW, "Anything."),
+        StructField("list", ListType(STRING, max_items=2), "A list.", ()),
+        StructField("map", MapType(INT32), "A map.", {}),
     ),
 )
 GOOD: dict[str, Any] = {"text": "a", "flag": True, "time": "1m30s", "bytes": "aGk=", "raw": [1], "list": ["x"]}
@@ -65,7 +65,7 @@ def test_every_problem_has_its_path() -> None:
 
 
 def test_the_schema_refuses_what_the_reader_refuses() -> None:
-    schema = jsonschema.Draft202012Validator(Schemas().struct(ALL))
+    schema = jsonschema.Draft202012Validator(Schemas().struct_schema(ALL))
     assert not list(schema.iter_errors(GOOD))
     refused = {error.path[0] for error in schema.iter_errors(BAD) if error.path}
     assert refused >= {"text", "flag", "wholeNumber", "time", "list", "map"}

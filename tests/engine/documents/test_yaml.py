@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.engine.config.source import UnreadableError
-from kschedweb.engine.config.yaml_text import read
-from kschedweb.engine.documents.files import ReadError, documents
-from kschedweb.engine.documents.marked import DocumentError as TextError
-from kschedweb.engine.documents.marked import parse
-from kschedweb.engine.documents.reading import Bounds, RefusedError, events
-from kschedweb.engine.documents.scalars import resolve
-from kschedweb.engine.documents.values import documents as values
-from kschedweb.engine.documents.writing import written
+from kschedweb.engine.config.yaml_text import read_yaml
+from kschedweb.engine.documents.files import ReadError, read_documents
+from kschedweb.engine.documents.marked_documents import MarkedDocumentError as TextError
+from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.documents.scalars import resolve_scalar
+from kschedweb.engine.documents.values import read_documents as values
+from kschedweb.engine.documents.writing import dump_yaml
+from kschedweb.engine.documents.yaml_events import Bounds, RefusedError, read_events
 from kschedweb.engine.releases import load
 
-LIMITS = Limits(size=1 << 20, depth=50, nodes=50_000)
+LIMITS = TextLimits(size=1 << 20, depth=50, nodes=50_000)
 PARTS = [
     *("a", "b: ", "- ", "? ", "\n", "  ", "[", "]", "{", "}", ", ", ": ", "#", "|", ">", "'", '"', "&x ", "*x", "<<: "),
     *("1", "0x1f", "1:30", "1:00:00.5", "9" * 5_000, "0." + "0" * 5_000, "1e999", "y", "~", "2026-01-01", ".inf"),
@@ -39,10 +39,10 @@ def test_every_reader_answers_any_text(text: str) -> None:
     loaded = load(text) if text.isprintable() else None
     assert loaded is None or loaded.valid is not bool(loaded.errors)
     readers: list[tuple[Callable[[str], object], type[Exception]]] = [
-        (read, UnreadableError),
-        (parse, TextError),
-        (lambda one: documents_read(one, LIMITS), DocumentError),
-        (lambda one: documents(one.encode("utf-8", "replace")), ReadError),
+        (read_yaml, UnreadableError),
+        (parse_document, TextError),
+        (lambda one: documents_read(one, LIMITS), UntrustedTextError),
+        (lambda one: read_documents(one.encode("utf-8", "replace")), ReadError),
     ]
     for reader, refusal in readers:
         with contextlib.suppress(refusal):
@@ -53,7 +53,7 @@ def test_every_reader_answers_any_text(text: str) -> None:
 @given(TEXTS)
 def test_the_editor_sees_the_values_that_the_engine_sees(text: str) -> None:
     try:
-        shown, taken = parse(text).data, read(text).value
+        shown, taken = parse_document(text).data, read_yaml(text).value
     except (TextError, UnreadableError):
         return
     if isinstance(shown, str | int | float | None) and "!" not in text:
@@ -82,23 +82,23 @@ def test_the_editor_sees_the_values_that_the_engine_sees(text: str) -> None:
     ],
 )
 def test_a_plain_scalar_means_what_it_means_to_go_yaml(text: str, value: Any) -> None:
-    found = resolve(text)
+    found = resolve_scalar(text)
     assert (type(found), found) == (type(value), value)
 
 
 @pytest.mark.parametrize("text", ["y", "No", "1e3", "0o17", "1_0", "~", "", "0x1f", "1:30", "<<", "2026-01-01", "a"])
 def test_text_that_is_written_is_read_as_text(text: str) -> None:
-    for reader in (lambda one: parse(one).data, lambda one: documents_read(one, LIMITS)[0]):
-        assert reader(written({text: text})) == {text: text}
+    for reader in (lambda one: parse_document(one).data, lambda one: documents_read(one, LIMITS)[0]):
+        assert reader(dump_yaml({text: text})) == {text: text}
 
 
 def test_tag_directives_are_bounded() -> None:
     """The parser looks each of them up among all others."""
     few, many = ("".join(f"%TAG !a{n}! x{n}:\n" for n in range(count)) + "---\na: 1\n" for count in (100, 101))
-    assert parse(few).data == {"a": 1}
+    assert parse_document(few).data == {"a": 1}
     for text, line in ((many, 101), (f"%TAG !a! {'x' * 1_000}\n---\na: 1\n", 1)):
         with pytest.raises(RefusedError, match="at most 100 directives %TAG of 1,000 characters") as caught:
-            list(events(text, Bounds(5, 5)))
+            list(read_events(text, Bounds(5, 5)))
         assert caught.value.line == line
 
 
@@ -122,7 +122,7 @@ def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
     labels = {"a": "1", "b": "2"}
     data = {**labels, "x": "first", "c": "third", "z": "last", "w": ["last", labels]}
     found = documents_read(MERGED, LIMITS)[0]
-    assert found == documents(MERGED.encode())[0] == read(MERGED).value == parse(MERGED).data
+    assert found == read_documents(MERGED.encode())[0] == read_yaml(MERGED).value == parse_document(MERGED).data
     assert found == {"labels": labels, "annotations": {"a": "late", "b": "2"}, "data": data}
     found["labels"]["a"] = "changed"
     assert found["data"]["w"][1] == labels  # a copy of its own
@@ -159,7 +159,7 @@ def test_what_aliases_bring_is_within_the_bounds(text: str, said: str) -> None:
 def test_what_an_alias_brings_has_the_place_of_the_anchors_text(
     path: tuple[str | int, ...], place: tuple[int, int, int]
 ) -> None:
-    assert parse(MERGED).place(path) == place
+    assert parse_document(MERGED).place(path) == place
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -181,7 +181,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 def test_the_editor_refuses_what_aliases_bring_too_much_of(text: str, said: str, line: int) -> None:
     with pytest.raises(TextError) as caught:
-        parse(text)
+        parse_document(text)
     assert caught.value.problem.message.startswith(said)
     assert caught.value.problem.line == line
 

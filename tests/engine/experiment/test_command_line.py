@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kschedweb.engine.experiment import Recording
+from kschedweb.engine.experiment import UseRecording
 from kschedweb.engine.experiment.__main__ import main
 from kschedweb.engine.releases import CURRENT
 
@@ -19,7 +19,9 @@ SETUP = json.dumps({"nodes": 3, "deployments": 20, "used": 0.4, "since": 3600, "
 @pytest.fixture
 def day(tmp_path: Path) -> str:
     path = tmp_path / "day.csv.gz"
-    path.write_bytes(gzip.compress("\n".join(Recording.generated(np.random.default_rng(2), 40, 24).lines()).encode()))
+    path.write_bytes(
+        gzip.compress("\n".join(UseRecording.generate(np.random.default_rng(2), 40, 24).to_csv_lines()).encode())
+    )
     return str(path)
 
 

@@ -7,30 +7,30 @@ import json
 import numpy as np
 import pytest
 
-from kschedweb.engine.experiment import Recording, ReplayResult, Setup, Workload, replay
-from kschedweb.engine.experiment.curve import Curve, CurveError, drawn
+from kschedweb.engine.experiment import ExperimentWorkload, ReplayResult, Setup, UseRecording, replay_workload
+from kschedweb.engine.experiment.curve import CurveError, SkewCurve, render_curves
 from kschedweb.engine.experiment.moving import Moving, MovingError
-from kschedweb.engine.experiment.policies import configuration, policies
+from kschedweb.engine.experiment.policies import list_policies, load_configuration
 from tests.conftest import ROOT
 
-RECORDING = Recording.generated(np.random.default_rng(7), 120, 72)  # six hours
+RECORDING = UseRecording.generate(np.random.default_rng(7), 120, 72)  # six hours
 SMALL = Setup(nodes=10, deployments=120, pace=30.0, since=2 * 3600.0)
 WRITTEN = ROOT / "docs" / "experiment"
 
 
 @pytest.fixture(scope="module")
-def workload() -> Workload:
-    return Workload(RECORDING, 1, SMALL)
+def workload() -> ExperimentWorkload:
+    return ExperimentWorkload(RECORDING, 1, SMALL)
 
 
 @pytest.fixture(scope="module")
-def still(workload: Workload) -> ReplayResult:
-    return replay(workload, configuration(policies(10)["water-level"]))
+def still(workload: ExperimentWorkload) -> ReplayResult:
+    return replay_workload(workload, load_configuration(list_policies(10)["water-level"]))
 
 
 @pytest.fixture(scope="module")
-def moved(workload: Workload) -> ReplayResult:
-    return replay(workload, configuration(policies(10)["water-level"]), moving=Moving(3.0))
+def moved(workload: ExperimentWorkload) -> ReplayResult:
+    return replay_workload(workload, load_configuration(list_policies(10)["water-level"]), moving=Moving(3.0))
 
 
 def test_moves_make_nodes_more_even(still: ReplayResult, moved: ReplayResult) -> None:
@@ -38,7 +38,7 @@ def test_moves_make_nodes_more_even(still: ReplayResult, moved: ReplayResult) ->
     assert moved.balance.mean == pytest.approx(still.balance.mean, rel=0.05)  # the same pods do the same work
 
 
-def test_no_hour_has_more_moves_than_it_may(workload: Workload, moved: ReplayResult) -> None:
+def test_no_hour_has_more_moves_than_it_may(workload: ExperimentWorkload, moved: ReplayResult) -> None:
     assert moved.moves
     times = np.array(moved.moves)
     came = np.array([one.time for one in workload.arrivals])
@@ -54,8 +54,8 @@ def test_each_moved_pod_is_replaced(still: ReplayResult, moved: ReplayResult) ->
     assert 0 <= moved.pods + len(moved.moves) - moved.placed <= 1  # the last one may be placed after the end
 
 
-def test_no_moves_are_no_change(workload: Workload, still: ReplayResult) -> None:
-    none = replay(workload, configuration(policies(10)["water-level"]), moving=Moving(0.0))
+def test_no_moves_are_no_change(workload: ExperimentWorkload, still: ReplayResult) -> None:
+    none = replay_workload(workload, load_configuration(list_policies(10)["water-level"]), moving=Moving(0.0))
     assert none.levels.tolist() == still.levels.tolist()
     assert none.moves == []
 
@@ -65,19 +65,19 @@ def test_no_moves_are_no_change(workload: Workload, still: ReplayResult) -> None
     [
         (Moving(-1.0), "--moves-an-hour: must be from 0"),
         (Moving(101.0), "--moves-an-hour: must be from 0"),
-        (Moving(1.0, every=0.0), "--moves-every"),
-        (Moving(1.0, every=450.0), "--moves-every"),
+        (Moving(1.0, interval=0.0), "--moves-every"),
+        (Moving(1.0, interval=450.0), "--moves-every"),
     ],
 )
 def test_moves_that_cannot_be_made_are_refused(moving: Moving, said: str) -> None:
     with pytest.raises(MovingError, match=said):
-        moving.check(300.0)
+        moving.check_interval(300.0)
 
 
 def test_the_figure_is_that_of_the_written_runs() -> None:
     days = ("20110303", "20110322")
-    curves = [Curve.read(day, json.loads((WRITTEN / f"moves-{day}.json").read_text())) for day in days]
-    assert drawn(curves) == (WRITTEN / "moves.svg").read_text()
+    curves = [SkewCurve.from_answer(day, json.loads((WRITTEN / f"moves-{day}.json").read_text())) for day in days]
+    assert render_curves(curves) == (WRITTEN / "moves.svg").read_text()
     for curve in curves:
         shares = {percent: share for percent, share, _ in curve.points}
         assert sorted(shares) == [0.0, 0.25, 0.5, 1.0, 2.0, 4.0]
@@ -88,4 +88,4 @@ def test_the_figure_is_that_of_the_written_runs() -> None:
 @pytest.mark.parametrize("answer", [[], {}, {"runs": []}, {"runs": [{"policy": "default", "seed": 1, "skew": 0.0}]}])
 def test_of_anything_else_no_figure_is_drawn(answer: object) -> None:
     with pytest.raises(CurveError, match=r"some\.json: "):
-        Curve.read("some.json", answer)
+        SkewCurve.from_answer("some.json", answer)

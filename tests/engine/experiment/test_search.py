@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.experiment.policies import HHE, Document, configuration
-from kschedweb.engine.experiment.search import GENES, document, search
+from kschedweb.engine.experiment.policies import HHE, Document, load_configuration
+from kschedweb.engine.experiment.search import GENES, create_document, search_weights
 
 
 def cost(candidate: Document) -> float:
@@ -24,7 +24,7 @@ def evaluate(candidates: Sequence[Document]) -> list[float]:
 
 
 def test_the_search_is_deterministic_and_finds_something_better() -> None:
-    first, again = (search(evaluate, seed=3, generations=10) for _ in range(2))
+    first, again = (search_weights(evaluate, seed=3, generations=10) for _ in range(2))
     assert first == again
     begin = next(one for one in first if one.generation == 0 and one.genes["weight"] == 1)
     assert first[0].cost < begin.cost - 5.0
@@ -38,14 +38,14 @@ def test_a_search_goes_on_where_it_was_stopped() -> None:
         asked.extend(candidates)
         return evaluate(candidates)
 
-    whole = search(remember, seed=5, generations=4)
+    whole = search_weights(remember, seed=5, generations=4)
     known = [(one, cost(one)) for one in asked[:20]]
     count = len(asked)
     asked.clear()
-    assert search(remember, seed=5, generations=4, known=known) == whole
+    assert search_weights(remember, seed=5, generations=4, known_costs=known) == whole
     assert len(asked) == count - 20
 
 
-@given(st.fixed_dictionaries({gene.name: st.floats(gene.least, gene.most).map(gene.rounded) for gene in GENES}))
+@given(st.fixed_dictionaries({gene.name: st.floats(gene.lowest, gene.highest).map(gene.round_value) for gene in GENES}))
 def test_every_candidate_is_a_policy_that_can_be_run(genes: dict[str, float]) -> None:
-    assert configuration(document(genes)).profiles
+    assert load_configuration(create_document(genes)).profiles

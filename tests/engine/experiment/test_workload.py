@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.experiment import Recording, Setup, SetupError, Workload
+from kschedweb.engine.experiment import ExperimentWorkload, Setup, SetupError, UseRecording
 from kschedweb.engine.experiment.workload import HOUR
 
-RECORDING = Recording.generated(np.random.default_rng(1), 30)
+RECORDING = UseRecording.generate(np.random.default_rng(1), 30)
 SMALL = Setup(nodes=4, deployments=20)
 
 
 def test_the_same_seed_gives_the_same_pods_and_another_seed_others() -> None:
-    first, again, other = (Workload(RECORDING, seed, SMALL) for seed in (1, 1, 2))
+    first, again, other = (ExperimentWorkload(RECORDING, seed, SMALL) for seed in (1, 1, 2))
     assert first.arrivals == again.arrivals
     assert first.arrivals != other.arrivals
 
 
 def test_pods_come_as_long_as_less_than_the_share_is_requested_and_at_the_pace() -> None:
-    workload = Workload(RECORDING, 1, SMALL)
+    workload = ExperimentWorkload(RECORDING, 1, SMALL)
     wanted = SMALL.requested * SMALL.nodes * SMALL.cores
     times = np.array([one.time for one in workload.arrivals])
     assert (np.diff(times) >= SMALL.pace - 1e-9).all()
@@ -34,7 +34,7 @@ def test_pods_come_as_long_as_less_than_the_share_is_requested_and_at_the_pace()
 
 
 def test_pods_live_and_request_within_the_limits() -> None:
-    workload = Workload(RECORDING, 3, SMALL)
+    workload = ExperimentWorkload(RECORDING, 3, SMALL)
     lives = np.array([one.life for one in workload.arrivals])
     assert (lives >= 3 * HOUR).all()
     assert (lives <= 24 * HOUR).all()
@@ -47,25 +47,25 @@ def test_pods_live_and_request_within_the_limits() -> None:
 
 @pytest.mark.parametrize(("how", "middle"), [("even", 1.25), ("log", 1.0)])
 def test_sizes_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middle: float) -> None:
-    sizes = Workload(RECORDING, 1, Setup(nodes=4, deployments=2000, sizes=how)).requests
+    sizes = ExperimentWorkload(RECORDING, 1, Setup(nodes=4, deployments=2000, sizes=how)).requests
     assert np.median(sizes) == pytest.approx(middle, rel=0.05)
     assert ((sizes >= 0.5) & (sizes <= 2.0)).all()
 
 
 @pytest.mark.parametrize(("how", "middle"), [("even", 13.5 * HOUR), ("log", 72.0**0.5 * HOUR)])
 def test_lives_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middle: float) -> None:
-    lives = [one.life for one in Workload(RECORDING, 1, Setup(lives=how)).arrivals[:900]]
+    lives = [one.life for one in ExperimentWorkload(RECORDING, 1, Setup(lives=how)).arrivals[:900]]
     assert np.median(lives) == pytest.approx(middle, rel=0.08)
 
 
 def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> None:
-    workload = Workload(RECORDING, 1, Setup(nodes=4, deployments=70))
+    workload = ExperimentWorkload(RECORDING, 1, Setup(nodes=4, deployments=70))
     assert set(np.bincount(workload.machines, minlength=30).tolist()) == {2, 3}
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share: float) -> None:
-    workload = Workload(RECORDING, 1, Setup(nodes=40, deployments=30, used=share))
+    workload = ExperimentWorkload(RECORDING, 1, Setup(nodes=40, deployments=30, used=share))
     owners = [one.deployment for one in workload.arrivals]
     requests, use = workload.requests[owners], RECORDING.percent[workload.machines[owners]].mean(axis=1) / 100.0
     assert 0.85 * (requests * 4.0 * use).sum() / requests.sum() == pytest.approx(share, rel=0.1)
@@ -93,5 +93,5 @@ def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share:
 )
 def test_a_set_up_that_cannot_be_run_is_refused_with_a_reason(values: dict[str, Any], said: str) -> None:
     with pytest.raises(SetupError) as caught:
-        Workload(RECORDING, 1, Setup.of(values))
+        ExperimentWorkload(RECORDING, 1, Setup.from_values(values))
     assert said in str(caught.value)

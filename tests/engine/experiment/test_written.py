@@ -8,9 +8,9 @@ from statistics import mean
 
 import pytest
 
-from kschedweb.engine.experiment import Recording, Setup, Workload, replay
+from kschedweb.engine.experiment import ExperimentWorkload, Setup, UseRecording, replay_workload
 from kschedweb.engine.experiment.__main__ import main
-from kschedweb.engine.experiment.policies import configuration, policies
+from kschedweb.engine.experiment.policies import list_policies, load_configuration
 from tests.conftest import ROOT
 from tests.data import DATA
 
@@ -31,13 +31,15 @@ def test_what_is_written_of_the_experiment_holds_and_comes_out_again(day: str) -
     assert by_policy["found"] <= 0.45 * by_policy["default"]
 
     lines = gzip.decompress((DATA / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
-    workload = Workload(Recording.read(lines), 1)
+    workload = ExperimentWorkload(UseRecording.from_csv(lines), 1)
     assert written["setup"] == workload.setup.to_dict()
-    known = policies(workload.setup.nodes)
+    known = list_policies(workload.setup.nodes)
     (other,) = {"20110303", "20110322"} - {day}
     found = json.loads((WRITTEN / f"found-on-{other}.json").read_text())
     for policy, document in (("default", known["default"]), ("water-level", known["water-level"]), ("found", found)):
-        assert replay(workload, configuration(document)).balance.skew == pytest.approx(skews[policy, 1], abs=0.01)
+        assert replay_workload(workload, load_configuration(document)).balance.skew == pytest.approx(
+            skews[policy, 1], abs=0.01
+        )
 
 
 @pytest.mark.nightly
@@ -49,11 +51,11 @@ def test_what_is_written_of_the_tides_holds_and_comes_out_again(day: str) -> Non
     assert all(worst["tidal", seed] < worst["water-level", seed] for seed in SEEDS)
 
     lines = gzip.decompress((DATA / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
-    recording = Recording.read(lines)
-    workload = Workload(recording.after(recording), 1, Setup(since=recording.seconds))
+    recording = UseRecording.from_csv(lines)
+    workload = ExperimentWorkload(recording.join_after(recording), 1, Setup(since=recording.seconds))
     assert written["setup"] == workload.setup.to_dict()
     for policy in ("water-level", "tidal"):
-        found = replay(workload, configuration(policies(workload.setup.nodes)[policy]))
+        found = replay_workload(workload, load_configuration(list_policies(workload.setup.nodes)[policy]))
         assert found.balance.worst_skew == pytest.approx(worst[policy, 1], abs=0.01)
 
 

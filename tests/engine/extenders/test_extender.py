@@ -36,7 +36,7 @@ class Answers:
 
 def cycle(**spec: Any) -> Cycle:
     engine = scheduler(*(node(name) for name in NAMES))
-    return Cycle(engine.snapshot, Pod.read(pod("p", requests=spec.pop("requests", {"cpu": "1"}), **spec)))
+    return Cycle(engine.snapshot, Pod.from_json(pod("p", requests=spec.pop("requests", {"cpu": "1"}), **spec)))
 
 
 def extenders(post: Any, *configurations: dict) -> Extenders:
@@ -185,7 +185,7 @@ def test_binding_is_left_to_the_first_that_binds() -> None:
 
 def test_an_extender_that_may_not_be_asked_is_never_taken_to_agree() -> None:
     known = extenders(None, {**BY_NAME, "ignorable": True})
-    assert known.unasked(cycle().pod, "filter") == [URL]
-    assert known.unasked(cycle().pod, "preempt", "prioritize") == []
+    assert known.unasked_urls(cycle().pod, "filter") == [URL]
+    assert known.unasked_urls(cycle().pod, "preempt", "prioritize") == []
     with pytest.raises(NotAskedError, match="outside the simulation: extender"):
         known.filter(cycle(), np.arange(3))

@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.extenders.extender import TransportError
-from kschedweb.engine.extenders.transport import transport
+from kschedweb.engine.extenders.transport import create_post
 from tests.engine.builders import CONFIGURATION, node, pod
 
 
@@ -128,7 +128,7 @@ def test_an_extender_that_is_not_there_ends_the_cycle(run) -> None:
 
 def test_nobody_waits_longer_than_configured(address: str) -> None:
     with pytest.raises(TransportError, match="context deadline exceeded"):
-        transport([])(f"{address}/never", b'{"NodeNames": []}', 0.05)
+        create_post([])(f"{address}/never", b'{"NodeNames": []}', 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def ask(url: str, pair: Path, *, https: bool = False, **tls: str) -> int:
     """The status of one question, asked with the client certificate and these settings."""
     text = base64.b64encode(pair.read_bytes()).decode()
     known = {"urlPrefix": url, "enableHTTPS": https, "tlsConfig": {"certData": text, "keyData": text, **tls}}
-    return transport([known])(f"{url}/filter", b'{"NodeNames": ["a", "b"]}', 30.0)[0]
+    return create_post([known])(f"{url}/filter", b'{"NodeNames": ["a", "b"]}', 30.0)[0]
 
 
 def test_certificates_are_checked_as_configured(secure: str, pair: Path) -> None:
@@ -188,7 +188,7 @@ def test_certificates_are_checked_as_configured(secure: str, pair: Path) -> None
 
 def test_only_http_is_spoken() -> None:
     with pytest.raises(TransportError, match='unsupported protocol scheme "ftp"'):
-        transport([])("ftp://extender.example/filter", b"", 1.0)
+        create_post([])("ftp://extender.example/filter", b"", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -197,4 +197,4 @@ def test_only_http_is_spoken() -> None:
 )
 def test_what_cannot_be_connected_to_is_said(url: str, tls: dict) -> None:
     with pytest.raises(TransportError):
-        transport([{"urlPrefix": url, "tlsConfig": tls}])(f"{url}/filter", b"", 1.0)
+        create_post([{"urlPrefix": url, "tlsConfig": tls}])(f"{url}/filter", b"", 1.0)

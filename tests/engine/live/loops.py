@@ -11,8 +11,8 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
-from kschedweb.engine.live import Bind, Intent, LiveLoop
-from kschedweb.engine.releases import CURRENT, load, released
+from kschedweb.engine.live import BindPod, Intent, LiveLoop
+from kschedweb.engine.releases import CURRENT, get_release, load
 from tests.engine.gangs import ON
 
 Json = dict[str, Any]
@@ -48,12 +48,12 @@ def configuration(release: Release = CURRENT, **profile: Any) -> Configuration:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled, **profile}],
     }
-    loaded = load(document, release=release.extended(*specs))
+    loaded = load(document, release=release.with_plugins(*specs))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
 
-CONFIGURATION, WITH_GROUPS = configuration(), configuration(released("1.37", ON))
+CONFIGURATION, WITH_GROUPS = configuration(), configuration(get_release("1.37", ON))
 
 
 def made(configured: Configuration = CONFIGURATION) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def versioned(raw: Json, version: int = 1, uid: str = "") -> Json:
 def drain(loop: LiveLoop, now: float) -> list[Intent]:
     """Try every pod that is there to be tried; each binding is taken to be accepted."""
     intents: list[Intent] = []
-    while loop.ready:
+    while loop.is_ready:
         found = loop.step(now)
         for one in found:
-            if isinstance(one, Bind):
-                loop.bound(one.pod.uid, now)
+            if isinstance(one, BindPod):
+                loop.on_bound(one.pod.uid, now)
         intents += found
     return intents
 
@@ -99,8 +99,8 @@ def contents(snapshot: Snapshot) -> Json:
             "amounts": amounts,
             "nonzero": snapshot.nonzero[:, position].tolist(),
             "pods": (int(snapshot.pod_count[position]), int(snapshot.pod_limit[position])),
-            "names": sorted(pod.key for pod in snapshot.pods.on(position)),
-            "uids": sorted(pod.uid for pod in snapshot.pods.on(position)),
+            "names": sorted(pod.key for pod in snapshot.pods.pods_on(position)),
+            "uids": sorted(pod.uid for pod in snapshot.pods.pods_on(position)),
             "ports": sorted(
                 (port, ip) for port, ips in snapshot.ports.items() for ip, counts in ips.items() if counts[position]
             ),
@@ -108,12 +108,12 @@ def contents(snapshot: Snapshot) -> Json:
             "taints": taints[int(codes[position])],
             "labels": snapshot.nodes[position].labels,
             "raw": snapshot.nodes[position].raw["metadata"]["resourceVersion"],
-            "zone": snapshot.label("zone").values[code]
-            if (code := snapshot.label("zone").codes[position]) >= 0
+            "zone": snapshot.label_column("zone").values[code]
+            if (code := snapshot.label_column("zone").codes[position]) >= 0
             else "",
             "images": sorted((image, size) for image, (size, rows) in snapshot.images.items() if position in rows),
-            "attached": int(snapshot.volume_use.attached("csi.example")[position]),
-            "errors": snapshot.volume_use.errors().get(position, ""),
+            "attached": int(snapshot.volume_use.attached_counts("csi.example")[position]),
+            "errors": snapshot.volume_use.errors_by_node().get(position, ""),
         }
     return found
 
@@ -123,7 +123,7 @@ def judgements(snapshot: Snapshot, probes: Iterable[Json]) -> list[Json]:
     scheduler = Scheduler(snapshot, CONFIGURATION, made())
     found = []
     for raw in probes:
-        answer = scheduler.explain(Pod.read(raw))
+        answer = scheduler.explain(Pod.from_json(raw))
         names = [answer.nodes[row] for row in answer.feasible]
         verdicts = {name: said.reasons if (said := answer.verdict(name)) else () for name in sorted(answer.nodes)}
         scores = {

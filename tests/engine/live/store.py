@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.engine.live import Bind, Evict, Intent, LiveLoop, Nominate, Report, ReportGroup
+from kschedweb.engine.live import BindPod, EvictPod, Intent, LiveLoop, NominateNode, ReportGroup, ReportPod
 from kschedweb.engine.live.intents import PodIntent
 
 Json = dict[str, Any]
@@ -61,7 +61,7 @@ class Store:
 
     # What schedulers write.
 
-    def bind(self, intent: Bind) -> str:
+    def bind(self, intent: BindPod) -> str:
         """ "" where the binding is accepted, else the API server's reason."""
         raw = self.objects["Pod"].get(intent.pod.key)
         if raw is None or raw["metadata"]["uid"] != intent.pod.uid:
@@ -90,12 +90,12 @@ class Store:
             return
         raw = copy.deepcopy(raw)
         status = raw.setdefault("status", {})
-        if isinstance(intent, Evict):
+        if isinstance(intent, EvictPod):
             self.delete("Pod", intent.pod.key)
-        elif isinstance(intent, Nominate):
+        elif isinstance(intent, NominateNode):
             status["nominatedNodeName"] = intent.node
             self.put(raw)
-        elif isinstance(intent, Report) and intent.reason and intent.status_changes:
+        elif isinstance(intent, ReportPod) and intent.reason and intent.status_changes:
             condition = {"type": "PodScheduled", "status": "False", "reason": intent.reason, "message": intent.message}
             status["conditions"] = [condition]
             if intent.nominated is not None:
@@ -114,12 +114,12 @@ class Store:
     def deliver(self, loop: LiveLoop, kind: str, now: float) -> list[Intent]:
         """The next event of ``kind``."""
         change, raw = self.streams[kind].popleft()
-        return loop.delete(kind, raw, now) if change == "DELETED" else loop.apply(kind, raw, now)
+        return loop.delete_object(kind, raw, now) if change == "DELETED" else loop.apply_object(kind, raw, now)
 
     def relist(self, loop: LiveLoop, kind: str, now: float) -> list[Intent]:
         """All of ``kind`` as it is now, in place of the events that were not delivered yet."""
         self.streams.pop(kind, None)
-        return loop.replace(kind, self.all(kind), now)
+        return loop.replace_objects(kind, self.all(kind), now)
 
     def told(self) -> list[str]:
         """The kinds with events that are still to be delivered."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from kschedweb.engine.live import Bind, Evict
+from kschedweb.engine.live import BindPod, EvictPod
 from kschedweb.engine.queue import GroupQueue
 from tests.engine.builders import node, pod
 from tests.engine.gangs import group, member
@@ -98,25 +98,25 @@ def test_a_gang_begins_with_as_many_as_it_needs(raws: list[dict], come: list[int
     for count in [*come, len(raws), *[0] * 30]:
         arriving, raws = raws[:count], raws[count:]
         for raw in arriving:
-            loop.apply(raw["kind"], versioned(raw), now)
+            loop.apply_object(raw["kind"], versioned(raw), now)
         intents = loop.step(now)
-        for evict in (one for one in intents if isinstance(one, Evict)):
-            loop.delete("Pod", known[evict.pod.key], now)
+        for evict in (one for one in intents if isinstance(one, EvictPod)):
+            loop.delete_object("Pod", known[evict.pod.key], now)
             bound[_group(known[evict.pod.key])] -= 1
         fresh = Counter[str]()
-        for bind in (one for one in intents if isinstance(one, Bind)):
+        for bind in (one for one in intents if isinstance(one, BindPod)):
             assert bind.pod.uid not in done, "bound twice"
             done.add(bind.pod.uid)
             raw = known[bind.pod.key]
             fresh[_group(raw)] += 1
             raw["spec"]["nodeName"] = bind.node
-            loop.bound(bind.pod.uid, now)
-            loop.apply("Pod", versioned(raw, 2), now)
+            loop.on_bound(bind.pod.uid, now)
+            loop.apply_object("Pod", versioned(raw, 2), now)
         for name in fresh.keys() - {""}:
             assert bound[name] + fresh[name] >= least[name], (name, intents)
         bound += fresh
         now += 1.0
-    assert (loop.state.waiting, loop.state.binding) == (0, 0)
+    assert (loop.depths.waiting, loop.depths.binding) == (0, 0)
 
 
 def _group(raw: dict) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.live import Bind, Hold, Intent, Superseded, Wait
+from kschedweb.engine.live import BindPod, HoldPod, Intent, Superseded, WaitAtPermit
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, contents, judgements, live
 from tests.engine.live.store import Store
@@ -114,8 +114,8 @@ class Live(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.store, self.loop, self.now = Store(), live(self.configured), 1_700_000_000.0
-        self.writes: list[Bind] = []  # bindings on their way
-        self.asked: dict[str, Hold] = {}  # uid -> the request that is stored
+        self.writes: list[BindPod] = []  # bindings on their way
+        self.asked: dict[str, HoldPod] = {}  # uid -> the request that is stored
         self.approved: set[str] = set()
 
     # What the loop wants.
@@ -123,19 +123,19 @@ class Live(RuleBasedStateMachine):
     def take(self, intents: list[Intent]) -> None:
         for intent in intents:
             match intent:
-                case Bind():
+                case BindPod():
                     assert intent.pod.uid not in {one.pod.uid for one in self.writes}, "bound twice at once"
                     assert intent.pod.uid not in self.asked or intent.pod.uid in self.approved, "bound unapproved"
                     self.asked.pop(intent.pod.uid, None)
                     self.writes.append(intent)
-                case Hold():
+                case HoldPod():
                     assert intent.pod.uid not in self.asked, "asked twice"
                     assert intent.ask["node"] == intent.node
                     self.asked[intent.pod.uid] = intent
                     self.approved.discard(intent.pod.uid)
                 case Superseded():
                     self.asked.pop(intent.pod.uid, None)
-                case Wait():
+                case WaitAtPermit():
                     pass
                 case _:
                     self.store.carry_out(intent)
@@ -159,7 +159,7 @@ class Live(RuleBasedStateMachine):
         if refused:
             self.take(self.loop.bind_failed(intent.pod.uid, refused, self.now))
         else:
-            self.loop.bound(intent.pod.uid, self.now)
+            self.loop.on_bound(intent.pod.uid, self.now)
 
     @precondition(lambda self: self.asked)
     @rule(number=st.integers(0, 7), yes=st.booleans())
@@ -170,10 +170,10 @@ class Live(RuleBasedStateMachine):
     def _answer(self, uid: str, yes: bool) -> None:
         if yes:
             self.approved.add(uid)
-            self.take(self.loop.allow(uid, HOLDER, self.now))
+            self.take(self.loop.allow_pod(uid, HOLDER, self.now))
         else:
             self.asked.pop(uid)
-            self.take(self.loop.reject(uid, HOLDER, "not today", self.now))
+            self.take(self.loop.reject_pod(uid, HOLDER, "not today", self.now))
 
     @rule()
     def restart(self) -> None:
@@ -185,13 +185,13 @@ class Live(RuleBasedStateMachine):
             self.store.bind(intent)
         self.writes = []
         for uid, held in list(self.asked.items()):
-            self.take(self.loop.restore(uid, held.node, HOLDER, self.now + HOUR, self.now))
+            self.take(self.loop.restore_reservation(uid, held.node, HOLDER, self.now + HOUR, self.now))
             if uid in self.approved and uid in self.asked:
                 self._answer(uid, yes=True)
 
     @rule()
     def leadership_is_lost_and_won(self) -> None:
-        self.loop.forget(self.now)
+        self.loop.forget_reservations(self.now)
         self.asked, self.approved = {}, set()
         for intent in self.writes:
             self.store.bind(intent)
@@ -307,7 +307,7 @@ class Live(RuleBasedStateMachine):
 
     @invariant()
     def who_is_held_is_known(self) -> None:
-        waiting = {one.uid: plugins for one, _, plugins in self.loop.waiting()}
+        waiting = {one.uid: plugins for one, _, plugins in self.loop.list_waiting()}
         assert {uid for uid, plugins in waiting.items() if HOLDER in plugins} == set(self.asked) - self.approved
 
     def teardown(self) -> None:
@@ -320,17 +320,17 @@ class Live(RuleBasedStateMachine):
                 self.write(0, heard=True)
             for uid in list(self.asked):
                 self._answer(uid, yes=uid not in self.approved)
-            for one, _, plugins in self.loop.waiting():
+            for one, _, plugins in self.loop.list_waiting():
                 if WAITER in plugins:
-                    self.take(self.loop.allow(one.uid, WAITER, self.now))
+                    self.take(self.loop.allow_pod(one.uid, WAITER, self.now))
             self.now += 20.0
             for _ in range(40):
                 self.take(self.loop.step(self.now))
-            if not (self.store.told() or self.writes or self.asked or self.loop.state.waiting or self.loop.ready):
+            if not (self.store.told() or self.writes or self.asked or self.loop.depths.waiting or self.loop.is_ready):
                 break
         else:
-            raise AssertionError(f"it never came to rest: {self.loop.state}")
-        assert self.loop.state.binding == 0
+            raise AssertionError(f"it never came to rest: {self.loop.depths}")
+        assert self.loop.depths.binding == 0
         assert not self.loop.problems
         self._all_are_known()
         fresh = Snapshot.from_objects(self.store.everything())

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY, default_document
-from kschedweb.engine.controllers.admission import admit
-from kschedweb.engine.live import Bind, LiveLoop, Report
+from kschedweb.engine.controllers.admission import admit_pod
+from kschedweb.engine.live import BindPod, LiveLoop, ReportPod
 from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.simulation import (
-    Event,
     NodeChanges,
     NodeJoins,
     PodArrives,
     PodLeaves,
-    Settings,
     Simulation,
+    SimulationEvent,
+    SimulationSettings,
 )
 from tests.conformance.record import read, release_of_line
 from tests.engine.builders import node, pod
@@ -52,14 +52,14 @@ def placements(scenario: dict, release: str) -> list[tuple[str, str, str]]:
     assert loaded.configuration is not None
     loop = LiveLoop(loaded.configuration)
     for raw in scenario.get("objects") or []:
-        loop.apply(raw["kind"], raw, NOW)
+        loop.apply_object(raw["kind"], raw, NOW)
     found = []
     for raw in scenario.get("pending") or []:
-        loop.apply("Pod", raw, NOW)
+        loop.apply_object("Pod", raw, NOW)
         key = f"{raw['metadata'].get('namespace') or 'default'}/{raw['metadata']['name']}"
-        intents = [one for one in loop.step(NOW) if isinstance(one, Bind | Report)]
+        intents = [one for one in loop.step(NOW) if isinstance(one, BindPod | ReportPod)]
         assert [one.pod.key for one in intents] == [key]
-        if isinstance(intents[0], Bind):
+        if isinstance(intents[0], BindPod):
             found.append((key, intents[0].node, ""))
             continue
         decision = intents[0].decision
@@ -105,8 +105,8 @@ SPECS = st.sampled_from(WISHES)
 
 
 @st.composite
-def arrivals(draw: st.DrawFn) -> list[Event]:
-    events: list[Event] = []
+def arrivals(draw: st.DrawFn) -> list[SimulationEvent]:
+    events: list[SimulationEvent] = []
     for number in range(draw(st.integers(1, 14))):
         raw = pod(f"p{number}", requests=draw(REQUESTS), labels={"app": "web"}, **draw(SPECS))
         raw["spec"]["terminationGracePeriodSeconds"] = 0
@@ -137,7 +137,7 @@ CHANGES = st.lists(
 class Played:
     """A live loop to which the same happens; ``bound`` holds (time, pod, node) of its bindings."""
 
-    def __init__(self, events: list[Event], configuration: Any, simulation: Simulation) -> None:
+    def __init__(self, events: list[SimulationEvent], configuration: Any, simulation: Simulation) -> None:
         self.store, self.loop, self.cluster = Store(), LiveLoop(configuration), simulation.world.cluster
         self.bound: list[tuple[float, str, str]] = []
         for name in "abc":
@@ -151,7 +151,7 @@ class Played:
             self._hear(now)
             self._work(now)
 
-    def _next(self, coming: list[Event], now: float) -> float | None:
+    def _next(self, coming: list[SimulationEvent], now: float) -> float | None:
         due = self.loop.next_time(now)
         times = [event.time for event in coming[:1]] + ([max(due, now)] if due is not None else [])
         return min(times, default=None)
@@ -161,10 +161,10 @@ class Played:
             while self.store.streams.get(kind):
                 assert self.store.deliver(self.loop, kind, now) == []
 
-    def _happen(self, event: Event) -> None:
+    def _happen(self, event: SimulationEvent) -> None:
         match event:
             case PodArrives(pod=dict() as raw):
-                self.store.put(admit(raw, self.cluster))
+                self.store.put(admit_pod(raw, self.cluster))
             case PodLeaves(pod=key):
                 self.store.delete("Pod", key)
             case NodeJoins(node=raw):
@@ -180,23 +180,28 @@ class Played:
     def _work(self, now: float) -> None:
         while True:
             for intent in self.loop.step(now):
-                if isinstance(intent, Bind):
+                if isinstance(intent, BindPod):
                     assert self.store.bind(intent) == ""
-                    self.loop.bound(intent.pod.uid, now)
+                    self.loop.on_bound(intent.pod.uid, now)
                     self.bound.append((now, intent.pod.key, intent.node))
             self._hear(now)
-            if not self.loop.ready:
+            if not self.loop.is_ready:
                 return
 
 
 @settings(max_examples=tiers.count(25, 200), deadline=None)
 @given(arrivals(), CHANGES)
-def test_a_simulation_of_the_same_events_comes_to_the_same(pods: list[Event], others: list[Event]) -> None:
+def test_a_simulation_of_the_same_events_comes_to_the_same(
+    pods: list[SimulationEvent], others: list[SimulationEvent]
+) -> None:
     configuration = load(default_document()).configuration
     assert configuration is not None
     events = sorted(pods + others, key=lambda event: event.time)
     simulation = Simulation(
-        [node(name) for name in "abc"], configuration, events, Settings(cycle=0.0, sample=END, controllers=False)
+        [node(name) for name in "abc"],
+        configuration,
+        events,
+        SimulationSettings(cycle=0.0, sample=END, controllers=False),
     )
     simulated = [(one.time, one.pod, one.node) for one in simulation.run(END).bound]
     assert Played(events, configuration, simulation).bound == simulated
@@ -204,8 +209,8 @@ def test_a_simulation_of_the_same_events_comes_to_the_same(pods: list[Event], ot
 
 def test_versioned_objects_are_told_apart() -> None:
     loop = live()
-    loop.apply("Node", versioned(node("a")), NOW)
-    loop.apply("Node", versioned(node("a", unschedulable=True)), NOW)  # the same version: nothing new
+    loop.apply_object("Node", versioned(node("a")), NOW)
+    loop.apply_object("Node", versioned(node("a", unschedulable=True)), NOW)  # the same version: nothing new
     assert not loop.snapshot.unschedulable.any()
-    loop.apply("Node", versioned(node("a", unschedulable=True), 2), NOW)
+    loop.apply_object("Node", versioned(node("a", unschedulable=True), 2), NOW)
     assert loop.snapshot.unschedulable.all()

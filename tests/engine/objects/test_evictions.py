@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from kschedweb.engine.objects.evictions import eviction, kubectl_line
+from kschedweb.engine.objects.evictions import kubectl_line, make_eviction
 
 
 def test_a_line_is_what_people_would_write() -> None:
@@ -20,7 +20,7 @@ def test_a_line_is_what_people_would_write() -> None:
 @pytest.mark.parametrize("name", ["web", "it's", "$(id)", "a; b", 'a"b'])
 def test_a_shell_reads_no_name_as_a_command(name: str) -> None:
     _, body, pipe, *words = shlex.split(kubectl_line(f"shop/{name}"))
-    assert json.loads(body) == eviction(f"shop/{name}")
+    assert json.loads(body) == make_eviction(f"shop/{name}")
     assert [pipe, *words] == [
         *("|", "kubectl", "create", "--raw"), f"/api/v1/namespaces/shop/pods/{name}/eviction", "-f", "-",
     ]  # fmt: skip

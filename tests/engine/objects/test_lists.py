@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kschedweb.clusters.importing.imports import files_read
-from kschedweb.engine.documents.files import documents
+from kschedweb.engine.documents.files import read_documents
 from kschedweb.engine.studies.gate.gate import read_objects
 from tests.engine.builders import node, pod
 
@@ -60,13 +60,13 @@ def test_every_form_is_read_by_the_import_and_by_the_command_line(form: str) -> 
     names = [(raw["kind"], raw["metadata"]["name"]) for raw in OBJECTS]
     imported = files_read([("dump", [text[at : at + 7].encode() for at in range(0, len(text), 7)])], limit=1 << 20)
     assert [(raw["kind"], raw["metadata"]["name"]) for raw in imported.objects] == names
-    assert [(raw["kind"], raw["metadata"]["name"]) for raw in read_objects(documents(text.encode()))] == names
+    assert [(raw["kind"], raw["metadata"]["name"]) for raw in read_objects(read_documents(text.encode()))] == names
 
 
 def test_a_list_gives_its_items_its_version() -> None:
     budget = {"metadata": {"name": "b"}, "spec": {"selector": {}}}
     text = json.dumps({"kind": "PodDisruptionBudgetList", "apiVersion": "policy/v1beta1", "items": [budget]})
-    read = read_objects(documents(text.encode()))
+    read = read_objects(read_documents(text.encode()))
     imported = files_read([("dump", lines([json.loads(text), OBJECTS]))], limit=1 << 20).objects
     for raw in (read[0], imported[0]):
         assert raw["apiVersion"] == "policy/v1"

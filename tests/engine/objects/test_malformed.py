@@ -33,7 +33,7 @@ def test_a_pod_with_a_wrong_field_is_refused_with_its_path(change: dict, path: s
     raw = pod("p")
     raw["spec"].update(change)
     with pytest.raises(ObjectError, match=path):
-        Pod.read(raw)
+        Pod.from_json(raw)
 
 
 @pytest.mark.parametrize("part", ["containers", "initContainers", "volumes"])
@@ -42,16 +42,16 @@ def test_what_is_empty_in_another_way_is_refused_beside_a_pod_that_has_none(part
     """Pods that say the same are read once for all; these do not say the same."""
     raw = pod("p")
     raw["spec"][part] = []
-    Pod.read(raw)
+    Pod.from_json(raw)
     raw["spec"][part] = empty
     with pytest.raises(ObjectError, match=f"spec.{part}: must be a list"):
-        Pod.read(raw)
+        Pod.from_json(raw)
 
 
 @pytest.mark.parametrize("field", ["metadata", "spec", "status"])
 @given(value=JSON)
 def test_no_wrong_shape_is_a_traceback(field: str, value: object) -> None:
-    for reader, raw in ((Pod.read, pod("p")), (Node.read, node("n"))):
+    for reader, raw in ((Pod.from_json, pod("p")), (Node.from_json, node("n"))):
         raw[field] = value
         with suppress(ObjectError):
             reader(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.podgroup import PodGroup
 from tests.engine.builders import pod
 from tests.engine.gangs import group, member, read_group
@@ -13,20 +13,22 @@ from tests.engine.gangs import group, member, read_group
 
 def test_a_gang_says_how_many_pods_it_needs() -> None:
     gang = read_group("gang", 3, priority=7, topology="zone", whole=True)
-    assert (gang.key, gang.min_count, gang.least, gang.priority) == ("default/gang", 3, 3, 7)
+    assert (gang.key, gang.min_count, gang.min_placed, gang.priority) == ("default/gang", 3, 3, 7)
     assert (gang.topology_key, gang.disrupted_whole, gang.scheduled) == ("zone", True, False)
 
 
 def test_a_group_that_is_no_gang_needs_one_pod() -> None:
     basic = read_group("loose", None)
-    assert (basic.min_count, basic.least, basic.priority, basic.topology_key) == (None, 1, 0, "")
+    assert (basic.min_count, basic.min_placed, basic.priority, basic.topology_key) == (None, 1, 0, "")
     assert not basic.disrupted_whole
 
 
 def test_a_group_that_was_placed_once_says_so_in_its_status() -> None:
     condition = {"type": "PodGroupInitiallyScheduled", "status": "True"}
-    assert PodGroup.read({**group("gang"), "status": {"conditions": [condition]}}).scheduled
-    assert not PodGroup.read({**group("gang"), "status": {"conditions": [{**condition, "status": "False"}]}}).scheduled
+    assert PodGroup.from_json({**group("gang"), "status": {"conditions": [condition]}}).scheduled
+    assert not PodGroup.from_json(
+        {**group("gang"), "status": {"conditions": [{**condition, "status": "False"}]}}
+    ).scheduled
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_workload_of_the_same_form_is_taken_in_and_not_read() -> None:
 
 
 def test_a_pod_names_its_group_and_may_differ_from_its_like_in_that_alone() -> None:
-    one, other, alone = Pod.read(member("p", "one")), Pod.read(member("p", "other")), Pod.read(pod("p"))
+    one, other, alone = Pod.from_json(member("p", "one")), Pod.from_json(member("p", "other")), Pod.from_json(pod("p"))
     assert (one.scheduling_group, other.scheduling_group, alone.scheduling_group) == (
         "default/one",
         "default/other",
@@ -83,13 +85,13 @@ def test_a_pod_names_its_group_and_may_differ_from_its_like_in_that_alone() -> N
 def test_the_cluster_knows_the_pods_of_a_group_and_forgets_the_group() -> None:
     snapshot = Snapshot.from_objects([group("gang"), member("p"), member("q")])
     groups = snapshot.objects.groups
-    assert groups.size("default/gang") == 2
+    assert groups.member_count("default/gang") == 2
     copy = groups.copy()
-    groups.leave(snapshot.pending[0])
-    assert (groups.size("default/gang"), copy.size("default/gang")) == (1, 2)
+    groups.remove_member(snapshot.pending[0])
+    assert (groups.member_count("default/gang"), copy.member_count("default/gang")) == (1, 2)
     snapshot.objects.remove("PodGroup", "default", "gang")
-    assert groups.of(snapshot.pending[1]) is None
-    assert copy.of(snapshot.pending[1]) is not None
+    assert groups.group_of(snapshot.pending[1]) is None
+    assert copy.group_of(snapshot.pending[1]) is not None
 
 
 @pytest.mark.parametrize(
@@ -109,4 +111,4 @@ def test_what_cannot_be_read_is_an_error_at_its_field(spec: dict, said: str) -> 
 
 def test_a_pod_whose_group_cannot_be_read_is_an_error() -> None:
     with pytest.raises(ObjectError, match=r"spec.schedulingGroup: must be an object"):
-        Pod.read(pod("p", schedulingGroup="gang"))
+        Pod.from_json(pod("p", schedulingGroup="gang"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.objects import ObjectError
-from kschedweb.engine.objects.quantity import NANO, parse, read, read_list, whole
+from kschedweb.engine.objects.quantity import NANO, parse_quantity, read_quantities, read_quantity, round_to_unit
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from kschedweb.engine.objects.quantity import NANO, parse, read, read_list, whol
     ],
 )
 def test_every_notation_is_read(text: str, nano: int) -> None:
-    assert parse(text) == nano
+    assert parse_quantity(text) == nano
 
 
 @pytest.mark.parametrize(
@@ -41,33 +41,33 @@ def test_every_notation_is_read(text: str, nano: int) -> None:
 )
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(ObjectError):
-        parse(text)
+        parse_quantity(text)
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}])
 def test_a_wrong_type_is_refused_with_its_path(value: object) -> None:
     with pytest.raises(ObjectError, match=r"^spec\.x:"):
-        read(value, "spec.x")
+        read_quantity(value, "spec.x")
 
 
 def test_null_in_a_list_of_amounts_is_nought() -> None:
-    assert read_list({"requests": {"cpu": None, "memory": " 1 "}}, "requests") == {"cpu": 0, "memory": NANO}
+    assert read_quantities({"requests": {"cpu": None, "memory": " 1 "}}, "requests") == {"cpu": 0, "memory": NANO}
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
 def test_decimals_are_exact_to_the_nano(whole_part: int, nano: int) -> None:
-    assert parse(f"{whole_part}.{nano:09}") == whole_part * NANO + nano
+    assert parse_quantity(f"{whole_part}.{nano:09}") == whole_part * NANO + nano
 
 
 @given(st.decimals(0, 10**6, places=12))
 def test_what_is_finer_than_a_nano_is_rounded_up(amount: Decimal) -> None:
-    assert parse(f"{amount:f}") == int((amount * NANO).to_integral_value(ROUND_UP))
+    assert parse_quantity(f"{amount:f}") == int((amount * NANO).to_integral_value(ROUND_UP))
 
 
 @given(st.integers(0, 10**15))
 def test_cpu_counts_in_thousandths_rounded_up(nano: int) -> None:
-    assert whole("cpu", nano) * 10**6 - nano in range(10**6)
-    assert whole("memory", nano) * NANO - nano in range(NANO)
+    assert round_to_unit("cpu", nano) * 10**6 - nano in range(10**6)
+    assert round_to_unit("memory", nano) * NANO - nano in range(NANO)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_cpu_counts_in_thousandths_rounded_up(nano: int) -> None:
     ],
 )
 def test_a_quantity_may_have_any_number_of_digits(text: str, nano: int) -> None:
-    assert parse(text) == nano
+    assert parse_quantity(text) == nano
 
 
 def test_a_message_repeats_a_quantity_only_so_far() -> None:
     with pytest.raises(ObjectError) as caught:
-        parse("x" * 5_000)
+        parse_quantity("x" * 5_000)
     assert len(str(caught.value)) < 200

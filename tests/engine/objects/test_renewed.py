@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import _TEMPLATES as TEMPLATES
 from tests.engine.builders import pod
 
@@ -62,10 +62,10 @@ def patched(raw: Json, patches: list[tuple[str, Json]]) -> Json:
 def test_it_does_not_matter_what_was_known_before(
     before: list[tuple[str, Json]], after: list[tuple[str, Json]], looked_at: bool
 ) -> None:
-    old, raw = Pod.read(patched(WHOLE, before)), patched(WHOLE, after)
+    old, raw = Pod.from_json(patched(WHOLE, before)), patched(WHOLE, after)
     if looked_at:  # what was worked out of the old object must not be taken for that of the new one
         assert all([old.signature, old.seen_by_selectors, old.started, old.scheduled])
-    new, fresh = old.renewed(raw), Pod.read(raw)
+    new, fresh = old.renewed_from(raw), Pod.from_json(raw)
     for field in fields(Pod):
         assert getattr(new, field.name) == getattr(fresh, field.name), field.name
     assert new.signature == fresh.signature
@@ -78,17 +78,17 @@ def test_it_does_not_matter_what_was_known_before(
 @given(st.lists(st.sampled_from(PATCHES), max_size=3), st.lists(st.sampled_from(PATCHES), max_size=3))
 def test_pods_share_only_what_is_the_same(first: list[tuple[str, Json]], second: list[tuple[str, Json]]) -> None:
     TEMPLATES.clear()
-    Pod.read(patched(WHOLE, first))
-    beside = Pod.read(patched(WHOLE, second))
+    Pod.from_json(patched(WHOLE, first))
+    beside = Pod.from_json(patched(WHOLE, second))
     TEMPLATES.clear()
-    alone = Pod.read(patched(WHOLE, second))
+    alone = Pod.from_json(patched(WHOLE, second))
     for field in fields(Pod):
         if field.name != "template":
             assert getattr(beside, field.name) == getattr(alone, field.name), field.name
 
 
 def test_what_cannot_be_understood_is_an_error_all_the_same() -> None:
-    old = Pod.read(WHOLE)
+    old = Pod.from_json(WHOLE)
     for part, change in WRONG:
         with pytest.raises(ObjectError, match=next(iter(change))):
-            old.renewed(patched(WHOLE, [(part, change)]))
+            old.renewed_from(patched(WHOLE, [(part, change)]))

@@ -5,7 +5,7 @@ from tests.engine.builders import pod
 
 
 def requests(raw: dict) -> dict[str, int]:
-    return Pod.read(raw).requests
+    return Pod.from_json(raw).requests
 
 
 def container(name: str, cpu: str, **more: object) -> dict:
@@ -27,7 +27,7 @@ def test_requests_are_taken_from_limits_where_they_are_missing() -> None:
 def test_limits_are_kept_beside_the_requests_they_default() -> None:
     raw = pod("p")
     raw["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "2"}, "requests": {"memory": "1Gi"}}
-    [container] = Pod.read(raw).resources.containers
+    [container] = Pod.from_json(raw).resources.containers
     assert container.limits == {"cpu": 2 * 10**9}
     assert container.requests == {"cpu": 2 * 10**9, "memory": 2**30 * 10**9}
 
@@ -49,12 +49,12 @@ def test_pod_level_requests_replace_the_sum_and_overhead_is_added() -> None:
 
 
 def test_fit_scoring_ignores_pod_level_requests() -> None:
-    read = Pod.read(pod("p", resources={"requests": {"cpu": "2", "memory": "4Gi"}}))
+    read = Pod.from_json(pod("p", resources={"requests": {"cpu": "2", "memory": "4Gi"}}))
     assert read.scoring_requests == {"cpu": 100, "memory": 200 * 2**20}
 
 
 def test_an_explicit_zero_is_not_defaulted() -> None:
-    assert Pod.read(pod("p", requests={"cpu": "0"})).scoring_requests["cpu"] == 0
+    assert Pod.from_json(pod("p", requests={"cpu": "0"})).scoring_requests["cpu"] == 0
 
 
 def test_a_resized_container_counts_with_what_it_really_has() -> None:
@@ -64,7 +64,7 @@ def test_a_resized_container_counts_with_what_it_really_has() -> None:
             {"name": "main", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "2"}}
         ]
     }
-    assert Pod.read(raw).occupied == {"cpu": 3000}
+    assert Pod.from_json(raw).occupied == {"cpu": 3000}
     raw["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
     raw["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "9"
-    assert Pod.read(raw).occupied == {"cpu": 3000}
+    assert Pod.from_json(raw).occupied == {"cpu": 3000}

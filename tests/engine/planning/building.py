@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.nodelifecycle import cordoned
-from kschedweb.engine.experiment.policies import configuration, profile
-from kschedweb.engine.planning.results import Plan
+from kschedweb.engine.controllers.nodelifecycle import cordon_node
+from kschedweb.engine.experiment.policies import create_profile, load_configuration
+from kschedweb.engine.planning.results import MovePlan
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node
 
@@ -20,8 +20,8 @@ Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
 MIRROR = "kubernetes.io/config.mirror"
-DEFAULT = configuration(None)
-WATER_LEVEL = configuration(profile({"HheWaterLevelBalance": 1}))
+DEFAULT = load_configuration(None)
+WATER_LEVEL = load_configuration(create_profile({"HheWaterLevelBalance": 1}))
 OWNED = ("ReplicaSet", "StatefulSet")
 BOUND = ("DaemonSet", "Node", "", "asked", "local")  # what kinds of pods must never be moved
 
@@ -76,7 +76,7 @@ def snapshot(objects: list[Json], use: dict[str, float]) -> Snapshot:
     """The cluster, with what pods use in cores by name."""
     found = Snapshot.from_objects(copy.deepcopy(objects))
     pods = {f"default/{name}": {"cpu": cores} for name, cores in use.items()}
-    found.watermarks = Watermarks.read({"pods": pods}, found.names)
+    found.watermarks = Watermarks.from_json({"pods": pods}, found.names)
     return found
 
 
@@ -98,18 +98,18 @@ def clusters(draw: st.DrawFn, *, plain: bool = False) -> tuple[list[Json], dict[
     return objects, use
 
 
-def carried_out(start: Snapshot, policy: Configuration, plan: Plan) -> Snapshot:
+def carried_out(start: Snapshot, policy: Configuration, plan: MovePlan) -> Snapshot:
     """The cluster after the plan, each evicted pod placed by a scheduler that knows nothing of plans.
 
     Asserts that it goes where the plan says, and that no wave evicts more pods than their budgets allow.
     """
-    cluster = start.copy().with_nodes([cordoned(start.nodes[start.index[name]]) for name in plan.cordons])
+    cluster = start.copy().with_nodes([cordon_node(start.nodes[start.index[name]]) for name in plan.cordons])
     scheduler = Scheduler(cluster, policy)
     budgets = [(one["spec"]["selector"]["matchLabels"], one["status"]) for one in _budgets(start)]
     for wave in plan.waves:
         gone: list[str] = []
         for labels, status in budgets:
-            meant = [move for move in wave if cluster.pod(move.pod).labels == labels]
+            meant = [move for move in wave if cluster.get_pod(move.pod).labels == labels]
             assert len(meant) <= status["disruptionsAllowed"]
         for move in wave:
             left = cluster.remove_pod(move.pod)
@@ -120,12 +120,12 @@ def carried_out(start: Snapshot, policy: Configuration, plan: Plan) -> Snapshot:
             if left.controller[1] != "StatefulSet":
                 leaving = copy.deepcopy(left.raw)
                 leaving["metadata"]["deletionTimestamp"] = "2026-11-24T00:00:00Z"
-                cluster.add_pod(Pod.read(leaving), cluster.index[left.node_name])
+                cluster.add_pod(Pod.from_json(leaving), cluster.index[left.node_name])
                 heir["metadata"] |= {"name": f"{left.name}-new", "uid": f"{left.name}-new"}
                 gone.append(move.pod)
-            read = Pod.read(heir)
+            read = Pod.from_json(heir)
             assert scheduler.find(read).node == move.target != move.source
-            scheduler.bind(read, move.target)
+            scheduler.bind_pod(read, move.target)
         for key in gone:
             cluster.remove_pod(key)
     return cluster
@@ -147,4 +147,4 @@ def levels(cluster: Snapshot, use: dict[str, float]) -> np.ndarray:
         found = cluster.pods.pods[slot]
         assert found is not None
         sums[cluster.index[found.node_name]] += use[original(found.key)]
-    return 100_000.0 * sums / cluster.amounts(cluster.allocatable, "cpu")
+    return 100_000.0 * sums / cluster.resource_row(cluster.allocatable, "cpu")

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.planning.bands import Band, fewest_moves
-from kschedweb.engine.planning.freeing import Freeing, Nodes
-from kschedweb.engine.planning.ground import Ground
-from kschedweb.engine.planning.plan import plan
-from kschedweb.engine.planning.results import Plan
+from kschedweb.engine.planning.expected_use import compute_expected_use
+from kschedweb.engine.planning.node_freeing import FreedNodes, Freeing
+from kschedweb.engine.planning.plan import plan_moves
+from kschedweb.engine.planning.results import MovePlan
 from kschedweb.engine.planning.skew import Skew
-from kschedweb.engine.planning.use import expected
+from kschedweb.engine.planning.trial_cluster import TrialCluster
 from tests.engine.planning.building import WATER_LEVEL, Json, clusters, snapshot
 from tests.support.tiers import count
 
@@ -26,7 +26,7 @@ def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
 
     Every sequence is tried, and after each move whether a wave ends.
     """
-    ground, use = Ground(cluster, WATER_LEVEL), expected(cluster, "cpu")
+    ground, use = TrialCluster(cluster, WATER_LEVEL), compute_expected_use(cluster, "cpu")
     rows = {pod.key: row for row, pod in enumerate(use.pods)}
     node = use.node.copy()
     amounts = 100.0 * use.amount
@@ -41,7 +41,7 @@ def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
         gone = {one.pod for one in ground.moved}
         for key, pod in ground.movable.items() if depth else ():
             mark, before = ground.mark(), int(node[rows[key]])
-            if key in gone or not (tried := ground.move(pod)).node:
+            if key in gone or not (tried := ground.move_pod(pod)).node:
                 continue
             node[rows[key]] = cluster.index[tried.node]
             done = reached(depth - 1)
@@ -57,9 +57,9 @@ def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
     return next((depth for depth in range(deepest + 1) if reached(depth)), None)
 
 
-def compared(drawn: tuple[list[Json], dict[str, float]], at_most: float) -> tuple[Plan, int | None]:
+def compared(drawn: tuple[list[Json], dict[str, float]], at_most: float) -> tuple[MovePlan, int | None]:
     cluster = snapshot(*drawn)
-    return plan(cluster, WATER_LEVEL, Skew(at_most)), fewest(cluster, at_most, DEEPEST)
+    return plan_moves(cluster, WATER_LEVEL, Skew(at_most)), fewest(cluster, at_most, DEEPEST)
 
 
 @settings(max_examples=count(12, 600))
@@ -69,9 +69,9 @@ def test_no_plan_takes_fewer_moves_than_its_bound_says(
 ) -> None:
     cluster = snapshot(*drawn)
     best = fewest(cluster, at_most, 2)
-    found = plan(cluster, WATER_LEVEL, Skew(at_most))
-    use = expected(cluster, "cpu")
-    bound = fewest_moves(Band(at_most, use.levels(), use.allocatable, use.counted, use.node, use.amount))
+    found = plan_moves(cluster, WATER_LEVEL, Skew(at_most))
+    use = compute_expected_use(cluster, "cpu")
+    bound = fewest_moves(Band(at_most, use.compute_levels(), use.allocatable, use.counted, use.node, use.amount))
     if best is not None:
         assert best >= bound
     if found.reached:
@@ -84,8 +84,8 @@ def test_no_plan_takes_fewer_moves_than_its_bound_says(
 def test_as_many_nodes_go_as_any_order_frees(drawn: tuple[list[Json], dict[str, float]]) -> None:
     """Each set of nodes is tried: no larger one than the plan's can be emptied."""
     cluster = snapshot(*drawn)
-    found = plan(cluster, WATER_LEVEL, Nodes())
-    freeing = Freeing(Ground(cluster, WATER_LEVEL))
+    found = plan_moves(cluster, WATER_LEVEL, FreedNodes())
+    freeing = Freeing(TrialCluster(cluster, WATER_LEVEL))
     names = freeing.candidates
     most = max(
         (size for size in range(len(names) + 1) for one in combinations(names, size) if _all_go(freeing, list(one))),
@@ -97,4 +97,4 @@ def test_as_many_nodes_go_as_any_order_frees(drawn: tuple[list[Json], dict[str, 
 
 
 def _all_go(freeing: Freeing, chosen: list[str]) -> bool:
-    return len(freeing._tried(chosen)) == len(chosen)
+    return len(freeing._empty_nodes(chosen)) == len(chosen)

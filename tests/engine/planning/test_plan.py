@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.planning import freeing
+from kschedweb.engine.planning import node_freeing
 from kschedweb.engine.planning.fragments import Fragmentation
-from kschedweb.engine.planning.freeing import Money, Nodes
-from kschedweb.engine.planning.plan import Objective, plan
-from kschedweb.engine.planning.results import Plan, PlanError
+from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost
+from kschedweb.engine.planning.plan import Objective, plan_moves
+from kschedweb.engine.planning.results import MovePlan, PlanError
 from kschedweb.engine.planning.skew import Skew
-from kschedweb.engine.pricing.table import read
+from kschedweb.engine.pricing.price_table import read_price_table
 from tests.engine.builders import node
 from tests.engine.planning.building import (
     BOUND,
@@ -33,7 +33,7 @@ from tests.engine.planning.building import (
 )
 from tests.support.tiers import count
 
-PRICES = read(
+PRICES = read_price_table(
     {
         "apiVersion": "kschedweb/v1",
         "kind": "PriceTable",
@@ -49,8 +49,8 @@ PRICES = read(
 )
 OBJECTIVES = st.one_of(
     st.builds(Skew, st.sampled_from([0.0, 5.0, 20.0])),
-    st.builds(Nodes, st.sampled_from([None, 1, 3])),
-    st.just(Money(PRICES)),
+    st.builds(FreedNodes, st.sampled_from([None, 1, 3])),
+    st.just(SavedCost(PRICES)),
     st.builds(Fragmentation, st.just(GPU), st.integers(1, 4)),
 )
 
@@ -65,22 +65,24 @@ def empty(cluster: Snapshot) -> set[str]:
 
 
 def stranded(cluster: Snapshot, size: int) -> int:
-    free = cluster.amounts(cluster.allocatable, GPU) - cluster.amounts(cluster.requested, GPU)
+    free = cluster.resource_row(cluster.allocatable, GPU) - cluster.resource_row(cluster.requested, GPU)
     return int(free[(free > 0) & (free < size)].sum())
 
 
-def check_value(objective: Objective, found: Plan, before: Snapshot, after: Snapshot, use: dict[str, float]) -> None:
+def check_value(
+    objective: Objective, found: MovePlan, before: Snapshot, after: Snapshot, use: dict[str, float]
+) -> None:
     """What the plan says of its objective is so, by another count, and it is no worse than before."""
     match objective:
         case Skew():
             spans = [float(np.ptp(levels(cluster, use))) for cluster in (before, after)]
             assert [found.before, found.after] == pytest.approx(spans, abs=1e-6)
             assert found.after <= found.before + 1e-9
-        case Nodes():
+        case FreedNodes():
             assert found.before == len(empty(before))
             assert found.after == len(empty(after)) >= found.before
             assert set(found.cordons) - set(found.uncordons) <= empty(after)
-        case Money():
+        case SavedCost():
             assert set(found.cordons) - set(found.uncordons) <= empty(after)
             assert found.after <= found.before
         case Fragmentation():
@@ -96,7 +98,7 @@ def test_a_plan_can_be_carried_out_as_it_stands(
     objects, use = drawn
     cluster = snapshot(objects, use)
     before = {one.key: one.node_name for one in filter(None, cluster.pods.pods)}
-    found = plan(cluster, policy, objective, price=price)
+    found = plan_moves(cluster, policy, objective, price=price)
     assert {one.key: one.node_name for one in filter(None, cluster.pods.pods)} == before, "nothing is done"
 
     after = carried_out(cluster, policy, found)
@@ -112,7 +114,7 @@ def test_a_plan_can_be_carried_out_as_it_stands(
         assert "volumes" not in raw["spec"]
     check_value(objective, found, cluster, after, use)
     assert len(found.moves) >= found.bound.moves
-    if found.bound.value is not None and isinstance(objective, Nodes):
+    if found.bound.value is not None and isinstance(objective, FreedNodes):
         assert found.after <= found.bound.value
     elif found.bound.value is not None:
         assert found.after >= found.bound.value - 1e-9
@@ -121,21 +123,23 @@ def test_a_plan_can_be_carried_out_as_it_stands(
 
 
 @settings(max_examples=count(40, 400))
-@given(clusters(), st.sampled_from([Nodes(), Money(PRICES)]))
-def test_so_can_a_plan_for_many_nodes(drawn: tuple[list[Json], dict[str, float]], objective: Nodes | Money) -> None:
+@given(clusters(), st.sampled_from([FreedNodes(), SavedCost(PRICES)]))
+def test_so_can_a_plan_for_many_nodes(
+    drawn: tuple[list[Json], dict[str, float]], objective: FreedNodes | SavedCost
+) -> None:
     """Where many nodes could go, one that cannot stays cordoned until the moves are done."""
     objects, use = drawn
     cluster = snapshot(objects, use)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(freeing, "FEW", 0)
-        found = plan(cluster, DEFAULT, objective)
+        patch.setattr(node_freeing, "FEW", 0)
+        found = plan_moves(cluster, DEFAULT, objective)
     check_value(objective, found, cluster, carried_out(cluster, DEFAULT, found), use)
 
 
 @pytest.mark.parametrize("kind", BOUND)
 def test_what_may_not_be_evicted_stays_and_is_told(kind: str) -> None:
     cluster = snapshot([node("a"), node("b"), pod("p0", "a", kind=kind), pod("p1", "a", kind=kind)], {"p0": 1, "p1": 1})
-    found = plan(cluster, DEFAULT, Skew(0.0))
+    found = plan_moves(cluster, DEFAULT, Skew(0.0))
     assert found.moves == []
     assert found.stop.kind == "noGain"
     assert list(found.stays.values()) == [2]
@@ -144,35 +148,35 @@ def test_what_may_not_be_evicted_stays_and_is_told(kind: str) -> None:
 def test_a_budget_makes_waves_and_one_that_allows_nothing_stops_the_plan() -> None:
     pods = [pod(f"p{number}", "a") for number in range(4)]
     use = {f"p{number}": 1.0 for number in range(4)}
-    one = plan(snapshot([node("a"), node("b"), *pods, budget("web", 1)], use), DEFAULT, Skew(0.0))
+    one = plan_moves(snapshot([node("a"), node("b"), *pods, budget("web", 1)], use), DEFAULT, Skew(0.0))
     assert [len(wave) for wave in one.waves] == [1, 1]
     assert {move.budget for move in one.moves} == {"default/web"}
-    none = plan(snapshot([node("a"), node("b"), *pods, budget("web", 0)], use), DEFAULT, Skew(0.0))
+    none = plan_moves(snapshot([node("a"), node("b"), *pods, budget("web", 0)], use), DEFAULT, Skew(0.0))
     assert none.moves == []
     assert none.stop.kind == "budget"
     assert "default/web" in none.stop.text
-    free = plan(snapshot([node("a"), node("b"), *pods], use), DEFAULT, Skew(0.0))
+    free = plan_moves(snapshot([node("a"), node("b"), *pods], use), DEFAULT, Skew(0.0))
     assert [len(wave) for wave in free.waves] == [2]
 
 
 def test_the_limit_of_moves_is_kept_and_told() -> None:
     pods = [pod(f"p{number}", "ab"[number // 3], cpu="500m") for number in range(5)]
     cluster = snapshot([node("a"), node("b"), node("c"), *pods], {f"p{number}": 1.0 for number in range(5)})
-    for objective in (Skew(0.0), Nodes(2)):
-        found = plan(cluster, DEFAULT, objective, most=1)
+    for objective in (Skew(0.0), FreedNodes(2)):
+        found = plan_moves(cluster, DEFAULT, objective, max_moves=1)
         assert len(found.moves) <= 1
         assert found.stop.kind == "mostMoves"
-    assert plan(cluster, DEFAULT, Skew(0.0), most=0).moves == []
+    assert plan_moves(cluster, DEFAULT, Skew(0.0), max_moves=0).moves == []
 
 
 def test_what_it_costs_to_move_is_weighed() -> None:
     pods = [pod(f"p{number}", "a", cpu="500m") for number in range(4)]
     cluster = snapshot([node("a"), node("b"), *pods], {"p0": 1.0, "p1": 1.0, "p2": 0.1, "p3": 0.1})
-    assert [move.gain for move in plan(cluster, DEFAULT, Skew(0.0)).moves] == pytest.approx([50.0, 5.0])
-    dear = plan(cluster, DEFAULT, Skew(0.0), price=10.0)
+    assert [move.gain for move in plan_moves(cluster, DEFAULT, Skew(0.0)).moves] == pytest.approx([50.0, 5.0])
+    dear = plan_moves(cluster, DEFAULT, Skew(0.0), price=10.0)
     assert [move.gain for move in dear.moves] == pytest.approx([50.0])
     assert dear.stop.kind == "price"
-    assert plan(cluster, DEFAULT, Skew(0.0), price=100.0).moves == []
+    assert plan_moves(cluster, DEFAULT, Skew(0.0), price=100.0).moves == []
 
 
 def test_money_is_saved_where_it_is_worth_the_moves() -> None:
@@ -180,21 +184,21 @@ def test_money_is_saved_where_it_is_worth_the_moves() -> None:
         [node("n0"), node("n1"), node("n2"), pod("p0", "n0"), pod("p1", "n1"), pod("p2", "n2")],
         {"p0": 0.1, "p1": 0.1, "p2": 0.1},
     )
-    found = plan(cluster, DEFAULT, Money(PRICES, hours=10.0))
+    found = plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0))
     # n0 costs 0.3 less half of it, n1 0.1, n2 0.2, each and 0.01 more.
     assert found.before == pytest.approx(10 * (0.15 + 0.1 + 0.2 + 0.03))
     assert set(found.cordons) == {"n0", "n2"}
     assert found.after == pytest.approx(10 * 0.11)
     assert found.stop.kind == "best"
-    assert plan(cluster, DEFAULT, Money(PRICES, hours=10.0), price=1.7).cordons == ("n2",)
-    assert plan(cluster, DEFAULT, Money(PRICES, hours=10.0), price=2.2).cordons == ()
+    assert plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0), price=1.7).cordons == ("n2",)
+    assert plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0), price=2.2).cordons == ()
 
 
 def test_devices_are_brought_together() -> None:
     gpus = {GPU: "4"}
     objects = [node("a", allocatable=gpus), node("b", allocatable=gpus)]
     objects += [pod("p0", "a", gpu=2, cpu="1"), pod("p1", "b", gpu=2, cpu="1"), pod("p2", "b", cpu="2")]
-    found = plan(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 4))
+    found = plan_moves(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 4))
     assert (found.before, found.after) == (4, 0)
     assert [(move.pod, move.source, move.target) for move in found.moves] == [("default/p1", "b", "a")]
     assert found.bound.to_dict() == {"moves": 1, "value": 0.0}
@@ -203,13 +207,13 @@ def test_devices_are_brought_together() -> None:
 def test_what_cannot_be_planned_is_refused_in_words() -> None:
     objects = [node("a"), node("b"), pod("p0", "a")]
     with pytest.raises(PlanError, match="nothing is known of real use"):
-        plan(Snapshot.from_objects(objects), DEFAULT, Skew(0.0))
+        plan_moves(Snapshot.from_objects(objects), DEFAULT, Skew(0.0))
     with pytest.raises(PlanError, match="fewer than two nodes"):
-        plan(snapshot([objects[0], objects[2]], {"p0": 1.0}), DEFAULT, Skew(0.0))
+        plan_moves(snapshot([objects[0], objects[2]], {"p0": 1.0}), DEFAULT, Skew(0.0))
     with pytest.raises(PlanError, match="no price for any node"):
-        plan(snapshot(objects, {}), DEFAULT, Money(PRICES))
+        plan_moves(snapshot(objects, {}), DEFAULT, SavedCost(PRICES))
     with pytest.raises(PlanError, match=f"no node has {GPU}"):
-        plan(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 2))
+        plan_moves(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 2))
 
 
 def test_a_pulse_can_end_the_work() -> None:
@@ -218,14 +222,14 @@ def test_a_pulse_can_end_the_work() -> None:
 
     cluster = snapshot([node("a"), node("b"), pod("p0", "a"), pod("p1", "a")], {"p0": 1.0, "p1": 1.0})
     with pytest.raises(InterruptedError):
-        plan(cluster, DEFAULT, Skew(0.0), pulse=stop)
+        plan_moves(cluster, DEFAULT, Skew(0.0), pulse=stop)
 
 
 def test_pods_of_a_cordoned_node_may_use_up_the_last_fragments() -> None:
     """Three free devices are too few for a pod of four; one that leaves a cordoned node takes one of them."""
     closed = node("c", allocatable={"cpu": "8", GPU: "1"}, unschedulable=True)
     cluster = snapshot([node("a", allocatable={"cpu": "8", GPU: "3"}), closed, pod("p", "c", gpu=1)], {})
-    found = plan(cluster, DEFAULT, Fragmentation(GPU, 4))
+    found = plan_moves(cluster, DEFAULT, Fragmentation(GPU, 4))
     assert (found.before, found.after) == (3.0, 2.0)
     assert found.bound.value == 0.0
 
@@ -234,7 +238,7 @@ def test_a_search_that_is_late_tells_the_best_plan_so_far() -> None:
     objects = [node(name, allocatable={"cpu": "8"}) for name in "abc"]
     cluster = snapshot([*objects, pod("p", "a"), pod("q", "b", cpu="2")], {})
     looks = iter([False, *[True] * 20])
-    found = plan(cluster, DEFAULT, Nodes(2), late=lambda: next(looks))
+    found = plan_moves(cluster, DEFAULT, FreedNodes(2), late=lambda: next(looks))
     assert (found.stop.kind, found.after, found.bound.value) == ("time", 1.0, 2.0)
     assert (found.cordons, found.uncordons) == (("c", "a"), ("a",))
-    assert plan(cluster, DEFAULT, Nodes(2)).reached
+    assert plan_moves(cluster, DEFAULT, FreedNodes(2)).reached

@@ -8,6 +8,6 @@ from tests.engine.builders import node, pod, scheduler
 
 def test_a_pod_that_is_bound_is_on_its_node() -> None:
     engine = scheduler(node("a"))
-    (placement,) = engine.schedule([Pod.read(pod("p"))])
+    (placement,) = engine.schedule_pods([Pod.from_json(pod("p"))])
     assert (placement.node, placement.condition) == ("a", "")
-    assert engine.snapshot.pod("default/p").node_name == "a"
+    assert engine.snapshot.get_pod("default/p").node_name == "a"

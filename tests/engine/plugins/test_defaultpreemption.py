@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
 from kschedweb.engine.preemption.eligibility import being_preempted
 from kschedweb.engine.releases import load
@@ -36,7 +36,7 @@ def tried(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -
     """What becomes of a pod of priority 100, of which an explanation says the same."""
     raw = pod("p", requests={"cpu": cpu}, **{"priority": 100, **spec})
     status = {"nominatedNodeName": nominated} if nominated else {}
-    wanting = Pod.read({**raw, "status": status})
+    wanting = Pod.from_json({**raw, "status": status})
     explained = engine.explain(wanting, preemption=True).condition
     placement = engine.schedule_one(wanting, SearchRequest(post_filter=True))
     assert placement.condition == explained
@@ -104,8 +104,8 @@ def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
 
 
 def test_a_pod_that_does_not_terminate_is_not_being_preempted() -> None:
-    assert being_preempted(Pod.read(leaving("x", BY_US)))
-    assert not being_preempted(Pod.read({**placed("x", "a", "4"), "status": {"conditions": [BY_US]}}))
+    assert being_preempted(Pod.from_json(leaving("x", BY_US)))
+    assert not being_preempted(Pod.from_json({**placed("x", "a", "4"), "status": {"conditions": [BY_US]}}))
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_it_tries_some_nodes_at_least(args: dict, said: list[str]) -> None:
 @given(st.integers(0, 5000), st.integers(0, 100), st.integers(0, 200))
 def test_it_tries_a_share_of_the_nodes_and_no_fewer_than_the_number_set(nodes: int, share: int, least: int) -> None:
     plugin = DefaultPreemption({"minCandidateNodesPercentage": share, "minCandidateNodesAbsolute": least})
-    assert plugin.wanted(nodes) == min(nodes, max(least, nodes * share // 100))
-    assert DefaultPreemption({}).wanted(nodes) == min(nodes, max(100, nodes // 10))
+    assert plugin.num_candidates(nodes) == min(nodes, max(least, nodes * share // 100))
+    assert DefaultPreemption({}).num_candidates(nodes) == min(nodes, max(100, nodes // 10))

@@ -11,7 +11,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.deferredpodscheduling import DeferredPodScheduling
 from kschedweb.engine.scenario.scenario import Scenario
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 from tests.engine.builders import node as roomy
 
@@ -41,7 +41,7 @@ def resized(**spec: Any) -> Json:
 
 def explained(*objects: Json, asked: Json | None = None, gates: dict[str, bool] = GATES) -> Json:
     raw = {"config": CONFIGURATION, "objects": list(objects), "pending": [asked or resized()], "featureGates": gates}
-    answer: Json = Scenario.of(raw).explain()["pods"][0]
+    answer: Json = Scenario.from_json(raw).explain()["pods"][0]
     return answer
 
 
@@ -86,9 +86,9 @@ def test_without_the_gate_it_is_a_pod_like_others() -> None:
 )
 def test_a_node_that_no_longer_forbids_it_wakes_the_pod(before: Json | None, after: Json, wakes: bool) -> None:
     (hint,) = DeferredPodScheduling({}).events()
-    old = None if before is None else Node.read(node("a", **before))
-    change = ObjectChange(old, Node.read(node("a", **after)), ClusterObjects())
+    old = None if before is None else Node.from_json(node("a", **before))
+    change = ObjectChange(old, Node.from_json(node("a", **after)), ClusterObjects())
     assert hint.hint is not None
-    assert hint.hint(Pod.read(resized()), change) is wakes
+    assert hint.hint(Pod.from_json(resized()), change) is wakes
     if old is not None:
         assert bool(node_changes(old, change.new)) is (before != after)

@@ -31,7 +31,7 @@ ONE = {
 
 def annotated(name: str, annotations: dict[str, float] | None = None, *, age: float = 60.0, **fields: Any) -> dict:
     raw = node(name, **fields)
-    texts = {key: crane.write(value, NOW - age, SHANGHAI) for key, value in (annotations or {}).items()}
+    texts = {key: crane.write_usage(value, NOW - age, SHANGHAI) for key, value in (annotations or {}).items()}
     raw["metadata"]["annotations"] = texts
     return raw
 
@@ -39,7 +39,7 @@ def annotated(name: str, annotations: dict[str, float] | None = None, *, age: fl
 def cluster(*objects: dict, watermarks: dict | None = None) -> Snapshot:
     snapshot = Snapshot.from_objects(objects)
     if watermarks is not None:
-        snapshot.watermarks = Watermarks.read({"nodes": watermarks}, snapshot.names)
+        snapshot.watermarks = Watermarks.from_json({"nodes": watermarks}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -52,7 +52,7 @@ def explain(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict:
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
     loaded = load({**CONFIGURATION, "profiles": [{**profile, "pluginConfig": [{"name": "Dynamic", "args": args}]}]})
     assert loaded.configuration is not None, loaded.errors
-    return Scheduler(snapshot, loaded.configuration).explain(Pod.read(raw or pod("new"))).to_dict()
+    return Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(raw or pod("new"))).to_dict()
 
 
 def scores(snapshot: Snapshot, **args: Any) -> dict[str, int]:
@@ -126,7 +126,7 @@ def test_watermarks_of_allocatable_are_turned_into_use_of_capacity() -> None:
     raw = annotated("n", allocatable={"cpu": "3"})
     raw["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
     snapshot = cluster(raw, watermarks={"n": {"updated": NOW, "cpu": {"5m": 80.0}}})
-    assert Dynamic({"policy": ONE}).use(snapshot, CPU).usage.tolist() == [pytest.approx(0.6)]
+    assert Dynamic({"policy": ONE}).metric_use(snapshot, CPU).usage.tolist() == [pytest.approx(0.6)]
 
 
 def test_a_node_is_hot_as_its_annotation_says() -> None:
@@ -148,7 +148,7 @@ def test_a_node_cools_down_as_time_passes_and_heats_up_with_each_pod() -> None:
     plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "1m", "count": 1}]}})
     snapshot = cluster(annotated("n"), bound("p", "n", 10))
     assert plugin.hot(snapshot).tolist() == [1.0]
-    snapshot.place_pod(Pod.read(pod("another")), "n")
+    snapshot.place_pod(Pod.from_json(pod("another")), "n")
     assert plugin.hot(snapshot).tolist() == [2.0]
     snapshot.now = NOW + 49.9
     assert plugin.hot(snapshot).tolist() == [2.0]
@@ -162,9 +162,9 @@ def test_only_the_latest_bindings_of_all_nodes_are_remembered() -> None:
     plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "5m", "count": 1}]}})
     snapshot = cluster(annotated("first"), annotated("second"))
     for position in range(10):
-        snapshot.add_pod(Pod.read(bound(f"early{position}", "first", 200)), 0)
+        snapshot.add_pod(Pod.from_json(bound(f"early{position}", "first", 200)), 0)
     for position in range(crane.HEAP_SIZE - 4):
-        snapshot.add_pod(Pod.read(bound(f"late{position}", "second", 100)), 1)
+        snapshot.add_pod(Pod.from_json(bound(f"late{position}", "second", 100)), 1)
     assert plugin.hot(snapshot).tolist() == [4.0, crane.HEAP_SIZE - 4]
 
 
@@ -235,13 +235,13 @@ def test_the_heat_is_what_crane_s_records_would_give(
     snapshot, records = cluster(annotated("a"), annotated("b")), crane.BindingRecords(size)
     for position, (place, age) in sorted(enumerate(pods), key=lambda item: -item[1][1]):
         snapshot.now = NOW - age
-        snapshot.place_pod(Pod.read(pod(f"p{position}")), "ab"[place])
-        records.add("ab"[place], math.floor(NOW - age))
+        snapshot.place_pod(Pod.from_json(pod(f"p{position}")), "ab"[place])
+        records.add_binding("ab"[place], math.floor(NOW - age))
     snapshot.now = NOW + later
     # Of bindings within one second crane forgets any; so they are looked at only where none has to be forgotten.
     seconds = [math.floor(NOW - age) for _, age in pods]
     if len(set(seconds)) < len(seconds) and len(seconds) > size:
         return
-    expected = [crane.hot_value(records.times(name), snapshot.now, plugin.hot_rules) for name in "ab"]
+    expected = [crane.hot_value(records.binding_times(name), snapshot.now, plugin.hot_rules) for name in "ab"]
     with patch.object(crane, "HEAP_SIZE", size):
         assert plugin.hot(snapshot).tolist() == expected

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.events import (
     RESOURCE_CLAIM,
     RESOURCE_CLAIM_UPDATE,
@@ -18,7 +18,7 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
-from kschedweb.engine.releases import load, released
+from kschedweb.engine.releases import get_release, load
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.engine.builders import CONFIGURATION, NEVER, explain, node, pod, raw_scores, refused, scheduler
 
@@ -226,7 +226,7 @@ def test_a_selector_that_is_not_understood_is_named_and_nothing_is_guessed() -> 
     # The node without devices has nothing that the selector could accept.
     assert answer["rejected"]["b"]["reasons"] == [NONE_FOUND]
     assert answer["feasible"] is None
-    placement = scheduler(*NODES, *objects).schedule_one(Pod.read(user("p", "c")))
+    placement = scheduler(*NODES, *objects).schedule_one(Pod.from_json(user("p", "c")))
     assert (placement.node, placement.message) == ("", answer["message"])
 
 
@@ -289,7 +289,7 @@ def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
     left = claim("left", metadata={"annotations": {"resource.kubernetes.io/extended-resource-claim": "true"}})
     left["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
     objects = [*NODES, device_class("gpu", GPU), left]
-    wanting = Pod.read(pod("p", requests={GPU: "1"}))
+    wanting = Pod.from_json(pod("p", requests={GPU: "1"}))
     engine = scheduler(*objects)
     stale = engine.schedule_one(wanting, SearchRequest(post_filter=True))
     assert stale.message == "0/2 nodes are available: 2 cannot schedule extended resource claim."
@@ -306,7 +306,7 @@ def reserved_for(engine: Scheduler, name: str) -> tuple[str, ...]:
 def test_each_pod_that_is_bound_joins_those_that_the_claim_is_reserved_for() -> None:
     engine = scheduler(*NODES, allocated("c", reserved=("default/q",)))
     before = engine.snapshot.copy()
-    placed = engine.schedule([Pod.read(user(name, "c")) for name in ("q", "r", "s")])
+    placed = engine.schedule_pods([Pod.from_json(user(name, "c")) for name in ("q", "r", "s")])
     assert all(placement.node for placement in placed)
     assert reserved_for(engine, "c") == ("default/q", "default/r", "default/s")
     # A copy of the snapshot keeps what it knew.
@@ -325,7 +325,7 @@ def held(engine: Scheduler, name: str) -> list[str]:
 def test_later_pods_see_the_devices_that_earlier_ones_took() -> None:
     claims = [claim(f"c{number}") for number in range(4)]
     engine = scheduler(*NODES, device_class("gpu"), devices("a", 2), devices("b", 1), *claims)
-    placed = engine.schedule([Pod.read(user(f"p{number}", f"c{number}")) for number in range(4)])
+    placed = engine.schedule_pods([Pod.from_json(user(f"p{number}", f"c{number}")) for number in range(4)])
     assert [placement.node for placement in placed] == ["a", "b", "a", ""]
     assert placed[-1].message == f"0/2 nodes are available: 2 {NONE_FOUND}."
     assert [held(engine, f"c{number}") for number in range(4)] == [["a/dev0"], ["b/dev0"], ["a/dev1"], []]
@@ -334,14 +334,14 @@ def test_later_pods_see_the_devices_that_earlier_ones_took() -> None:
 
 
 def explain_again(engine: Scheduler, name: str) -> list[str]:
-    return engine.explain(Pod.read(user("again", name))).to_dict()["feasible"]
+    return engine.explain(Pod.from_json(user("again", name))).to_dict()["feasible"]
 
 
 def test_a_claim_on_its_way_keeps_other_pods_waiting() -> None:
     engine = scheduler(*NODES, device_class("gpu"), devices("a", 1), claim("c"))
-    binding = engine.binding(Pod.read(user("p", "c")), "a")
-    assert binding.begin() is None
-    answer = engine.explain(Pod.read(user("q", "c"))).to_dict()
+    binding = engine.create_binding(Pod.from_json(user("p", "c")), "a")
+    assert binding.reserve_and_permit() is None
+    answer = engine.explain(Pod.from_json(user("q", "c"))).to_dict()
     assert answer["preFilter"]["reasons"] == ["resource claim default/c is in the process of being allocated"]
     binding.give_up("")
     assert explain_again(engine, "c") == ["a"]
@@ -349,7 +349,7 @@ def test_a_claim_on_its_way_keeps_other_pods_waiting() -> None:
 
 def test_a_claim_is_made_for_extended_resources_and_counts() -> None:
     engine = scheduler(*NODES, device_class("gpu", GPU), devices("a", 3), claim("c"))
-    first, second = (Pod.read(pod(name, requests={GPU: amount})) for name, amount in (("p", "2"), ("q", "2")))
+    first, second = (Pod.from_json(pod(name, requests={GPU: amount})) for name, amount in (("p", "2"), ("q", "2")))
     assert engine.schedule_one(first).node == "a"
     made = engine.snapshot.resource_claims.for_extended_resources("p", first.uid)
     assert made is not None
@@ -359,12 +359,12 @@ def test_a_claim_is_made_for_extended_resources_and_counts() -> None:
         ("container-0-request-0", "dev1"),
     ]
     assert engine.schedule_one(second).message == f"0/2 nodes are available: 2 {NONE_FOUND}."
-    assert engine.schedule_one(Pod.read(user("r", "c"))).node == "a"
+    assert engine.schedule_one(Pod.from_json(user("r", "c"))).node == "a"
 
 
 def test_no_more_than_256_pods_share_a_claim() -> None:
     engine = scheduler(node("a", allocatable={"pods": "999"}), allocated("c"))
-    placed = engine.schedule([Pod.read(user(f"p{number}", "c")) for number in range(257)])
+    placed = engine.schedule_pods([Pod.from_json(user(f"p{number}", "c")) for number in range(257)])
     assert [placement.pod for placement in placed if not placement.node] == ["default/p256"]
     assert "Too many: 257: must have at most 256 items" in placed[-1].message
     assert len(reserved_for(engine, "c")) == 256
@@ -373,14 +373,14 @@ def test_no_more_than_256_pods_share_a_claim() -> None:
 
 def test_a_pod_that_is_not_bound_after_all_gives_its_reservations_back() -> None:
     engine = scheduler(*NODES, allocated("c"), allocated("full", reserved=tuple(f"x/{n}" for n in range(256))))
-    placement = engine.schedule_one(Pod.read(user("p", "c", "full")))
+    placement = engine.schedule_one(Pod.from_json(user("p", "c", "full")))
     assert placement.node == ""
     assert reserved_for(engine, "c") == ()
     assert len(reserved_for(engine, "full")) == 256
 
 
 def test_devices_that_keep_a_pod_off_every_node_are_given_back_where_nobody_else_uses_them() -> None:
-    wanting, objects = Pod.read(user("p", "c")), [*NODES, device_class("gpu")]
+    wanting, objects = Pod.from_json(user("p", "c")), [*NODES, device_class("gpu")]
     engine = scheduler(*objects, allocated("c", in_zone("three"), reserved=("default/p",)))
     explained = engine.explain(wanting, preemption=True)
     assert explained.post_filter.startswith("deallocation of ResourceClaim completed")
@@ -407,7 +407,7 @@ def test_what_post_filter_says_up_to_1_36_where_it_gives_nothing_back(wanting: d
 
     def said(release: str) -> str:
         engine = scheduler(*NODES, used, free, release=release)
-        return engine.explain(Pod.read(wanting), preemption=True).post_filter
+        return engine.explain(Pod.from_json(wanting), preemption=True).post_filter
 
     assert said("1.36").startswith(f"{words}, preemption: ")
     assert said("1.37").startswith("preemption: ")
@@ -415,13 +415,13 @@ def test_what_post_filter_says_up_to_1_36_where_it_gives_nothing_back(wanting: d
 
 def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside() -> None:
     filler = pod("q", on="a", requests={"cpu": "4"})
-    wanting = Pod.read(user("p", "c", requests={"cpu": "1"}, priority=10))
+    wanting = Pod.from_json(user("p", "c", requests={"cpu": "1"}, priority=10))
     unclear = device_class("gpu") | {"spec": {"selectors": [{"cel": {"expression": "no such language"}}]}}
     engine = scheduler(NODES[0], unclear, claim("c"), devices("a", 1), filler)
     explained = engine.explain(wanting, preemption=True)
     assert explained.message == "0/1 nodes are available: 1 Insufficient cpu."
     assert explained.post_filter == f"{UNKNOWN} no such language"
-    tried = engine.schedule([wanting], SearchRequest(preempt=True))[0]
+    tried = engine.schedule_pods([wanting], SearchRequest(preempt=True))[0]
     assert tried.message == f"{UNKNOWN} no such language"
     assert "default/q" in engine.snapshot.pods.slots
 
@@ -429,7 +429,7 @@ def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside
 def test_without_pre_filter_the_other_points_find_nothing() -> None:
     profile = {"plugins": {"preFilter": {"disabled": [{"name": "DynamicResources"}]}}}
     engine = scheduler(*NODES, allocated("c"), **profile)
-    assert engine.schedule([Pod.read(user("p", "c"))])[0].message == (
+    assert engine.schedule_pods([Pod.from_json(user("p", "c"))])[0].message == (
         'running "DynamicResources" filter plugin: not found'
     )
 
@@ -461,7 +461,7 @@ def test_a_pod_whose_claims_cannot_be_understood_is_a_problem_not_a_failure() ->
 
 def test_unreserve_may_come_at_any_time() -> None:
     engine = scheduler(*NODES, allocated("c"))
-    wanting = Pod.read(user("p", "c"))
+    wanting = Pod.from_json(user("p", "c"))
     plugin = engine.framework(wanting).plugin("DynamicResources")
     cycle = Cycle(engine.snapshot, wanting)
     plugin.unreserve(cycle, "a")
@@ -475,9 +475,9 @@ def test_unreserve_may_come_at_any_time() -> None:
 
 def test_a_pod_whose_claims_are_not_there_yet_is_kept_out_of_the_queue() -> None:
     engine = scheduler(*NODES, allocated("c"))
-    held = engine.explain(Pod.read(templated("p"))).pre_enqueue
+    held = engine.explain(Pod.from_json(templated("p"))).pre_enqueue
     assert (held.plugin, held.reasons) == ("DynamicResources", ('pod "default/p": ResourceClaim not created yet',))
-    assert engine.explain(Pod.read(user("p", "c"))).pre_enqueue.ok
+    assert engine.explain(Pod.from_json(user("p", "c"))).pre_enqueue.ok
 
 
 def test_a_claim_that_is_named_twice_cannot_be_reserved_twice() -> None:
@@ -486,29 +486,29 @@ def test_a_claim_that_is_named_twice_cannot_be_reserved_twice() -> None:
         'running PreBind plugin "DynamicResources": add reservation to claim default/c: ResourceClaim.resource.k8s.io '
         '"c" is invalid: status.reservedFor[2]: Duplicate value: '
     )
-    before = scheduler(*objects, release="1.36").schedule_one(Pod.read(user("p", "c", "c")))
+    before = scheduler(*objects, release="1.36").schedule_one(Pod.from_json(user("p", "c", "c")))
     assert before.message == f'{refused}"default/p"'
     engine = scheduler(*objects)
-    since = engine.schedule_one(Pod.read(user("p", "c", "c")))
+    since = engine.schedule_one(Pod.from_json(user("p", "c", "c")))
     assert since.message == refused + '{"resource":"pods","name":"p","uid":"default/p"}'
     assert reserved_for(engine, "c") == ("x",)
-    assert engine.schedule_one(Pod.read(user("q", "own", "own"))).node
+    assert engine.schedule_one(Pod.from_json(user("q", "own", "own"))).node
 
 
 def test_claims_beside_an_extended_resource_of_a_device_plugin_cannot_be_bound() -> None:
     engine = scheduler(*extended_nodes()[:1], device_class("gpu", GPU), allocated("c"))
-    assert engine.schedule_one(Pod.read(user("p", "c", requests={GPU: "1"}))).message == (
+    assert engine.schedule_one(Pod.from_json(user("p", "c", requests={GPU: "1"}))).message == (
         'running PreBind plugin "DynamicResources": nil or empty request mappings, no update of pod default/p '
         "ExtendedResourceClaimStatus"
     )
     assert reserved_for(engine, "c") == ()
-    assert engine.schedule_one(Pod.read(pod("q", requests={GPU: "1"}))).node == "plugin"
+    assert engine.schedule_one(Pod.from_json(pod("q", requests={GPU: "1"}))).node == "plugin"
 
 
 def woken(wanting: dict, event: ClusterEvent, old: Any, new: Any, *objects: dict) -> bool:
     """Whether a pod that DynamicResources rejected is tried again after the change."""
     engine = scheduler(*NODES, *objects)
-    pod_ = Pod.read(wanting)
+    pod_ = Pod.from_json(wanting)
     plugin = engine.framework(pod_).plugin("DynamicResources")
     hints = [item.hint for item in plugin.events() if item.event.covers(event)]
     change = ObjectChange(old, new, engine.snapshot.objects)
@@ -541,7 +541,7 @@ def test_a_claim_made_for_a_pod_wakes_that_pod() -> None:
     event = ClusterEvent(UNSCHEDULED_POD, Action.POD_GENERATED_CLAIM)
     made = allocated("made")
     made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
-    before, after = Pod.read(templated("p")), Pod.read(templated("p", GENERATED))
+    before, after = Pod.from_json(templated("p")), Pod.from_json(templated("p", GENERATED))
     assert woken(templated("p"), event, before, after, made)
     assert not woken(templated("p"), event, before, after)
     assert not woken(templated("q"), event, before, after, made)
@@ -565,8 +565,8 @@ def tainted(**selector: str) -> dict:
 )
 def test_a_rule_taints_the_devices_that_it_selects(release: str, selector: dict, nodes: list[str]) -> None:
     objects = [node("a"), node("b"), device_class("gpu"), claim("c"), devices("a", 1), devices("b", 1)]
-    loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler"}]}, released(release))
+    loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler"}]}, get_release(release))
     assert loaded.configuration is not None
     engine = Scheduler(Snapshot.from_objects([*objects, tainted(**selector), user("p", "c")]), loaded.configuration)
-    found = engine.explain(engine.snapshot.pod("default/p"))
+    found = engine.explain(engine.snapshot.get_pod("default/p"))
     assert sorted(found.nodes[row] for row in found.feasible.tolist()) == nodes

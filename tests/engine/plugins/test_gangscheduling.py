@@ -20,7 +20,7 @@ PLUGIN = GangScheduling({})
 
 def entering(one: dict, *objects: dict) -> str:
     snapshot = Snapshot.from_objects([*objects, one])
-    return PLUGIN.pre_enqueue(Pod.read(one), snapshot.objects).message
+    return PLUGIN.pre_enqueue(Pod.from_json(one), snapshot.objects).message
 
 
 def test_a_pod_without_a_group_is_none_of_its_business() -> None:
@@ -53,7 +53,7 @@ def test_it_says_whether_the_number_can_be_reached(progress: tuple[int, int], co
 
 def permitted(*objects: dict, last: str) -> tuple[Any, tuple[str, ...]]:
     snapshot = Snapshot.from_objects([node("a"), *objects])
-    cycle = Cycle(snapshot, snapshot.pod(f"default/{last}"))
+    cycle = Cycle(snapshot, snapshot.get_pod(f"default/{last}"))
     status, seconds = PLUGIN.permit(cycle, "a")
     return (status.code, status.message, seconds), cycle.allows.get("GangScheduling", ())
 
@@ -78,7 +78,7 @@ def test_without_its_group_a_pod_fails() -> None:
 
 def test_pods_and_groups_that_come_and_a_lower_number_wake_the_gang() -> None:
     hints = {hint.event.name: hint.hint for hint in PLUGIN.events()}
-    cluster, waiting = Snapshot().objects, Pod.read(member("p"))
+    cluster, waiting = Snapshot().objects, Pod.from_json(member("p"))
 
     def helps(event: str, old: Any, new: Any) -> bool:
         hint = hints[event]
@@ -86,8 +86,8 @@ def test_pods_and_groups_that_come_and_a_lower_number_wake_the_gang() -> None:
         return hint(waiting, ObjectChange(old, new, cluster))
 
     for event in ("UnschedulablePodAdd", "AssignedPodAdd"):
-        assert helps(event, None, Pod.read(member("q")))
-        assert not helps(event, None, Pod.read(member("q", "other")))
+        assert helps(event, None, Pod.from_json(member("q")))
+        assert not helps(event, None, Pod.from_json(member("q", "other")))
     assert helps("PodGroupAdd", None, read_group("gang"))
     assert not helps("PodGroupAdd", None, read_group("other"))
     assert helps("PodGroupUpdate", read_group("gang", 3), read_group("gang", 2))

@@ -17,7 +17,7 @@ CASES = [(spec, point) for spec in SPECS for point in sorted(spec.points)]
 def test_a_configuration_that_names_it_is_warned_and_schedules_all_the_same(spec: PluginSpec, point: str) -> None:
     plugins = {point: {"enabled": [{"name": spec.name}]}}
     loaded = load({**CONFIGURATION, "profiles": [{"plugins": plugins}]})
-    gate = CURRENT.own.specs[spec.name].gate
+    gate = CURRENT.in_tree_plugins.specs[spec.name].gate
     assert loaded.warnings == [
         f'profiles[0].plugins.{point}.enabled[0]: "{spec.name}" does nothing unless the feature gate {gate} is on'
     ]

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.plugins.hhewaterlevelbalance import LEAST
+from kschedweb.engine.plugins.hhewaterlevelbalance import TOLERANCE
 from kschedweb.engine.scenario.scenario import Scenario
 from tests.engine.builders import CONFIGURATION, node
 from tests.support import tiers
@@ -81,7 +81,7 @@ def by_hand(scenario: dict[str, Any]) -> dict[str, Fraction]:
     snapshot = Snapshot.from_objects(scenario["objects"])
     args = scenario["config"]["profiles"][0]["pluginConfig"][0]["args"]
     nodes = scenario["watermarks"]["nodes"]
-    new = Pod.read(scenario["pending"][0])
+    new = Pod.from_json(scenario["pending"][0])
     means: dict[str, list[tuple[int, Fraction]]] = {name: [] for name in snapshot.names}
     for resource, resource_weight in args["resourceWeights"].items():
         scores: dict[str, list[tuple[int, Fraction]]] = {name: [] for name in snapshot.names}
@@ -106,7 +106,7 @@ def by_hand(scenario: dict[str, Any]) -> dict[str, Fraction]:
 
 
 def _newer(snapshot: Snapshot, name: str, found: dict[str, Any]) -> list[Pod]:
-    pods = snapshot.pods.on(snapshot.index[name])
+    pods = snapshot.pods.pods_on(snapshot.index[name])
     return [pod for pod in pods if pod.started >= found["updated"] and NOW - pod.started <= 300]
 
 
@@ -115,13 +115,13 @@ def _share(snapshot: Snapshot, name: str, pod: Pod, scenario: dict[str, Any], re
     amount = Fraction(pod.limits[resource])
     if window in use.get(resource, {}):
         amount = Fraction(use[resource][window]) * (1000 if resource == "cpu" else 1)
-    allocatable = snapshot.amounts(snapshot.allocatable, resource)[snapshot.index[name]]
+    allocatable = snapshot.resource_row(snapshot.allocatable, resource)[snapshot.index[name]]
     return 100 * amount / int(allocatable)
 
 
 def _score(target: Fraction, cluster: Fraction) -> Fraction:
     # The score falls steeply above the level, so that both must see the same side of it.
-    if target <= cluster + Fraction(LEAST):
+    if target <= cluster + Fraction(TOLERANCE):
         return (100 - cluster) * target / cluster + cluster if cluster else Fraction(100)
     return cluster * (100 - target) / (100 - cluster) if target <= 100 else Fraction(0)
 
@@ -152,7 +152,7 @@ def on_the_level() -> dict[str, Any]:
 @example(on_the_level())
 @given(clusters())
 def test_the_plugin_computes_as_one_would_by_hand(scenario: dict[str, Any]) -> None:
-    found = Scenario.parse(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]
+    found = Scenario.from_text(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]
     for name, expected in by_hand(scenario).items():
         # A float may fall on the other side of a half only where it is as good as on it.
         assert abs(found[name] - expected) <= Fraction(1, 2) + Fraction(1, 10**6), name

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.framework.scoring import round_half_away
 from kschedweb.engine.plugins.hhewaterlevelbalance import cluster_levels, level_scores
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -32,7 +32,7 @@ def cluster(levels: dict[str, Any], *objects: dict, updated: float = NOW - 60, *
         }
         for name, level in levels.items()
     }
-    snapshot.watermarks = Watermarks.read({"nodes": figures, **more}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": figures, **more}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -51,7 +51,7 @@ def limited(name: str, cpu: str = "1", **fields: Any) -> dict:
 
 
 def scores(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, int]:
-    found = scheduler(snapshot, **args).explain(Pod.read(raw or limited("new"))).to_dict()
+    found = scheduler(snapshot, **args).explain(Pod.from_json(raw or limited("new"))).to_dict()
     return found["scores"]["HheWaterLevelBalance"]["raw"]
 
 
@@ -86,7 +86,7 @@ def test_windows_count_in_proportion_to_their_weights() -> None:
 def test_memory_counts_where_it_is_measured() -> None:
     snapshot = cluster({"a": 4})
     figures = {"nodes": {"a": {"updated": NOW, "cpu": {"1h": 4}, "memory": {"1h": 0}}}}
-    snapshot.watermarks = Watermarks.read(figures, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json(figures, snapshot.names)
     raw = pod("new", container={"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}})
     fixed = {"clusterCpu": 20, "clusterMemory": 20}
     assert scores(snapshot, raw, **fixed) == {"a": 32}
@@ -132,11 +132,11 @@ def test_pods_newer_than_the_figures_are_added_until_they_are_cleaned_up() -> No
 def test_pods_placed_one_after_the_other_see_those_before_them() -> None:
     snapshot = cluster({"a": 0, "b": 5})
     one = scheduler(snapshot, clusterCpu=10)
-    nodes = [one.schedule_one(Pod.read(limited(f"p{number}", "4"))).node for number in range(3)]
+    nodes = [one.schedule_one(Pod.from_json(limited(f"p{number}", "4"))).node for number in range(3)]
     assert nodes == ["b", "a", "a"]
-    found = [one.explain(Pod.read(limited("next", "4"))).to_dict()["chosen"]]
+    found = [one.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"]]
     snapshot.remove_pod("default/p0")
-    found.append(one.explain(Pod.read(limited("next", "4"))).to_dict()["chosen"])
+    found.append(one.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"])
     assert found == ["a", "b"]
 
 
@@ -192,11 +192,11 @@ def test_the_article_s_configuration_runs() -> None:
     }
     snapshot = cluster({"a": 10, "b": 10}, service)
     one = Scheduler(snapshot, loaded.configuration)
-    pods = [Pod.read(limited(f"p{number}", labels={"app": "web"})) for number in range(4)]
+    pods = [Pod.from_json(limited(f"p{number}", labels={"app": "web"})) for number in range(4)]
     assert sorted(one.schedule_one(each).node for each in pods) == ["a", "a", "b", "b"]
     snapshot.remove_pod(next(key for key in snapshot.pods.slots))
-    full = next(name for name in snapshot.names if len(snapshot.pods.on(snapshot.index[name])) == 2)
-    verdict = one.explain(Pod.read(limited("last", labels={"app": "web"}))).verdict(full)
+    full = next(name for name in snapshot.names if len(snapshot.pods.pods_on(snapshot.index[name])) == 2)
+    verdict = one.explain(Pod.from_json(limited("last", labels={"app": "web"}))).verdict(full)
     assert verdict is not None
     assert "topology spread" in verdict.message
 
@@ -231,7 +231,7 @@ def test_scores_stay_between_0_and_100_and_the_best_is_at_the_level(level: float
     found = level_scores(np.array([*targets, level]), level)
     assert ((found >= 0) & (found <= 100)).all()
     assert found[-1] == pytest.approx(100)
-    assert rounded(found)[-1] == rounded(found).max() == 100
+    assert round_half_away(found)[-1] == round_half_away(found).max() == 100
 
 
 @given(st.floats(1, 99), percents, percents)

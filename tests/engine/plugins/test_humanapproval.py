@@ -13,7 +13,7 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.interface import AskingPlugin, Cycle
 from kschedweb.engine.framework.status import Code
-from kschedweb.engine.plugins.humanapproval import CREATED_BY, HumanApproval, lasting, words
+from kschedweb.engine.plugins.humanapproval import CREATED_BY, HumanApproval, describe_request, format_duration
 from kschedweb.engine.plugins.humanapproval.arguments import ROLES
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -35,12 +35,12 @@ def scheduler(*rules: dict[str, Any], objects: tuple[dict, ...] = (), **args: An
 
 def asked(raw: dict, *rules: dict[str, Any], on: str = "a", margin: int | None = None, **args: Any) -> Any:
     engine = scheduler(*rules, objects=(node("a", labels={"pool": "gold"}), node("b")), **args)
-    plugin = engine.framework(Pod.read(raw)).plugin("HumanApproval")
-    return plugin.ask(Cycle(engine.snapshot, Pod.read(raw), decision=decided(raw, margin)), on)
+    plugin = engine.framework(Pod.from_json(raw)).plugin("HumanApproval")
+    return plugin.ask(Cycle(engine.snapshot, Pod.from_json(raw), decision=decided(raw, margin)), on)
 
 
 def decided(raw: dict, margin: int | None) -> Decision:
-    return Decision(Pod.read(raw).key, "", 0.0, "default-scheduler", node="a", margin=margin)
+    return Decision(Pod.from_json(raw).key, "", 0.0, "default-scheduler", node="a", margin=margin)
 
 
 def errors(*rules: dict[str, Any], **args: Any) -> list[str]:
@@ -57,7 +57,7 @@ def test_it_runs_only_where_it_is_enabled_and_without_rules_no_pod_waits() -> No
     assert loaded.configuration is not None
     refs = [ref.name for refs in loaded.configuration.profiles[0].points.values() for ref in refs]
     assert "HumanApproval" not in refs
-    assert scheduler().schedule_one(Pod.read(pod("p"))).node
+    assert scheduler().schedule_one(Pod.from_json(pod("p"))).node
 
 
 def test_a_rule_without_conditions_holds_every_pod_for_one_approver_and_an_hour() -> None:
@@ -65,7 +65,7 @@ def test_a_rule_without_conditions_holds_every_pod_for_one_approver_and_an_hour(
     assert found["approvals"] == [{"role": "approver", "count": 1}]
     assert (found["seconds"], found["onTimeout"], found["ownPods"]) == (3600.0, "Deny", "Allow")
     assert (found["rules"], found["why"]) == (["rule 1"], [])
-    assert words(found) == "waiting for approval by one approver for 1 h"
+    assert describe_request(found) == "waiting for approval by one approver for 1 h"
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_without_another_node_no_choice_is_a_close_one() -> None:
 def test_a_node_in_use_above_its_watermark_asks(usage: dict[str, Any], why: str | None) -> None:
     engine = scheduler({"usage": usage})
     figures = {"a": {"updated": 0.0, "cpu": {"15m": 80.0, "1h": 95.0}}}
-    engine.snapshot.watermarks = Watermarks.read({"nodes": figures}, engine.snapshot.names)
-    plugin = engine.framework(Pod.read(pod("p"))).plugin("HumanApproval")
-    found = plugin.ask(Cycle(engine.snapshot, Pod.read(pod("p"))), "a")
+    engine.snapshot.watermarks = Watermarks.from_json({"nodes": figures}, engine.snapshot.names)
+    plugin = engine.framework(Pod.from_json(pod("p"))).plugin("HumanApproval")
+    found = plugin.ask(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "a")
     assert (found["why"] if found else None) == ([why] if why else None)
-    assert plugin.ask(Cycle(engine.snapshot, Pod.read(pod("p"))), "b") is None
+    assert plugin.ask(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "b") is None
 
 
 def test_the_first_rule_that_fits_asks_or_all_of_them_at_their_strictest() -> None:
@@ -159,11 +159,11 @@ def test_the_state_of_the_node_is_told_with_the_pod_on_it_placed_already_or_not(
     raw = pod("p", requests={"cpu": "500m", "memory": "1Gi"})
     running = pod("r", on="a", requests={"cpu": "1"})
     engine = scheduler({}, objects=(node("a"), running))
-    plugin = engine.framework(Pod.read(raw)).plugin("HumanApproval")
-    before = plugin.ask(Cycle(engine.snapshot, Pod.read(raw)), "a")["node"]
+    plugin = engine.framework(Pod.from_json(raw)).plugin("HumanApproval")
+    before = plugin.ask(Cycle(engine.snapshot, Pod.from_json(raw)), "a")["node"]
     assert before == {"cpu": [1500, 4000], "memory": [2**30, 8 * 2**30], "pods": [2, 110]}
-    engine.bind(Pod.read(raw), "a")
-    assert plugin.ask(Cycle(engine.snapshot, Pod.read(raw)), "a")["node"] == before
+    engine.bind_pod(Pod.from_json(raw), "a")
+    assert plugin.ask(Cycle(engine.snapshot, Pod.from_json(raw)), "a")["node"] == before
 
 
 @pytest.mark.parametrize(
@@ -212,26 +212,26 @@ def test_a_rule_that_is_never_reached_is_told_of() -> None:
 
 def test_the_wait_may_be_longer_than_kube_schedulers_fifteen_minutes() -> None:
     engine = scheduler({"timeout": "48h"})
-    framework = engine.framework(Pod.read(pod("p")))
-    status, waits = framework.permit(Cycle(engine.snapshot, Pod.read(pod("p"))), "a")
+    framework = engine.framework(Pod.from_json(pod("p")))
+    status, waits = framework.permit(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "a")
     assert status.code is Code.WAIT
     assert waits == {"HumanApproval": 48 * 3600.0}
 
 
 def test_an_explanation_says_for_whom_the_pod_would_wait_and_changes_nothing() -> None:
     engine = scheduler({"marginBelow": 1000, "reason": "Close choices are looked at."})
-    found = engine.explain(Pod.read(pod("p"))).to_dict()
+    found = engine.explain(Pod.from_json(pod("p"))).to_dict()
     assert found["asks"]["HumanApproval"]["margin"] == 0
     assert found["asks"]["HumanApproval"]["reason"] == "Close choices are looked at."
     assert not engine.snapshot.pods.slots
-    assert "asks" not in scheduler({"nodes": ["z"]}).explain(Pod.read(pod("p"))).to_dict()
+    assert "asks" not in scheduler({"nodes": ["z"]}).explain(Pod.from_json(pod("p"))).to_dict()
 
 
 def test_a_placement_knows_its_margin_where_a_rule_asks_for_it() -> None:
     free, busy = node("free"), node("busy")
     running = pod("r", on="busy", requests={"cpu": "3", "memory": "6Gi"})
     engine = scheduler({"marginBelow": 1}, objects=(free, busy, running))
-    wanting = Pod.read(pod("p", requests={"cpu": "100m"}))
+    wanting = Pod.from_json(pod("p", requests={"cpu": "100m"}))
     totals = sorted(engine.explain(wanting).total.tolist())
     placement = engine.find(wanting)
     assert placement.node == "free"
@@ -240,17 +240,17 @@ def test_a_placement_knows_its_margin_where_a_rule_asks_for_it() -> None:
 
 
 def test_where_nobody_is_asked_time_alone_decides() -> None:
-    denied = scheduler({"timeout": "1h"}).schedule_one(Pod.read(pod("p")))
+    denied = scheduler({"timeout": "1h"}).schedule_one(Pod.from_json(pod("p")))
     assert denied.message.endswith("1 rejected due to timeout after waiting 1h0m0s at plugin HumanApproval.")
     assert denied.rejected_by == {"HumanApproval"}
-    assert scheduler({"timeout": "1h", "onTimeout": "Allow"}).schedule_one(Pod.read(pod("p"))).node
+    assert scheduler({"timeout": "1h", "onTimeout": "Allow"}).schedule_one(Pod.from_json(pod("p"))).node
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(45, "45 s"), (3600, "1 h"), (5400, "1 h 30 min"), (90_000, "1 day 1 h"), (0.5, "0.5 s")]
 )
 def test_times_are_said_in_their_units(seconds: float, text: str) -> None:
-    assert lasting(seconds) == text
+    assert format_duration(seconds) == text
 
 
 RULES = st.lists(

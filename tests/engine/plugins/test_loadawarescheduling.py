@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.plugins.loadawarescheduling import LoadAwareScheduling, percent_of
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.columns import ALL
@@ -31,7 +31,7 @@ def cluster(nodes: dict[str, Any], *objects: dict, age: float = 10.0, **more: An
         for name, level in nodes.items()
         if level is not None
     }
-    snapshot.watermarks = Watermarks.read({"nodes": figures, **more}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": figures, **more}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -48,12 +48,14 @@ def scheduled(raw: dict, age: float) -> dict:
 
 
 def rejected(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> list[str]:
-    verdicts = LoadAwareScheduling(args).filter(Cycle(snapshot, Pod.read(raw or asking("new"))), ALL)
+    verdicts = LoadAwareScheduling(args).filter(Cycle(snapshot, Pod.from_json(raw or asking("new"))), ALL)
     return [verdicts.statuses[code].message for code in verdicts.codes]
 
 
 def scores(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> list[int]:
-    found: list[int] = LoadAwareScheduling(args).score(Cycle(snapshot, Pod.read(raw or asking("new"))), ALL).tolist()
+    found: list[int] = (
+        LoadAwareScheduling(args).score(Cycle(snapshot, Pod.from_json(raw or asking("new"))), ALL).tolist()
+    )
     return found
 
 
@@ -84,7 +86,7 @@ def test_a_node_without_figures_passes_and_one_with_expired_figures_is_rejected(
 
 def test_figures_of_no_known_time_are_expired() -> None:
     snapshot = cluster({"a": 10})
-    snapshot.watermarks = Watermarks.read({"nodes": {"a": {"cpu": {"5m": 10}}}}, ["a"])
+    snapshot.watermarks = Watermarks.from_json({"nodes": {"a": {"cpu": {"5m": 10}}}}, ["a"])
     assert rejected(snapshot) == ["node(s) nodeMetric expired"]
 
 
@@ -106,7 +108,7 @@ def test_a_pod_counts_as_expected_until_a_whole_report_shows_it() -> None:
     unmeasured = cluster({"a": 10}, scheduled(asking("p", on="a"), 1000), pods={})
     assert plugin.used(unmeasured, False, None)[0, 0] == 400 + 850
     placed = cluster({"a": 10})
-    placed.place_pod(Pod.read(asking("p")), "a")
+    placed.place_pod(Pod.from_json(asking("p")), "a")
     assert plugin.used(placed, False, None)[0, 0] == 400 + 850
 
 
@@ -120,17 +122,17 @@ def test_where_single_pods_are_not_told_of_the_figures_are_taken_to_show_them_af
 def test_annotations_of_a_pod_may_change_what_is_expected() -> None:
     raw = asking("p")
     raw["metadata"]["annotations"] = {FACTORS: json.dumps({"cpu": 50})}
-    assert LoadAwareScheduling({}).expected(Pod.read(raw))[0] == 850
-    assert LoadAwareScheduling({"allowCustomizeEstimation": True}).expected(Pod.read(raw))[0] == 500
+    assert LoadAwareScheduling({}).expected(Pod.from_json(raw))[0] == 850
+    assert LoadAwareScheduling({"allowCustomizeEstimation": True}).expected(Pod.from_json(raw))[0] == 500
     raw["metadata"]["annotations"] = {FACTORS: "{"}
-    assert LoadAwareScheduling({"allowCustomizeEstimation": True}).expected(Pod.read(raw))[0] == 850
+    assert LoadAwareScheduling({"allowCustomizeEstimation": True}).expected(Pod.from_json(raw))[0] == 850
 
 
 def test_a_node_s_annotation_changes_its_thresholds() -> None:
     snapshot = Snapshot.from_objects(
         [annotated("own", {"usageThresholds": {"cpu": 90}}), annotated("broken", "{"), node("c")]
     )
-    snapshot.watermarks = Watermarks.read(
+    snapshot.watermarks = Watermarks.from_json(
         {"nodes": {name: {"updated": NOW, "cpu": {"5m": 60}} for name in snapshot.names}}, snapshot.names
     )
     snapshot.now = NOW
@@ -177,14 +179,14 @@ def test_pods_of_class_prod_may_be_held_against_their_own_use() -> None:
     ],
 )
 def test_the_priority_class_comes_from_label_priority_or_quality(labels: dict, spec: dict, found: str) -> None:
-    assert priority_class(Pod.read(asking("p", labels=labels, **spec))) == found
+    assert priority_class(Pod.from_json(asking("p", labels=labels, **spec))) == found
 
 
 def test_pods_of_class_batch_ask_for_oversold_resources() -> None:
     labels = {"koordinator.sh/priority-class": "koord-batch"}
     raw = pod("p", labels=labels, requests={"cpu": "4", "kubernetes.io/batch-cpu": "1000"})
-    assert expected_use(Pod.read(raw), "cpu", 85) == 850
-    assert expected_use(Pod.read(raw), "memory", 70) == 200 << 20
+    assert expected_use(Pod.from_json(raw), "cpu", 85) == 850
+    assert expected_use(Pod.from_json(raw), "memory", 70) == 200 << 20
 
 
 def test_the_fullest_resource_may_count_once_more() -> None:
@@ -232,13 +234,13 @@ def test_defaults_are_koordinator_s() -> None:
 
 
 def test_the_use_of_pods_is_read_with_its_place() -> None:
-    found = Watermarks.read({"nodes": {"a": {"interval": 30}}, "pods": {"default/p": {"cpu": 0.5}}}, ["b", "a"])
+    found = Watermarks.from_json({"nodes": {"a": {"interval": 30}}, "pods": {"default/p": {"cpu": 0.5}}}, ["b", "a"])
     assert found.pods is not None
     assert found.pods["default/p"].cpu == 0.5
-    assert Watermarks.read({}, []).pods is None
+    assert Watermarks.from_json({}, []).pods is None
     assert found.interval is not None
-    assert found.aligned(["a"]).interval == [30.0]
+    assert found.align_to(["a"]).interval == [30.0]
     with pytest.raises(ObjectError, match=r"pods\.p: must be like namespace/name"):
-        Watermarks.read({"pods": {"p": {}}}, [])
+        Watermarks.from_json({"pods": {"p": {}}}, [])
     with pytest.raises(ObjectError, match=r"pods\.default/p\.cpu: must be a finite number of at least 0"):
-        Watermarks.read({"pods": {"default/p": {"cpu": -1}}}, [])
+        Watermarks.from_json({"pods": {"default/p": {"cpu": -1}}}, [])

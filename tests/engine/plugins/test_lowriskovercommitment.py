@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, limit_risk, probability
+from kschedweb.engine.plugins.lowriskovercommitment import (
+    LowRiskOverCommitment,
+    Promises,
+    compute_probability,
+    limit_risk,
+)
 from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import node, pod
 from tests.engine.state.watermarks.observed import Figures, alone, levels, observed, scores
@@ -102,7 +107,7 @@ def test_weights_outside_0_to_1_count_as_a_half_and_others_stay() -> None:
 
 
 def alone_with(**args: Any) -> LowRiskOverCommitment:
-    plugin = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.read(SMALL)).plugin(PLUGIN)
+    plugin = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.from_json(SMALL)).plugin(PLUGIN)
     assert isinstance(plugin, LowRiskOverCommitment)
     return plugin
 
@@ -116,11 +121,11 @@ def test_promises_follow_the_pods() -> None:
         return found
 
     assert limits() == [2000, 0]
-    snapshot.add_pod(Pod.read(asking("second", "1", "3", on="b")), 1)
+    snapshot.add_pod(Pod.from_json(asking("second", "1", "3", on="b")), 1)
     assert limits() == [2000, 3000]
     snapshot.remove_pod("default/first")
     assert limits() == [0, 3000]
-    emptied = snapshot.emptied({1: snapshot.nodes[1]})
+    emptied = snapshot.with_emptied_nodes({1: snapshot.nodes[1]})
     assert plugin.promises(emptied, own, "cpu").limit.tolist() == [0, 0]
 
 
@@ -130,7 +135,7 @@ def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> No
     snapshot = observed(nodes, asking("first", "4", "12", on="a"))
 
     def kept_and_fresh(snapshot: Snapshot) -> list[int]:
-        cycle = Cycle(snapshot, Pod.read(SMALL))
+        cycle = Cycle(snapshot, Pod.from_json(SMALL))
         kept = plugin.score(cycle, ALL)
         fresh = LowRiskOverCommitment({"riskLimitWeights": {"cpu": 0.0}}).score(cycle, ALL)
         assert kept.tolist() == fresh.tolist()
@@ -139,11 +144,11 @@ def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> No
 
     before = kept_and_fresh(snapshot)
     other = snapshot.copy()
-    other.add_pod(Pod.read(asking("second", "3", "12", on="b")), 1)
+    other.add_pod(Pod.from_json(asking("second", "3", "12", on="b")), 1)
     assert kept_and_fresh(other) != before
     assert kept_and_fresh(snapshot) == before
     crowded = kept_and_fresh(other)
-    changed = other.with_nodes([Node.read(node("b", allocatable={"cpu": "5", "memory": "10Gi"}))])
+    changed = other.with_nodes([Node.from_json(node("b", allocatable={"cpu": "5", "memory": "10Gi"}))])
     assert kept_and_fresh(changed)[1] != crowded[1]
     snapshot.watermarks = observed({name: steady(1) for name in nodes}).watermarks
     assert kept_and_fresh(snapshot) == [100, 100, 100]
@@ -159,7 +164,7 @@ measurable = st.just(0.0) | st.floats(1e-5, 1)
 def test_a_higher_threshold_is_never_less_probable(mean: float, deviation: float, thresholds: list[float]) -> None:
     deviation = min(deviation, (mean * (1 - mean) * 0.99) ** 0.5)
     two = np.full(2, mean), np.full(2, deviation)
-    (low, high), *_ = probability(*two, np.array(sorted(thresholds)))
+    (low, high), *_ = compute_probability(*two, np.array(sorted(thresholds)))
     assert 0 <= low <= high + 1e-12 <= 1 + 1e-12
 
 
@@ -188,7 +193,7 @@ def test_scores_stay_in_range_and_do_not_depend_on_the_order_of_nodes(
 
     def given_scores(figures: dict) -> dict[str, int]:
         snapshot = observed(figures, *pods)
-        found = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.read(raw)), ALL)
+        found = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.from_json(raw)), ALL)
         return dict(zip(snapshot.names, found.tolist(), strict=True))
 
     found = given_scores(nodes)
@@ -199,6 +204,6 @@ def test_scores_stay_in_range_and_do_not_depend_on_the_order_of_nodes(
 @pytest.mark.parametrize("deviation", [0.0, 1e-12])
 def test_a_use_without_variation_is_below_the_threshold_or_not(deviation: float) -> None:
     mean, spread = np.full(3, 0.5), np.full(3, deviation)
-    found, alpha, _ = probability(mean, spread, np.array([0.4, 0.5, 0.6]))
+    found, alpha, _ = compute_probability(mean, spread, np.array([0.4, 0.5, 0.6]))
     assert found.tolist() == ([0.0, 1.0, 1.0] if deviation == 0 else [0.0, 0.0, 0.0])  # upstream gives up there
     assert not np.isfinite(alpha).any()

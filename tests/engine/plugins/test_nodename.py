@@ -30,5 +30,5 @@ def test_since_1_37_no_other_node_is_looked_at() -> None:
 
 def test_only_a_node_that_comes_wakes() -> None:
     assert joins(NAME, pod("p"), node("n"))
-    assert not wakes(NAME, pod("p"), NODE_DELETE, Node.read(node("n")), None)
+    assert not wakes(NAME, pod("p"), NODE_DELETE, Node.from_json(node("n")), None)
     assert not turns(NAME, pod("p"), node("n"), node("n", allocatable={"cpu": "8"}))

@@ -92,11 +92,11 @@ def test_limits_and_claims_for_one_pod_count_pods_as_they_come_and_go() -> None:
         once: dict[str, Any] = {"accessModes": ["ReadWriteOncePod"]}
         objects += [volume(name, csi=csi(name)), claim(f"c-{name}", volume=name, **once)]
     engine = scheduler(*objects)
-    first, second = Pod.read(user("p", "c-v")), Pod.read(user("q", "c-w"))
-    engine.schedule([first])
+    first, second = Pod.from_json(user("p", "c-v")), Pod.from_json(user("q", "c-w"))
+    engine.schedule_pods([first])
     assert engine.explain(second).message == f"0/1 nodes are available: 1 {TOO_MANY}."
-    assert "ReadWriteOncePod" in engine.explain(Pod.read(user("r", "c-v"))).message
-    assert engine.explain(engine.snapshot.pod("default/p")).message == ""
+    assert "ReadWriteOncePod" in engine.explain(Pod.from_json(user("r", "c-v"))).message
+    assert engine.explain(engine.snapshot.get_pod("default/p")).message == ""
     assert engine.explain(second).message == f"0/1 nodes are available: 1 {TOO_MANY}."
     engine.snapshot.remove_pod("default/p")
     assert engine.explain(second).message == ""

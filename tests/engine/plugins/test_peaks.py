@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.plugins.peaks import OUT_OF_RANGE, cheapest_first, cpu_request, femtowatts, power_rise
+from kschedweb.engine.plugins.peaks import OUT_OF_RANGE, cheapest_first, cpu_request, power_rise, to_femtowatts
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
 from tests.engine.state.watermarks.observed import NOW, levels, observed, scores
@@ -75,7 +75,7 @@ def test_capacity_counts_and_not_allocatable() -> None:
     other = node("b", allocatable={"cpu": "10"})
     snapshot = Snapshot.from_objects([raw, other])
     figures = {"a": {"updated": NOW, "cpu": {"15m": 100}}, "b": {"updated": NOW, "cpu": {"15m": 20}}}
-    snapshot.watermarks = Watermarks.read({"nodes": figures}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": figures}, snapshot.names)
     assert scores(PLUGIN, snapshot, CORE, nodePowerModel={"a": LOW, "b": LOW}) == {"a": 100, "b": 100}
 
 
@@ -89,12 +89,12 @@ def test_overhead_is_added_only_to_a_request(containers: list[str], init: str, o
         {"name": f"c{at}", "resources": {"requests": {"cpu": cpu}}} for at, cpu in enumerate(containers)
     ]
     raw["spec"]["initContainers"] = [{"name": "init", "resources": {"requests": {"cpu": init}}}]
-    assert cpu_request(Pod.read(raw)) == expected
+    assert cpu_request(Pod.from_json(raw)) == expected
 
 
 def test_what_64_bits_do_not_hold_is_the_lowest_number_as_on_amd64() -> None:
     watts = np.array([1.0, -1.0, 1e5, -1e5, np.inf, np.nan, 1e-16])
-    assert femtowatts(watts).tolist() == [10**15, -(10**15), *[OUT_OF_RANGE] * 4, 0]
+    assert to_femtowatts(watts).tolist() == [10**15, -(10**15), *[OUT_OF_RANGE] * 4, 0]
 
 
 percent = st.floats(0, 100)

@@ -17,8 +17,8 @@ PLUGIN = PodGroupPodsCount({})
 def test_pods_that_have_a_node_and_those_assigned_count() -> None:
     snapshot = Snapshot.from_objects([node("a"), group("gang"), member("old", on="a")])
     cycle = GroupCycle(snapshot, read_group("gang"), [])
-    assigned = [Assignment(Pod.read(one), "a") for one in members(2)]
-    assert PLUGIN.score_placement(cycle, Domain.whole(snapshot), assigned) == 3
+    assigned = [Assignment(Pod.from_json(one), "a") for one in members(2)]
+    assert PLUGIN.score_placement(cycle, Domain.all_nodes(snapshot), assigned) == 3
 
 
 def test_scores_are_shares_of_the_highest() -> None:

@@ -196,8 +196,8 @@ def test_its_own_tolerations_wake_it_where_taints_count() -> None:
 
 
 def test_a_domain_that_comes_or_goes_wakes() -> None:
-    assert wakes(NAME, HARD, NODE_DELETE, Node.read(A), None)
-    assert not wakes(NAME, HARD, NODE_DELETE, Node.read(node("n")), None)
+    assert wakes(NAME, HARD, NODE_DELETE, Node.from_json(A), None)
+    assert not wakes(NAME, HARD, NODE_DELETE, Node.from_json(node("n")), None)
     assert turns(NAME, HARD, node("n"), zoned("n"))
     assert turns(NAME, HARD, zoned("n", "y"), zoned("n", "z"))
     assert turns(NAME, HARD, zoned("n"), zoned("n", taints=[TAINT]))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config.files import pointed
-from kschedweb.engine.documents.marked import as_yaml
-from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND, load_policy_file, shipped
-from kschedweb.engine.releases import CURRENT, MOST_FILES, ReleaseError, load, released
+from kschedweb.engine.config.files import list_pointed_files
+from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND, load_policy_file, shipped_policy
+from kschedweb.engine.releases import CURRENT, MOST_FILES, ReleaseError, get_release, load
 from kschedweb.engine.state.watermarks.crane import SAMPLE_POLICY
 
 PATH = "/etc/kubernetes/policy.yaml"
@@ -40,7 +40,7 @@ def pointing(**args: Any) -> dict[str, Any]:
 
 
 def policy(document: dict[str, Any], text: str | None = None) -> Any:
-    loaded = load(document, released("", files={PATH: text} if text is not None else {}))
+    loaded = load(document, get_release("", files={PATH: text} if text is not None else {}))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration.profiles[0].args["Dynamic"]["policy"]
 
@@ -51,7 +51,7 @@ def test_yaml_and_json_say_the_same(write: Any) -> None:
 
 
 def test_the_shipped_file_is_the_default() -> None:
-    loaded = load_policy_file(as_yaml(shipped()))
+    loaded = load_policy_file(as_yaml(shipped_policy()))
     assert (loaded.spec, loaded.errors, loaded.warnings) == (SAMPLE_POLICY, [], [])
 
 
@@ -93,14 +93,14 @@ def test_the_file_counts_where_the_path_points_and_no_policy_is_written() -> Non
 
 
 def test_what_a_file_means_survives_its_own_defaults() -> None:
-    loaded = load(pointing(), released("", files={PATH: as_yaml(file())}))
+    loaded = load(pointing(), get_release("", files={PATH: as_yaml(file())}))
     assert loaded.configuration is not None
     assert policy(loaded.configuration.document) == SPEC
 
 
 def test_what_is_said_of_the_file() -> None:
     def said(document: dict[str, Any], files: dict[str, str]) -> list[str]:
-        return [one for one in load(document, released("", files=files)).warnings if "policyConfigPath" in one]
+        return [one for one in load(document, get_release("", files=files)).warnings if "policyConfigPath" in one]
 
     assert said(pointing(), {PATH: as_yaml(file())}) == []
     assert '"/etc/kubernetes/policy.yaml" is not known here, so the default counts' in said(pointing(), {})[0]
@@ -108,7 +108,7 @@ def test_what_is_said_of_the_file() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told_in_cranes_words_at_the_path() -> None:
-    loaded = load(pointing(), released("", files={PATH: as_yaml(file(spec={"more": 1}))}))
+    loaded = load(pointing(), get_release("", files={PATH: as_yaml(file(spec={"more": 1}))}))
     [problem] = loaded.problems
     assert problem.path == "profiles[0].pluginConfig[0].args.policyConfigPath"
     assert loaded.errors == [
@@ -130,11 +130,11 @@ def test_a_file_that_cannot_be_read_is_told_in_cranes_words_at_the_path() -> Non
 )
 def test_files_are_texts_and_not_too_many(files: Any) -> None:
     with pytest.raises(ReleaseError, match="files: "):
-        released("", files=files)
+        get_release("", files=files)
 
 
 def test_paths_are_found_in_documents_of_any_form() -> None:
-    assert list(pointed(pointing(), CURRENT)) == [(PATH, "Dynamic")]
+    assert list(list_pointed_files(pointing(), CURRENT)) == [(PATH, "Dynamic")]
     odd: list[Any] = [None, [], {"profiles": 3}, {"profiles": [3, {"pluginConfig": [{"name": "Dynamic", "args": 3}]}]}]
     for broken in odd:
-        assert list(pointed(broken, CURRENT)) == []
+        assert list(list_pointed_files(broken, CURRENT)) == []

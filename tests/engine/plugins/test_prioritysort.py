@@ -19,7 +19,7 @@ def queued(priority: int | None, at: float) -> Queued:
     raw = pod("p")
     if priority is not None:
         raw["spec"]["priority"] = priority
-    return Pod.read(raw), at
+    return Pod.from_json(raw), at
 
 
 def compare(a: Queued, b: Queued) -> int:

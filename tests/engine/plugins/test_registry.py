@@ -45,7 +45,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """Have plugins looked for anew."""
-    plugins.others.cache_clear()
+    plugins.out_of_tree_plugins.cache_clear()
     for kept in ("registry", "factories"):
         vars(CURRENT).pop(kept, None)
 
@@ -73,14 +73,14 @@ def test_a_plugin_has_tests_of_its_own(module: str) -> None:
 
 def test_every_plugin_here_is_of_a_release_or_has_an_origin() -> None:
     named = {spec.name for release in RELEASES.values() for spec in release.specs}
-    assert named == {spec.name for spec in plugins._specs() if not spec.origin}
+    assert named == {spec.name for spec in plugins._find_specs() if not spec.origin}
 
 
 def test_who_names_kube_schedulers_plugins_alone_does_not_wait_for_others() -> None:
     def unwanted() -> tuple[PluginSpec, ...]:
         raise AssertionError
 
-    release = replace(CURRENT, others=unwanted)
+    release = replace(CURRENT, extra_plugins=unwanted)
     profile = {"plugins": {"score": {"disabled": [{"name": "ImageLocality"}]}}, "pluginConfig": [{"name": "NodePorts"}]}
     loaded = load({**CONFIGURATION, "profiles": [profile]}, release)
     assert loaded.errors == []

@@ -15,7 +15,7 @@ def gated(*names: str, name: str = "p") -> dict:
 
 
 def pre_enqueue(raw: dict) -> Status:
-    return scheduler(node("n")).explain(Pod.read(raw)).pre_enqueue
+    return scheduler(node("n")).explain(Pod.from_json(raw)).pre_enqueue
 
 
 def test_gates_keep_a_pod_out_of_the_queue() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.plugins.targetloadpacking import FIXED_50, packing_scores
-from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity_percent, node_capacity
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
 from tests.engine.state.watermarks.observed import NOW, alone, levels, observed, placed, scores, using
@@ -52,7 +52,7 @@ def full_and_allocatable(full: str | None, allocatable: str, percent: float, key
     if full is not None:
         raw["status"]["capacity"] = {"cpu": full}
     snapshot = Snapshot.from_objects([raw])
-    snapshot.watermarks = Watermarks.read({"nodes": {"a": {"updated": NOW, "cpu": {key: percent}}}}, ["a"])
+    snapshot.watermarks = Watermarks.from_json({"nodes": {"a": {"updated": NOW, "cpu": {key: percent}}}}, ["a"])
     return snapshot
 
 
@@ -64,14 +64,14 @@ def test_capacity_counts_and_not_allocatable() -> None:
 def test_a_figure_in_percent_of_capacity_is_read_to_the_last_bit() -> None:
     for percent in (0.1, 33.33, 99.99, 100 / 3, 48.11018174142402):
         measured = full_and_allocatable("10", "9500m", percent, "15m_capacity")
-        assert of_capacity(measured, "cpu", "15m").tolist() == [percent]
+        assert capacity_percent(measured, "cpu", "15m").tolist() == [percent]
         for cpus in ("3", "9500m", "47906m"):
-            assert of_capacity(full_and_allocatable(cpus, cpus, percent), "cpu", "15m").tolist() == [percent]
+            assert capacity_percent(full_and_allocatable(cpus, cpus, percent), "cpu", "15m").tolist() == [percent]
 
 
 def test_a_node_that_does_not_name_its_capacity_keeps_nothing_back() -> None:
-    assert capacity(full_and_allocatable(None, "4", 50), "cpu").tolist() == [4000]
-    assert capacity(full_and_allocatable("0", "4", 50), "cpu").tolist() == [0]
+    assert node_capacity(full_and_allocatable(None, "4", 50), "cpu").tolist() == [4000]
+    assert node_capacity(full_and_allocatable("0", "4", 50), "cpu").tolist() == [0]
 
 
 def test_of_a_node_without_capacity_nothing_is_used() -> None:
@@ -107,7 +107,7 @@ def test_seconds_are_whole_where_times_are_compared() -> None:
     assert scores(PLUGIN, observed(levels(a=10), there, updated=NOW - 0.1)) == {"a": 70}
     snapshot = observed(levels(a=10))
     snapshot.now = NOW - 59.1
-    snapshot.place_pod(Pod.read(using("just now", "1")), "a")
+    snapshot.place_pod(Pod.from_json(using("just now", "1")), "a")
     assert scores(PLUGIN, snapshot) == {"a": 55}
 
 
@@ -118,9 +118,9 @@ def test_a_pod_of_which_nobody_knows_when_it_was_placed_is_in_the_figures() -> N
 def test_each_placed_pod_counts_for_the_next_one() -> None:
     snapshot = observed(levels(a=35, b=0))
     scheduler = alone(PLUGIN, snapshot)
-    pods = [Pod.read(using(f"p{turn}", "1")) for turn in range(3)]
+    pods = [Pod.from_json(using(f"p{turn}", "1")) for turn in range(3)]
     # On a the first pod would be above the target; b then fills up to it.
-    assert [found.node for found in scheduler.schedule(pods)] == ["b", "b", "b"]
+    assert [found.node for found in scheduler.schedule_pods(pods)] == ["b", "b", "b"]
     assert scores(PLUGIN, snapshot, using("new", "1")) == {"a": 37, "b": 100}
     snapshot.remove_pod("default/p1")
     assert scores(PLUGIN, snapshot, using("new", "1")) == {"a": 37, "b": 85}
@@ -146,18 +146,18 @@ def containers(*resources: dict) -> dict:
 )
 def test_what_a_container_is_expected_to_use(resources: dict, expected: int) -> None:
     snapshot = observed(levels(a=0))
-    plugin = alone(PLUGIN, snapshot).framework(Pod.read(pod("p"))).plugin(PLUGIN)
+    plugin = alone(PLUGIN, snapshot).framework(Pod.from_json(pod("p"))).plugin(PLUGIN)
     raw = containers(resources, {"limits": {"cpu": "1m"}})
-    assert plugin.predicted(Pod.read(raw)) == expected + 1
+    assert plugin.predicted(Pod.from_json(raw)) == expected + 1
     raw["spec"]["overhead"] = {"cpu": "7m"}
-    assert plugin.predicted(Pod.read(raw)) == expected + 8
+    assert plugin.predicted(Pod.from_json(raw)) == expected + 8
 
 
 def test_a_target_above_100_makes_scores_that_the_framework_refuses() -> None:
     scheduler = alone(PLUGIN, observed(levels(a=50, b=60)), targetUtilization=120)
     with pytest.raises(CycleError, match=r'plugin "TargetLoadPacking" returns an invalid score 112, it should'):
-        scheduler.explain(Pod.read(using("new", "0")))
-    assert "invalid score 112" in scheduler.schedule_one(Pod.read(using("new", "0"))).message
+        scheduler.explain(Pod.from_json(using("new", "0")))
+    assert "invalid score 112" in scheduler.schedule_one(Pod.from_json(using("new", "0"))).message
 
 
 def test_with_a_target_of_100_nothing_is_above_it() -> None:

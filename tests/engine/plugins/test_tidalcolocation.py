@@ -45,7 +45,7 @@ def cluster(on: Mapping[str, Sequence[str]], known: Mapping[str, Curve | None]) 
     ]
     snapshot = Snapshot.from_objects([*nodes, *bound])
     told = {f"default/StatefulSet/{name}": {"cpu": {"hours": curve}} for name, curve in known.items()}
-    snapshot.watermarks = Watermarks.read({"workloads": told}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"workloads": told}, snapshot.names)
     return snapshot
 
 
@@ -61,7 +61,7 @@ def profile(*plugins: str, **args: Any) -> dict[str, Any]:
 def scores(snapshot: Snapshot, workload: str = "asked", **args: Any) -> list[int]:
     loaded = load({**CONFIGURATION, "profiles": [profile("TidalCoLocation", **args)]})
     assert loaded.configuration is not None, loaded.errors
-    found = Scheduler(snapshot, loaded.configuration).explain(Pod.read(owned(workload, name="new"))).to_dict()
+    found = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned(workload, name="new"))).to_dict()
     return list(found["scores"]["TidalCoLocation"]["raw"].values())
 
 
@@ -149,13 +149,13 @@ def test_a_flat_pod_goes_where_it_goes_without_the_plugin(level: float, nodes: l
     snapshot = cluster(on, {**known, "asked": [level] * HOURS})
     told = {name: {"cpu": dict.fromkeys(("15m", "1h", "1d"), 7.0 * place)} for place, name in enumerate(on)}
     curves_alone = snapshot.watermarks.curves if snapshot.watermarks is not None else {}
-    read = Watermarks.read({"nodes": told}, snapshot.names)
+    read = Watermarks.from_json({"nodes": told}, snapshot.names)
     snapshot.watermarks = Watermarks(read.names, read.updated, read.figures, curves=curves_alone)
     best = []
     for plugins in (("HheWaterLevelBalance",), ("HheWaterLevelBalance", "TidalCoLocation")):
         loaded = load({**CONFIGURATION, "profiles": [profile(*plugins)]})
         assert loaded.configuration is not None, loaded.errors
-        found = Scheduler(snapshot, loaded.configuration).explain(Pod.read(owned("asked", name="new")))
+        found = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned("asked", name="new")))
         best.append(found.to_dict()["best"])
     assert best[0] == best[1]
 
@@ -171,7 +171,7 @@ def test_an_unknown_hour_counts_as_the_mean_of_the_others() -> None:
 def test_pods_that_come_and_go_move_the_curve_of_their_node() -> None:
     snapshot = cluster({"n0": [], "n1": []}, {"day": DAY, "asked": DAY})
     assert scores(snapshot) == [50, 50]
-    came = Pod.read(owned("day", name="came"))
+    came = Pod.from_json(owned("day", name="came"))
     snapshot.add_pod(came.on("n0"), 0)
     assert scores(snapshot) == [48, 53]
     snapshot.remove_pod(came.key)
@@ -182,7 +182,7 @@ def test_the_next_days_curve_counts_for_pods_that_are_there() -> None:
     snapshot = cluster({"n0": ["day"], "n1": []}, {"day": DAY, "asked": DAY})
     assert scores(snapshot) == [48, 53]
     told = {"default/StatefulSet/day": {"cpu": {"hours": NIGHT}}, "default/StatefulSet/asked": {"cpu": {"hours": DAY}}}
-    snapshot.watermarks = Watermarks.read({"workloads": told}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"workloads": told}, snapshot.names)
     assert scores(snapshot) == [53, 48]
 
 

@@ -22,7 +22,7 @@ def domains(*objects: dict, topology: str = "zone") -> tuple[list[tuple[str, lis
     known = snapshot.objects.groups.get("default/gang")
     assert known is not None
     found, status = TopologyPlacementGenerator({}).generate_placements(
-        GroupCycle(snapshot, known, []), Domain.whole(snapshot)
+        GroupCycle(snapshot, known, []), Domain.all_nodes(snapshot)
     )
     return [(one.name, [snapshot.names[place] for place in one.nodes]) for one in found], status
 

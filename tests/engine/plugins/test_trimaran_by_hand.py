@@ -85,8 +85,8 @@ def scored(plugin: str, args: Json, listed: list[Machine], raw: Json) -> dict[st
         for one in listed
         if one.updated is not None
     }
-    snapshot.watermarks = Watermarks.read({"nodes": told}, snapshot.names)
-    cycle = Cycle(snapshot, Pod.read(raw))
+    snapshot.watermarks = Watermarks.from_json({"nodes": told}, snapshot.names)
+    cycle = Cycle(snapshot, Pod.from_json(raw))
     made: Any = CURRENT.factories[plugin](args)
     return dict(zip(snapshot.names, made.score(cycle, ALL).tolist(), strict=True))
 

@@ -25,7 +25,7 @@ def cluster(levels: dict[str, Any], *objects: dict, age: float = 10.0, key: str 
     """Nodes of 4 CPU and 8 GiB that use ``levels`` percent of CPU and no memory."""
     snapshot = Snapshot.from_objects([*(node(name) for name in levels), *objects])
     figures = {name: {"updated": NOW - age, "cpu": {key: level}} for name, level in levels.items() if level is not None}
-    snapshot.watermarks = Watermarks.read({"nodes": figures}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": figures}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -41,12 +41,12 @@ def running(name: str, age: float, on: str = "a", phase: str = "Running") -> dic
 
 
 def refused(snapshot: Snapshot, **args: Any) -> list[str]:
-    verdicts = VolcanoUsage(args).filter(Cycle(snapshot, Pod.read(asking("new"))), ALL)
+    verdicts = VolcanoUsage(args).filter(Cycle(snapshot, Pod.from_json(asking("new"))), ALL)
     return [verdicts.statuses[code].message for code in verdicts.codes]
 
 
 def scores(snapshot: Snapshot, **args: Any) -> list[int]:
-    found: list[int] = VolcanoUsage(args).score(Cycle(snapshot, Pod.read(asking("new"))), ALL).tolist()
+    found: list[int] = VolcanoUsage(args).score(Cycle(snapshot, Pod.from_json(asking("new"))), ALL).tolist()
     return found
 
 
@@ -97,7 +97,7 @@ def test_a_bound_pod_that_has_not_started_stays_in_the_shadow(phase: str, milli:
 
 def test_a_pod_that_is_placed_here_is_in_the_shadow_at_once() -> None:
     plugin, snapshot = VolcanoUsage({"metricsInterval": "1m0s"}), cluster({"a": 0})
-    snapshot.place_pod(Pod.read(asking("p")), "a")
+    snapshot.place_pod(Pod.from_json(asking("p")), "a")
     assert plugin.shadow(snapshot)[0].tolist() == [700.0]
     snapshot.now = NOW + 60
     assert plugin.shadow(snapshot)[0].tolist() == [0.0]
@@ -107,20 +107,20 @@ def test_on_a_busy_node_pods_are_expected_to_use_more_from_the_pod_on_that_makes
     plugin, snapshot = VolcanoUsage({"memory.weight": 0}), cluster({"idle": 0, "between": 50, "busy": 60})
     for name in ("idle", "between", "busy"):
         for position in range(2):
-            snapshot.place_pod(Pod.read(asking(f"{name}-{position}")), name)
+            snapshot.place_pod(Pod.from_json(asking(f"{name}-{position}")), name)
     assert plugin.shadow(snapshot)[0].tolist() == pytest.approx([1400.0, 1540.0, 1680.0])
 
 
 def test_a_pod_that_requests_nothing_is_expected_to_use_the_fixed_amounts() -> None:
     plugin, snapshot = VolcanoUsage({"estimator": {"be_cpu": 100, "be_mem": "1Gi"}}), cluster({"a": 0})
-    snapshot.place_pod(Pod.read(pod("p")), "a")
+    snapshot.place_pod(Pod.from_json(pod("p")), "a")
     assert plugin.shadow(snapshot)[:, 0].tolist() == [100.0, 2.0**30]
 
 
 def test_an_estimate_is_never_above_the_limit() -> None:
     plugin, snapshot = VolcanoUsage({"estimator": {"request_ratio": 1.0}}), cluster({"a": 90})
     limited = pod("p", container={"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}})
-    snapshot.place_pod(Pod.read(limited), "a")
+    snapshot.place_pod(Pod.from_json(limited), "a")
     assert plugin.shadow(snapshot)[0].tolist() == [1000.0]
 
 
@@ -162,8 +162,8 @@ def test_the_shadow_of_all_nodes_at_once_is_that_of_adding_pods_one_by_one(
     for place, (level, asked) in enumerate(nodes):
         one = Shadow(plugin.model, (float(level), 0.0), (4000.0, float(8 << 30)))
         for turn, milli in enumerate(asked):
-            new = Pod.read(asking(f"p{place}-{turn}", f"{milli}m"))
-            one.add(new)
+            new = Pod.from_json(asking(f"p{place}-{turn}", f"{milli}m"))
+            one.add_pod(new)
             snapshot.place_pod(new, f"n{place}")
         expected.append([one.cpu, one.memory])
     assert plugin.shadow(snapshot).T.tolist() == expected

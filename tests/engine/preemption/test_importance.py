@@ -11,7 +11,7 @@ EARLY = {"startTime": "2026-01-01T00:00:00Z"}
 
 def waiting(count: int) -> list[Pod]:
     """More pods than an insertion sort orders, on which Go's sort would mix up equal ones."""
-    return [Pod.read(pod(f"p{number:02}", on="a")) for number in range(count)]
+    return [Pod.from_json(pod(f"p{number:02}", on="a")) for number in range(count)]
 
 
 def test_pods_that_have_not_started_stay_in_the_order_of_the_node() -> None:
@@ -22,8 +22,8 @@ def test_pods_that_have_not_started_stay_in_the_order_of_the_node() -> None:
 
 def test_they_come_after_those_that_run_and_before_those_of_lower_priority() -> None:
     first, second = waiting(2)
-    running = Pod.read({**pod("running", on="a"), "status": EARLY})
-    low = Pod.read({**pod("low", on="a", priority=-1), "status": EARLY})
+    running = Pod.from_json({**pod("running", on="a"), "status": EARLY})
+    low = Pod.from_json({**pod("low", on="a", priority=-1), "status": EARLY})
     listed = [low, first, running, second]
     assert by_importance(listed, listed, by_clock=False) == [running, first, second, low]
 

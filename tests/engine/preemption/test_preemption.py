@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from tests.engine.builders import node, pod, scheduler
 
 
@@ -14,7 +14,7 @@ def placed(name: str, on: str, *, priority: int = 0, cpu: str = "1", **fields: A
 
 
 def incoming(cpu: str, priority: int = 100, **spec: Any) -> Pod:
-    return Pod.read(pod("p", requests={"cpu": cpu}, priority=priority, **spec))
+    return Pod.from_json(pod("p", requests={"cpu": cpu}, priority=priority, **spec))
 
 
 def preemption(engine: Scheduler, wanted: Pod) -> dict | None:
@@ -108,7 +108,7 @@ def test_what_fails_after_the_evictions_is_not_what_is_told() -> None:
     # With room on two nodes there is something to score, which fails where a plugin was not prepared.
     plugins = {"preScore": {"disabled": [{"name": "TaintToleration"}]}}
     engine = scheduler(node("a", labels=zone), node("b", labels=zone), keeper, plugins=plugins)
-    wanted = Pod.read(pod("p", labels={"app": "p"}, priority=100))
+    wanted = Pod.from_json(pod("p", labels={"app": "p"}, priority=100))
     assert engine.schedule_one(wanted, SearchRequest(post_filter=True)).victims == ("default/keeper",)
     by_force = engine.schedule_one(wanted, SearchRequest(preempt=True))
     assert by_force.message == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."

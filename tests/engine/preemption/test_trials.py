@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import node, pod, scheduler
@@ -85,12 +85,12 @@ def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict
     engine = scheduler(*objects)
     engine.nominator = Nominator()
     for name, raw in (nominated or {}).items():
-        engine.nominator.add(Pod.read(raw), name)
+        engine.nominator.add_nominated_pod(Pod.from_json(raw), name)
     said: list[Any] = []
     for raw in waiting:
-        said.append(engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True)))
+        said.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(post_filter=True)))
         if not said[-1].node:
-            said.append(engine.schedule_one(Pod.read(raw), SearchRequest(preempt=True)))
+            said.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(preempt=True)))
     return said
 
 
@@ -131,7 +131,7 @@ def full(name: str, priority: int, app: str = "x") -> dict:
 def test_the_search_ends_with_enough_candidates() -> None:
     nodes = [node(name) for name in "abc"]
     pods = [full("a", 20), full("b", 10), full("c", 0)]
-    incoming = Pod.read(pod("p", requests={"cpu": "1"}, priority=100))
+    incoming = Pod.from_json(pod("p", requests={"cpu": "1"}, priority=100))
     for absolute, taken in ((1, "a"), (2, "b"), (3, "c")):
         engine = limited(*nodes, *pods, absolute=absolute)
         assert engine.schedule_one(incoming, SearchRequest(post_filter=True)).nominated == taken
@@ -141,7 +141,7 @@ def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
     nodes = [node(name) for name in "abcd"]
     pods = [full("a", 0), full("b", 0), full("c", 50, "y"), full("d", 0, "y")]
     engine = limited(*nodes, *pods, budget("kept", "x", 0), absolute=1)
-    incoming = Pod.read(pod("p", requests={"cpu": "1"}, priority=100))
+    incoming = Pod.from_json(pod("p", requests={"cpu": "1"}, priority=100))
     placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
     assert placement.nominated == "c"
 
@@ -150,7 +150,8 @@ def test_what_is_known_of_a_node_follows_its_pods() -> None:
     engine = scheduler(node("a"), node("b"), full("a", 0), full("b", 50))
     kind: dict[str, Any] = {"requests": {"cpu": "3"}, "priority": 100}
     placed = [
-        engine.schedule_one(Pod.read(pod(f"p{number}", **kind)), SearchRequest(preempt=True)) for number in range(3)
+        engine.schedule_one(Pod.from_json(pod(f"p{number}", **kind)), SearchRequest(preempt=True))
+        for number in range(3)
     ]
     assert [(placement.node, placement.victims) for placement in placed] == [
         ("a", ("default/on-a",)),
@@ -158,19 +159,19 @@ def test_what_is_known_of_a_node_follows_its_pods() -> None:
         ("", ()),
     ]
     engine.snapshot.remove_pod("default/p0")
-    engine.bind(Pod.read(pod("small", requests={"cpu": "2"}, priority=1)), "a")
-    again = engine.schedule_one(Pod.read(pod("p3", **kind)), SearchRequest(preempt=True))
+    engine.bind_pod(Pod.from_json(pod("small", requests={"cpu": "2"}, priority=1)), "a")
+    again = engine.schedule_one(Pod.from_json(pod("p3", **kind)), SearchRequest(preempt=True))
     assert (again.node, again.victims) == ("a", ("default/small",))
 
 
 def test_once_a_nomination_is_gone_the_room_is_free_again() -> None:
     engine = scheduler(node("a"), full("a", 0))
-    engine.nominator.add(Pod.read(pod("q", requests={"cpu": "3"}, priority=15)), "a")
+    engine.nominator.add_nominated_pod(Pod.from_json(pod("q", requests={"cpu": "3"}, priority=15)), "a")
     kind: dict[str, Any] = {"requests": {"cpu": "2"}, "priority": 10}
 
     def nominated(name: str) -> str | None:
-        return engine.schedule_one(Pod.read(pod(name, **kind)), SearchRequest(post_filter=True)).nominated
+        return engine.schedule_one(Pod.from_json(pod(name, **kind)), SearchRequest(post_filter=True)).nominated
 
     assert [nominated("p0"), nominated("p1")] == ["", ""]
-    engine.nominator.remove("default/q")
+    engine.nominator.delete_nominated_pod("default/q")
     assert nominated("p2") == "a"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.pricing.costs import Cost, Rates
-from kschedweb.engine.pricing.dividing import divide
-from kschedweb.engine.pricing.table import Commitment, Match, Price, PriceTable, Weights
+from kschedweb.engine.pricing.cost_division import divide_costs
+from kschedweb.engine.pricing.costs import NodeCost, Rates
+from kschedweb.engine.pricing.price_table import Commitment, Match, Price, PriceTable, Weights
 
 BIG, SMALL, OTHER = ({"node.kubernetes.io/instance-type": name} for name in ("big", "small", "other"))
 PRICES = (Price(Match("big"), 4.0), Price(Match("small"), 1.0))
@@ -19,32 +19,32 @@ TABLE = PriceTable("EUR", PRICES)
 
 
 def test_a_node_without_a_price_counts_in_hours_only() -> None:
-    rates = Rates.of(TABLE, [BIG, SMALL, OTHER])
+    rates = Rates.from_table(TABLE, [BIG, SMALL, OTHER])
     assert rates.entry.tolist() == [0, 1, -1]
-    assert rates.now() == Cost(5.0, 3.0, 1.0)
-    assert rates.now(np.array([False, False, True])) == Cost(None, 1.0, 1.0)
+    assert rates.cost_per_hour() == NodeCost(5.0, 3.0, 1.0)
+    assert rates.cost_per_hour(np.array([False, False, True])) == NodeCost(None, 1.0, 1.0)
 
 
 def test_without_a_table_there_are_node_hours() -> None:
-    rates = Rates.of(None, [BIG, SMALL])
-    assert rates.now() == Cost(None, 2.0, 2.0)
+    rates = Rates.from_table(None, [BIG, SMALL])
+    assert rates.cost_per_hour() == NodeCost(None, 2.0, 2.0)
 
 
 def test_a_commitment_takes_the_dearest_first_and_no_node_twice() -> None:
     labels = [{**BIG, "team": "a"}, {**SMALL, "team": "a"}, {**BIG, "team": "b"}]
     first, second = Commitment(Match(labels={"team": "a"}), 1, 50.0), Commitment(Match("big"), 5, 25.0)
-    rates = Rates.of(PriceTable("EUR", PRICES, 0.5, (first, second)), labels)
-    assert rates.hourly().tolist() == [2.5, 1.5, 3.5]
+    rates = Rates.from_table(PriceTable("EUR", PRICES, 0.5, (first, second)), labels)
+    assert rates.price_per_node().tolist() == [2.5, 1.5, 3.5]
     # Once the dearest has gone the discount is that of the next.
-    found = rates.hourly(np.array([False, True, True]))
+    found = rates.price_per_node(np.array([False, True, True]))
     assert math.isnan(found[0])
     assert found[1:].tolist() == [1.0, 3.5]
 
 
 def test_over_time_each_node_is_paid_while_it_exists() -> None:
-    rates = Rates.of(TABLE, [BIG, SMALL])
+    rates = Rates.from_table(TABLE, [BIG, SMALL])
     there = np.array([[True, True], [True, False]])
-    assert rates.over(np.array([0.0, 3600.0, 5400.0]), there) == Cost(4.0 + 1.0 + 2.0, 2.5)
+    assert rates.cost_over(np.array([0.0, 3600.0, 5400.0]), there) == NodeCost(4.0 + 1.0 + 2.0, 2.5)
 
 
 @given(
@@ -57,8 +57,10 @@ def test_a_discount_never_makes_anything_dearer(prices: list[float], nodes: int,
     entries = tuple(
         Price(Match(labels=one), price) for one, price in zip(labels, prices, strict=True) if not math.isnan(price)
     )
-    plain = Rates.of(PriceTable("EUR", entries), labels).hourly()
-    lower = Rates.of(PriceTable("EUR", entries, 0.0, (Commitment(Match(), nodes, discount),)), labels).hourly()
+    plain = Rates.from_table(PriceTable("EUR", entries), labels).price_per_node()
+    lower = Rates.from_table(
+        PriceTable("EUR", entries, 0.0, (Commitment(Match(), nodes, discount),)), labels
+    ).price_per_node()
     assert np.array_equal(np.isnan(plain), np.isnan(lower))
     known = ~np.isnan(plain)
     assert (lower[known] <= plain[known]).all()
@@ -75,12 +77,12 @@ def test_kinds_of_nodes_cost_what_their_nodes_cost(data: st.DataObject) -> None:
     by_team = st.builds(lambda team: Match(labels={"team": team}), st.sampled_from("xyz"))
     commitment = st.builds(Commitment, st.one_of(by_team, st.just(Match())), st.integers(1, 5), st.floats(0, 100))
     table = PriceTable("EUR", prices, 0.25, tuple(data.draw(st.lists(commitment, max_size=3))))
-    rates = Rates.of(table, labels)
-    assert rates.entry.tolist() == [-1 if (found := table.entry(one)) is None else found for one in labels]
+    rates = Rates.from_table(table, labels)
+    assert rates.entry.tolist() == [-1 if (found := table.find_entry(one)) is None else found for one in labels]
     there = np.array(data.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels))), dtype=np.bool_)
-    hourly = rates.hourly(there)
+    hourly = rates.price_per_node(there)
     counts = np.bincount(rates.kind[there], minlength=len(rates.kinds.price)).astype(np.float64)
-    amount, unpriced = rates.kinds.hourly(counts[None, :])
+    amount, unpriced = rates.kinds.cost_per_hour(counts[None, :])
     assert amount[0] == pytest.approx(float(np.nansum(hourly)))
     assert unpriced[0] == int(there.sum()) - int((~np.isnan(hourly)).sum())
 
@@ -100,8 +102,8 @@ def test_what_is_paid_is_divided_without_a_rest(data: st.DataObject) -> None:
     has = {name: amounts(nodes, 1.0) for name in ("cpu", "memory")}
     asks = {name: amounts(pods) for name in ("cpu", "memory")}
     uses = {name: amounts(pods) for name in ("cpu", "memory")}
-    found = divide(hourly, node, has, asks, uses, Weights(2.0, 1.0))
-    by_node = np.bincount(node, weights=found.asked, minlength=nodes)
+    found = divide_costs(hourly, node, has, asks, uses, Weights(2.0, 1.0))
+    by_node = np.bincount(node, weights=found.requested_cost, minlength=nodes)
     assert by_node + found.free == pytest.approx(hourly)
-    assert (found.idle <= found.asked + 1e-9).all()
+    assert (found.idle <= found.requested_cost + 1e-9).all()
     assert (found.free >= -1e-9).all()

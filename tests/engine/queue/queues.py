@@ -7,9 +7,9 @@ from typing import Any
 from kschedweb.engine import Pod
 from kschedweb.engine.config import Release
 from kschedweb.engine.framework.runtime import Factory, Framework
-from kschedweb.engine.queue import QueuedPod, SchedulingQueue, Timing
+from kschedweb.engine.queue import QueuedPod, QueueTiming, SchedulingQueue
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
 FIT = "NodeResourcesFit"
@@ -29,7 +29,7 @@ def frameworks(
 
 
 def queue(
-    timing: Timing | None = None,
+    timing: QueueTiming | None = None,
     cluster: ClusterObjects | None = None,
     release: Release = CURRENT,
     more: dict[str, Factory] | None = None,
@@ -40,7 +40,7 @@ def queue(
 
 
 def waiting(name: str, **fields: Any) -> Pod:
-    return Pod.read(pod(name, **fields))
+    return Pod.from_json(pod(name, **fields))
 
 
 def popped(waiting_in: SchedulingQueue) -> QueuedPod:

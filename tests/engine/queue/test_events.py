@@ -24,9 +24,9 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.queue import QueuedPod
-from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.queue.hints import QueueingHints, Strategy
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
 
@@ -49,16 +49,16 @@ def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
     spec = PluginSpec(Silent.name, frozenset({"reserve", "preEnqueue"}), "Says nothing.")
     plugins = {"multiPoint": {"enabled": [{"name": Silent.name}]}}
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
-    configuration = load(document, release=CURRENT.extended(spec)).configuration
+    configuration = load(document, release=CURRENT.with_plugins(spec)).configuration
     assert configuration is not None
     made = {**CURRENT.factories, Silent.name: lambda args: Silent()}
-    hints = Hints({"default-scheduler": Framework(configuration.profiles[0], made)})
-    queued = QueuedPod(Pod.read(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
+    hints = QueueingHints({"default-scheduler": Framework(configuration.profiles[0], made)})
+    queued = QueuedPod(Pod.from_json(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
     change = ObjectChange(None, None, ClusterObjects())
     for resource in (ASSIGNED_POD, UNSCHEDULED_POD, NODE, VOLUME, VOLUME_CLAIM, STORAGE_CLASS, CSI_NODE, DEVICE_CLASS):
         for action in (Action.ADD, Action.UPDATE, Action.DELETE):
-            assert hints.strategy(queued, ClusterEvent(resource, action), change) is Strategy.AFTER_BACKOFF
-    assert hints.strategy(queued, ClusterEvent(ATTACHMENT, Action.DELETE), change) is Strategy.SKIP
+            assert hints.get_queueing_strategy(queued, ClusterEvent(resource, action), change) is Strategy.AFTER_BACKOFF
+    assert hints.get_queueing_strategy(queued, ClusterEvent(ATTACHMENT, Action.DELETE), change) is Strategy.SKIP
 
 
 def test_an_event_is_covered_by_what_is_as_general_or_more() -> None:

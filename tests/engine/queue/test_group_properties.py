@@ -7,14 +7,14 @@ from collections import Counter
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.engine.queue.test_groups import queue
 
 from kschedweb.engine import Pod
 from kschedweb.engine.framework.events import POD_GROUP_ADD, UNSCHEDULED_POD_ADD
 from kschedweb.engine.queue import QueuedGroup, QueuedPod
-from kschedweb.engine.queue.pods import Queued
+from kschedweb.engine.queue.queued_pods import Queued
 from tests.engine.builders import pod
 from tests.engine.gangs import member, read_group
-from tests.engine.queue.test_groups import queue
 from tests.support import tiers
 
 NAMES = st.sampled_from(["one", "two"])
@@ -40,23 +40,23 @@ class GroupQueueMachine(RuleBasedStateMachine):
     def come(self, of: str, priority: int) -> None:
         self.made += 1
         name = f"p{self.made}"
-        one = Pod.read(member(name, of, priority=priority) if of else pod(name, priority=priority))
+        one = Pod.from_json(member(name, of, priority=priority) if of else pod(name, priority=priority))
         self.known[one.key] = one
-        self.queue.cluster.groups.join(one)
+        self.queue.cluster.groups.add_member(one)
         self.queue.add(one, self.now)
-        self.queue.move(UNSCHEDULED_POD_ADD, None, one, self.now)
+        self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, one, self.now)
 
     @rule(name=NAMES, at_least=st.integers(1, 3), priority=st.integers(0, 1))
     def group_comes(self, name: str, at_least: int, priority: int) -> None:
         if name not in self.groups:
             group = read_group(name, at_least, priority=priority)
-            self.queue.cluster.groups.put(group)
+            self.queue.cluster.groups.put_group(group)
             self.queue.add_group(group, self.now)
-            self.queue.move(POD_GROUP_ADD, None, group, self.now)
+            self.queue.move_all_to_active_or_backoff(POD_GROUP_ADD, None, group, self.now)
 
     @rule(name=NAMES)
     def group_goes(self, name: str) -> None:
-        if (group := self.queue.cluster.groups.remove(f"default/{name}")) is not None:
+        if (group := self.queue.cluster.groups.remove_group(f"default/{name}")) is not None:
             self.queue.delete_group(group)
 
     @precondition(lambda self: self.known)
@@ -65,7 +65,7 @@ class GroupQueueMachine(RuleBasedStateMachine):
         key = data.draw(st.sampled_from(sorted(self.known)))
         if key not in self.flying:
             one = self.known.pop(key)
-            self.queue.cluster.groups.leave(one)
+            self.queue.cluster.groups.remove_member(one)
             self.queue.delete(one)
 
     @precondition(lambda self: self.tried is None)
@@ -87,7 +87,7 @@ class GroupQueueMachine(RuleBasedStateMachine):
             else:
                 self.queue.put_back(one, self.now, {"NodeResourcesFit"} if rejected else ())
         if isinstance(self.tried, QueuedGroup):
-            self.queue.conclude(self.tried, self.now, placed=placed, rejected=rejected)
+            self.queue.conclude_group(self.tried, self.now, placed=placed, rejected=rejected)
         self.tried = None
 
     @precondition(lambda self: self.binding)
@@ -97,7 +97,7 @@ class GroupQueueMachine(RuleBasedStateMachine):
         if fails:
             self.queue.put_back(one, self.now)
         else:
-            self.queue.done(one.pod.uid)
+            self.queue.mark_done(one.pod.uid)
             del self.known[one.key]
 
     @rule(seconds=st.floats(0.1, 400.0))
@@ -126,7 +126,7 @@ class GroupQueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_numbers_are_right(self) -> None:
-        assert sum(self.queue.counts()) == len(self.known)
+        assert sum(self.queue.count_pods()) == len(self.known)
 
     @invariant()
     def groups_are_known_and_not_empty(self) -> None:

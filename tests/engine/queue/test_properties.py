@@ -10,14 +10,14 @@ from kschedweb.engine import Pod
 from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import QueuedPod
-from kschedweb.engine.queue.backoff import WINDOW
-from kschedweb.engine.queue.pods import Queued
+from kschedweb.engine.queue.backoff_queue import WINDOW
+from kschedweb.engine.queue.queued_pods import Queued
 from tests.engine.builders import node
 from tests.engine.queue.queues import FIT, queue, waiting
 from tests.support import tiers
 
 PLUGINS = (FIT, "InterPodAffinity", "TaintToleration", "NodeAffinity")
-BOUND, NODE = waiting("bound", on="one"), Node.read(node("one"))
+BOUND, NODE = waiting("bound", on="one"), Node.from_json(node("one"))
 GATES = [{"name": "gate"}]
 
 
@@ -63,24 +63,24 @@ class QueueMachine(RuleBasedStateMachine):
         queued = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
         self.queue.put_back(queued, self.now, by)
         expected = min(1 << ((queued.errors or queued.unschedulable) - 1), 10)
-        ends = self.queue.backoff.expires(queued)
+        ends = self.queue.backoff.get_backoff_time(queued)
         assert ends <= self.now + expected < ends + WINDOW
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data())
     def bind(self, data: st.DataObject) -> None:
         queued = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
-        self.queue.done(queued.pod.uid)
+        self.queue.mark_done(queued.pod.uid)
         del self.known[queued.key]
 
     @rule(which=st.sampled_from(["deleted", "added", "node"]))
     def happen(self, which: str) -> None:
         if which == "deleted":
-            self.queue.move(ASSIGNED_POD_DELETE, BOUND, None, self.now)
+            self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, self.now)
         elif which == "added":
-            self.queue.move(ASSIGNED_POD_ADD, None, BOUND, self.now)
+            self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, BOUND, self.now)
         else:
-            self.queue.move(NODE_ADD, None, NODE, self.now)
+            self.queue.move_all_to_active_or_backoff(NODE_ADD, None, NODE, self.now)
 
     @rule(data=st.data(), gated=st.booleans())
     def change(self, data: st.DataObject, gated: bool) -> None:
@@ -124,7 +124,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_waits_for_longer_than_it_must(self) -> None:
         for queued in self.queue.backoff:
-            assert self.queue.backoff.expires(queued) <= queued.queued + self.queue.backoff.longest
+            assert self.queue.backoff.get_backoff_time(queued) <= queued.queued + self.queue.backoff.longest
         for queued in self.queue.unschedulable:
             assert queued.gating or self.now - queued.queued <= 330.0
 

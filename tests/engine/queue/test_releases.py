@@ -12,7 +12,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import node, pod
 from tests.engine.queue.queues import FIT, popped, queue, rejected, waiting
 
@@ -39,7 +39,7 @@ class Door:
 def with_door(release: Release, door: Door) -> SchedulingQueue:
     spec = PluginSpec(Door.name, frozenset({"preEnqueue"}), "Keeps pods out.")
     enabled = {"multiPoint": {"enabled": [{"name": Door.name}]}}
-    return queue(release=release.extended(spec), more={Door.name: lambda args: door}, plugins=enabled)
+    return queue(release=release.with_plugins(spec), more={Door.name: lambda args: door}, plugins=enabled)
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -49,7 +49,7 @@ def test_time_opens_gates_since_1_37(name: str) -> None:
     one.add(waiting("pod"), 0.0)
     for now in range(30, 631, 30):
         one.flush(float(now))
-    again = 2 if RELEASES[name].behaviour.looks_again_at_gated else 0  # at 330 and 660 seconds
+    again = 2 if RELEASES[name].behaviour.gated_pods_flushed else 0  # at 330 and 660 seconds
     assert door.asked == 1 + (again - 1 if again else 0)
     one.flush(660.0)
     assert door.asked == 1 + again
@@ -65,21 +65,21 @@ def test_what_gated_pods_wait_for_is_looked_at_before_tries_are_made_at_once(nam
     door = Door()
     one = with_door(RELEASES[name], door)
     one.add(waiting("pod"), 0.0)
-    assert one.long_waiting(330.0) == []
+    assert one.list_leftover_pods(330.0) == []
     door.open = True
-    listed = [queued.key for queued in one.long_waiting(330.0)]
-    assert listed == (["default/pod"] if RELEASES[name].behaviour.looks_again_at_gated else [])
+    listed = [queued.key for queued in one.list_leftover_pods(330.0)]
+    assert listed == (["default/pod"] if RELEASES[name].behaviour.gated_pods_flushed else [])
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_the_nomination_of_a_gated_pod_counts_at_once_since_1_37(name: str) -> None:
     one = queue(release=RELEASES[name])
-    gated = Pod.read(GATED)
+    gated = Pod.from_json(GATED)
     one.add(gated, 0.0)
-    assert one.nominator.node(KEY) == ("one" if RELEASES[name].behaviour.nominates_when_added else "")
-    freed = Pod.read({**pod("gated"), "status": {"nominatedNodeName": "one"}})
+    assert one.nominator.nominated_node(KEY) == ("one" if RELEASES[name].behaviour.nomination_on_pod_add else "")
+    freed = Pod.from_json({**pod("gated"), "status": {"nominatedNodeName": "one"}})
     one.update(gated, freed, 1.0)
-    assert one.nominator.node(KEY) == "one"
+    assert one.nominator.nominated_node(KEY) == "one"
     assert popped(one).pod is freed
 
 
@@ -87,8 +87,8 @@ def test_the_nomination_of_a_gated_pod_counts_at_once_since_1_37(name: str) -> N
 def test_who_rejected_a_pod_before_an_error_wakes_it_in_no_release(name: str) -> None:
     one = queue(release=RELEASES[name])
     queued = rejected(one, "pod", now=0.0)
-    joined = Node.read(node("n"))
-    one.move(NODE_ADD, None, joined, 5.0)
+    joined = Node.from_json(node("n"))
+    one.move_all_to_active_or_backoff(NODE_ADD, None, joined, 5.0)
     assert popped(one) is queued
     one.put_back(queued, 6.0)
     assert queued.rejectors == frozenset()

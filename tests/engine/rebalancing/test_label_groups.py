@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine.objects.labels import Requirement, Selector
-from kschedweb.engine.rebalancing.pods import LabelGroups, view
+from kschedweb.engine.rebalancing.pods import LabelGroups, read_pod_view
 from tests.engine.rebalancing.building import Json, pod
 
 IN_A, WEB = Requirement("zone", "In", ("a",)), Requirement("app", "In", ("web",))
@@ -34,8 +34,8 @@ def labelled(number: int) -> Json:
 )
 @pytest.mark.parametrize("namespaces", [None, {"default"}])
 def test_a_selector_finds_in_order_what_it_matches_pod_by_pod(selector: Selector, namespaces: set[str] | None) -> None:
-    pods = [view(labelled(number), {}) for number in range(30)]
+    pods = [read_pod_view(labelled(number), {}) for number in range(30)]
     expected = [
         one for one in pods if (namespaces is None or one.namespace in namespaces) and selector.matches(one.pod.labels)
     ]
-    assert LabelGroups(pods).selected(selector, namespaces) == expected
+    assert LabelGroups(pods).select_pods(selector, namespaces) == expected

@@ -24,7 +24,7 @@ profiles:
 """
     loaded = load_policy(text)
     assert loaded.limits.total == 3
-    assert [profile.enabled("deschedule") for profile in loaded.profiles or ()] == [["PodLifeTime"]]
+    assert [profile.enabled_plugins("deschedule") for profile in loaded.profiles or ()] == [["PodLifeTime"]]
 
 
 @pytest.mark.parametrize(

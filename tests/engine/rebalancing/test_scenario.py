@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.rebalancing.scenario import DeschedulingError, answer
+from kschedweb.engine.rebalancing.scenario import DeschedulingError, run_scenario
 from tests.engine.rebalancing.building import node, pod, policy, scenario
 
 Json = dict[str, Any]
@@ -20,13 +20,13 @@ OLD = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60})
 
 
 def gone(raw: Json) -> list[str]:
-    return [one["pod"] for one in answer(raw, lambda: 0.0)["evicted"]]
+    return [one["pod"] for one in run_scenario(raw, lambda: 0.0)["evicted"]]
 
 
 def test_limits_of_a_cycle_hold_and_what_they_refuse_is_told() -> None:
     pods = [pod("p", "a"), pod("q", "a"), pod("r", "b")]
     limited = {**OLD, "maxNoOfPodsToEvictPerNode": 1}
-    told = answer(scenario(limited, node("a"), node("b"), *pods), lambda: 0.0)
+    told = run_scenario(scenario(limited, node("a"), node("b"), *pods), lambda: 0.0)
     assert [one["node"] for one in told["evicted"]] == ["a", "b"]
     assert told["failures"] == [{"error": "maximum number of evicted pods per node reached"}]
 
@@ -40,7 +40,7 @@ def test_a_budget_keeps_ready_pods_and_lets_others_go() -> None:
     }
     unready = pod("q", "b")
     unready["status"]["conditions"] = []
-    told = answer(scenario(OLD, node("a"), node("b"), pod("p", "a"), unready, budget), lambda: 0.0)
+    told = run_scenario(scenario(OLD, node("a"), node("b"), pod("p", "a"), unready, budget), lambda: 0.0)
     assert [one["pod"] for one in told["evicted"]] == ["default/q"]
     [refused] = told["failures"]
     assert refused["pod"] == "default/p"
@@ -51,7 +51,7 @@ def test_the_clock_stands_in_where_a_scenario_has_no_time() -> None:
     raw = scenario(OLD, node("a"), node("b"), pod("p", "a"))
     del raw["now"]
     assert gone(raw) == [], "in 1970 the pod is from the future"
-    assert [one["pod"] for one in answer(raw, lambda: 4e9)["evicted"]] == ["default/p"]
+    assert [one["pod"] for one in run_scenario(raw, lambda: 4e9)["evicted"]] == ["default/p"]
 
 
 def test_an_order_that_is_left_to_chance_is_told_as_such() -> None:
@@ -66,7 +66,7 @@ def test_an_order_that_is_left_to_chance_is_told_as_such() -> None:
         one["metadata"]["labels"] = {"kubernetes.io/hostname": one["metadata"]["name"]}
     pods = [pod(f"p{number}", "a", topologySpreadConstraints=[constraint], priority=number) for number in range(5)]
     spread = policy("balance", "RemovePodsViolatingTopologySpreadConstraint", {})
-    told = answer(scenario(spread, *nodes, *pods), lambda: 0.0)
+    told = run_scenario(scenario(spread, *nodes, *pods), lambda: 0.0)
     assert not told["ordered"]
     assert [one["pod"] for one in told["evicted"]] == ["default/p3", "default/p4"]
 
@@ -148,4 +148,4 @@ def test_a_damaged_scenario_is_answered_or_refused_in_words(path: tuple[Any, ...
         part = part[key]
     part[path[-1]] = value
     with suppress(DeschedulingError):
-        assert answer(raw, lambda: 0.0, runs=1, shuffles=1)["evicted"] is not None
+        assert run_scenario(raw, lambda: 0.0, runs=1, shuffles=1)["evicted"] is not None

@@ -5,8 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.rebalancing.pods import BEST_EFFORT, BURSTABLE, GUARANTEED, PREFER_NO_EVICTION, PodView, view
-from kschedweb.engine.rebalancing.sorting import by_age, by_priority
+from kschedweb.engine.rebalancing.pods import (
+    BEST_EFFORT,
+    BURSTABLE,
+    GUARANTEED,
+    PREFER_NO_EVICTION,
+    PodView,
+    read_pod_view,
+)
+from kschedweb.engine.rebalancing.sorting import sort_by_age, sort_by_priority
 from tests.engine.rebalancing.building import pod
 
 CLASSES = [BEST_EFFORT, BURSTABLE, GUARANTEED]
@@ -20,18 +27,18 @@ def views(draw: st.DrawFn) -> PodView:
     raw["status"]["qosClass"] = draw(st.sampled_from(CLASSES))
     raw["metadata"]["annotations"] = {PREFER_NO_EVICTION: ""} if draw(st.booleans()) else {}
     raw["metadata"]["creationTimestamp"] = f"2026-01-{draw(st.integers(10, 28))}T00:00:00Z"
-    return view(raw, {})
+    return read_pod_view(raw, {})
 
 
 @given(st.lists(views(), max_size=12))
 def test_low_priority_goes_first_then_little_quality_then_those_who_do_not_mind(pods: list[PodView]) -> None:
     listed = list(pods)
-    by_priority(listed)
+    sort_by_priority(listed)
     assert sorted(map(id, listed)) == sorted(map(id, pods))
     keys = [
         (
             -1 if one.priority is None else one.priority,
-            CLASSES.index(one.quality),
+            CLASSES.index(one.qos_class),
             PREFER_NO_EVICTION in one.annotations,
         )
         for one in listed
@@ -42,11 +49,11 @@ def test_low_priority_goes_first_then_little_quality_then_those_who_do_not_mind(
 @given(st.lists(views(), max_size=40))
 def test_the_oldest_goes_first(pods: list[PodView]) -> None:
     listed = list(pods)
-    by_age(listed)
+    sort_by_age(listed)
     assert [one.created for one in listed] == sorted(one.created or 0.0 for one in pods)
 
 
 def test_equal_pods_come_out_in_reverse() -> None:
-    pods = [view(pod(name, "a", priority=1), {}) for name in "abc"]
-    by_priority(pods)
+    pods = [read_pod_view(pod(name, "a", priority=1), {}) for name in "abc"]
+    sort_by_priority(pods)
     assert [one.name for one in pods] == ["c", "b", "a"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.refusals import RULES, refusals
+from kschedweb.engine.refusals import RULES, find_refusals
 from kschedweb.engine.refusals.pods import SHARED
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ def test_the_sentence_is_the_whole_of_the_api_servers() -> None:
     term = {"labelSelector": {}, "topologyKey": ""}
     item = pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
     path = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey"
-    first = refusals(item)[0]
+    first = find_refusals(item)[0]
     assert (first.path, first.text) == (path, f'Pod "x" is invalid: {path}: Required value: can not be empty')
 
 
@@ -61,28 +61,28 @@ def test_the_sentence_is_the_whole_of_the_api_servers() -> None:
     ids=["a resource", "a pair of fields", "a taint", "a label of a template"],
 )
 def test_the_path_is_where_it_stands_in_the_object(item: Json, path: str) -> None:
-    assert path in [one.path for one in refusals(item)]
+    assert path in [one.path for one in find_refusals(item)]
 
 
 def test_what_is_no_quantity_is_all_that_is_said() -> None:
     item = pod(containers=[{"name": "A", "resources": {"limits": {"cpu": "x"}}}])
     said = 'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression'
-    assert [one.text[: len(said)] for one in refusals(item)] == [said]
+    assert [one.text[: len(said)] for one in find_refusals(item)] == [said]
 
 
 def test_pods_that_are_alike_have_their_own_names_and_nodes() -> None:
     gated = pod(schedulingGates=[{"name": "example.com/a"}])
     bound = pod(schedulingGates=[{"name": "example.com/a"}], nodeName="n")
-    assert refusals(gated) == []
-    assert [one.path for one in refusals(bound)] == ["spec.nodeName"]
-    assert [one.path for one in refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
+    assert find_refusals(gated) == []
+    assert [one.path for one in find_refusals(bound)] == ["spec.nodeName"]
+    assert [one.path for one in find_refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
 
 
 def test_pods_that_are_alike_may_have_other_values_for_their_label_keys() -> None:
     term = {"labelSelector": {}, "topologyKey": "zone", "matchLabelKeys": ["version"]}
     item = pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
     problems = [
-        [one.text.rpartition(": Invalid value: ")[2][:5] for one in refusals({**item, "metadata": metadata})]
+        [one.text.rpartition(": Invalid value: ")[2][:5] for one in find_refusals({**item, "metadata": metadata})]
         for metadata in ({"name": "x", "labels": {"version": version}} for version in ("1", "a b", "c d"))
     ]
     assert problems == [[], ['"a b"'] * 2, ['"c d"'] * 2]
@@ -90,10 +90,10 @@ def test_pods_that_are_alike_may_have_other_values_for_their_label_keys() -> Non
 
 def test_nodes_that_are_alike_have_their_own_names_and_labels() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "a", "effect": "No"}]}}
-    first, second = (refusals({**node, "metadata": {"name": name}}) for name in ("n", "N"))
+    first, second = (find_refusals({**node, "metadata": {"name": name}}) for name in ("n", "N"))
     assert [one.path for one in first] == ["spec.taints[0].effect"]
     assert [one.path for one in second] == ["metadata.name", "spec.taints[0].effect"]
-    of_a_later_version = refusals({**node, "apiVersion": "v2", "status": {"capacity": {"cpu": "x"}}})
+    of_a_later_version = find_refusals({**node, "apiVersion": "v2", "status": {"capacity": {"cpu": "x"}}})
     assert of_a_later_version[0].text.startswith('Node in version "v2" cannot be handled as a Node')
 
 
@@ -101,7 +101,7 @@ def test_nodes_that_are_alike_have_their_own_names_and_labels() -> None:
 def test_a_selector_of_another_shape_is_left_to_those_who_read_it(selector: Any) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
     item = {"kind": "Deployment", "metadata": {"name": "d"}, "spec": {"selector": selector, "template": template}}
-    assert refusals(item) == []
+    assert find_refusals(item) == []
 
 
 anything = st.recursive(
@@ -116,4 +116,4 @@ fields = st.dictionaries(
 
 @given(kind=st.sampled_from(sorted(RULES)), metadata=anything, spec=fields | anything, status=anything)
 def test_no_shape_makes_it_fail(kind: str, metadata: Any, spec: Any, status: Any) -> None:
-    refusals({"kind": kind, "metadata": metadata, "spec": spec, "status": status})
+    find_refusals({"kind": kind, "metadata": metadata, "spec": spec, "status": status})

@@ -10,9 +10,9 @@ import pytest
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.releases.changes import CHANGES, before, between
-from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, SCORES, SHOWN, Change
-from kschedweb.engine.studies.upgrade.working import worked
+from kschedweb.engine.releases.changes import CHANGES, changes_between, release_before
+from kschedweb.engine.releases.changes.change import ANSWER_PARTS, CONFIGURATION, NODE, SCORES, ReleaseChange
+from kschedweb.engine.studies.upgrade.examples import compare_answers
 
 PAIRS = [pytest.param(*pair, id="-".join(one.name for one in pair)) for pair in pairwise(RELEASES.values())]
 
@@ -33,7 +33,7 @@ UNSHOWN = {
 TURNED = [change for change in CHANGES if change.scenario is not None and (change.behaviour or change.gates)]
 
 
-def since(release: Release) -> tuple[Change, ...]:
+def since(release: Release) -> tuple[ReleaseChange, ...]:
     return tuple(change for change in CHANGES if change.since == release.name)
 
 
@@ -47,13 +47,13 @@ def gates_asked(release: Release) -> set[str]:
     asked: set[str] = set()
 
     class Listening(Release):
-        def on(self, gate: str) -> bool:
+        def is_enabled(self, gate: str) -> bool:
             asked.add(gate)
-            return super().on(gate)
+            return super().is_enabled(gate)
 
     fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
     listening = Listening(**fields)
-    assert listening.own.specs
+    assert listening.in_tree_plugins.specs
     assert listening.counting
     return asked
 
@@ -67,7 +67,7 @@ def test_each_behaviour_that_differs_is_told_once(old: Release, new: Release) ->
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_each_gate_whose_default_differs_and_that_is_asked_is_told_once(old: Release, new: Release) -> None:
-    differing = {gate for gate in gates_asked(old) | gates_asked(new) if old.on(gate) != new.on(gate)}
+    differing = {gate for gate in gates_asked(old) | gates_asked(new) if old.is_enabled(gate) != new.is_enabled(gate)}
     assert sorted(name for change in since(new) for name in change.gates) == sorted(differing)
 
 
@@ -77,29 +77,29 @@ def test_each_difference_of_the_default_set_is_told(old: Release, new: Release) 
 
 
 def _differing(old: Release, new: Release) -> Iterator[str]:
-    first = {ref.name: ref.weight for ref in old.own.defaults}
-    second = {ref.name: ref.weight for ref in new.own.defaults}
+    first = {ref.name: ref.weight for ref in old.in_tree_plugins.defaults}
+    second = {ref.name: ref.weight for ref in new.in_tree_plugins.defaults}
     yield from (name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
     kept = [[name for name in one if name in first and name in second] for one in (first, second)]
     yield from (name for name, other in zip(*kept, strict=True) if name != other)
-    yield from old.own.specs.keys() ^ new.own.specs.keys()
-    for name in old.own.specs.keys() & new.own.specs.keys():
-        gained = set(new.schema.sets) - set(old.schema.sets)
-        if old.own.specs[name].points != new.own.specs[name].points - gained:
+    yield from old.in_tree_plugins.specs.keys() ^ new.in_tree_plugins.specs.keys()
+    for name in old.in_tree_plugins.specs.keys() & new.in_tree_plugins.specs.keys():
+        gained = set(new.schema.plugin_sets) - set(old.schema.plugin_sets)
+        if old.in_tree_plugins.specs[name].points != new.in_tree_plugins.specs[name].points - gained:
             yield name
-    yield from set(old.schema.sets) ^ set(new.schema.sets)
+    yield from set(old.schema.plugin_sets) ^ set(new.schema.plugin_sets)
 
 
 def test_names_are_unique_and_those_of_plugins_exist() -> None:
     assert len({change.name for change in CHANGES}) == len(CHANGES)
-    known = {name for release in RELEASES.values() for name in release.own.specs}
+    known = {name for release in RELEASES.values() for name in release.in_tree_plugins.specs}
     assert {name for change in CHANGES for name in change.plugins} <= known
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: Change) -> None:
-    assert change.shows in SHOWN
-    found = worked(change)
+def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: ReleaseChange) -> None:
+    assert change.shows in ANSWER_PARTS
+    found = compare_answers(change)
     if change.scenario is None:
         assert change.name in UNSHOWN
         assert found.before is found.after is None
@@ -107,7 +107,7 @@ def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: Chan
     assert found.before is not None
     assert found.after is not None
     assert change.shows in found.differs
-    assert found.told.startswith(f"{before(change)}: ")
+    assert found.summary.startswith(f"{release_before(change)}: ")
     if change.shows in (NODE, SCORES):
         parts = [(one.scores, one.rejected, one.message) for one in (found.before, found.after)]
         assert parts[0] != parts[1]
@@ -120,20 +120,20 @@ def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: Chan
 
 @pytest.mark.parametrize("change", TURNED, ids=lambda one: one.name)
 def test_it_is_the_behaviour_or_the_gate_that_makes_the_difference(
-    change: Change, monkeypatch: pytest.MonkeyPatch
+    change: ReleaseChange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newer release with the older one's way in this one thing answers as the older one does in it."""
-    new, old = RELEASES[change.since], RELEASES[before(change)]
+    new, old = RELEASES[change.since], RELEASES[release_before(change)]
     behaviour = replace(new.behaviour, **{name: getattr(old.behaviour, name) for name in change.behaviour})
     gates = {**new.gates, **{name: replace(new.gates[name], default=False) for name in change.gates}}
-    found = worked(change)
+    found = compare_answers(change)
     monkeypatch.setitem(RELEASES, change.since, replace(new, behaviour=behaviour, gates=gates))
-    turned = worked(change)
+    turned = compare_answers(change)
     assert turned.after != found.after
 
 
 def test_between_is_what_is_crossed_in_either_direction() -> None:
-    assert {change.since for change in between("1.35", "1.37")} == {"1.36", "1.37"}
-    assert between("1.37", "1.35") == between("1.35", "1.37")
-    assert between("1.36", "1.36") == ()
-    assert between("1.34", "1.37") == CHANGES
+    assert {change.since for change in changes_between("1.35", "1.37")} == {"1.36", "1.37"}
+    assert changes_between("1.37", "1.35") == changes_between("1.35", "1.37")
+    assert changes_between("1.36", "1.36") == ()
+    assert changes_between("1.34", "1.37") == CHANGES

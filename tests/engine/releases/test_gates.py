@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb import engine
 from kschedweb.engine.config import GateError
-from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, load, read_gates, released, write_gates
+from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, get_release, load, read_gates, write_gates
 from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
@@ -43,38 +43,38 @@ def test_what_kube_scheduler_would_not_start_with_is_refused_in_its_words(
 
 def test_a_gate_decides_what_it_decides_in_kube_scheduler() -> None:
     before, after = RELEASES["1.36"], RELEASES["1.36"].with_gates({"StorageCapacityScoring": True})
-    assert not before.on("StorageCapacityScoring")
-    assert after.on("StorageCapacityScoring")
+    assert not before.is_enabled("StorageCapacityScoring")
+    assert after.is_enabled("StorageCapacityScoring")
     assert after.engine.endswith("kube-scheduler 1.36.3 with StorageCapacityScoring=true")
-    assert "NodeDeclaredFeatures" not in {ref.name for ref in RELEASES["1.35"].own.defaults}
+    assert "NodeDeclaredFeatures" not in {ref.name for ref in RELEASES["1.35"].in_tree_plugins.defaults}
     with_features = RELEASES["1.35"].with_gates({"NodeDeclaredFeatures": True})
-    assert "NodeDeclaredFeatures" in {ref.name for ref in with_features.own.defaults}
+    assert "NodeDeclaredFeatures" in {ref.name for ref in with_features.in_tree_plugins.defaults}
 
 
 def test_groups_of_pods_need_their_gates_and_a_release_that_has_them_in_this_form() -> None:
     plugins = ("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
 
     def beside(release: str, *gates: str) -> list[tuple[str, int]]:
-        own = RELEASES[release].with_gates(dict.fromkeys(gates, True)).own
+        own = RELEASES[release].with_gates(dict.fromkeys(gates, True)).in_tree_plugins
         return [(ref.name, ref.weight) for ref in own.defaults if ref.name in plugins]
 
     both = ("GenericWorkload", "TopologyAwareWorkloadScheduling")
     assert beside("1.37") == []
     assert beside("1.37", "GenericWorkload") == [("GangScheduling", 0)]
     assert beside("1.37", *both) == [("GangScheduling", 0), ("TopologyPlacementGenerator", 0), ("PodGroupPodsCount", 1)]
-    assert not RELEASES["1.36"].with_gates(dict.fromkeys(both, True)).groups
-    assert not RELEASES["1.37"].groups
+    assert not RELEASES["1.36"].with_gates(dict.fromkeys(both, True)).has_group_scheduling
+    assert not RELEASES["1.37"].has_group_scheduling
     on = RELEASES["1.37"].with_gates({"GenericWorkload": True})
-    assert (on.groups, on.groups_by_topology) == (True, False)
+    assert (on.has_group_scheduling, on.has_topology_scheduling) == (True, False)
 
 
 def test_all_gates_of_a_stage_are_switched_at_once() -> None:
     alpha = RELEASES["1.37"].with_gates({"AllAlpha": True, "GenericWorkload": True})
-    assert alpha.on("TopologyAwareWorkloadScheduling")
-    assert not RELEASES["1.37"].on("TopologyAwareWorkloadScheduling")
+    assert alpha.is_enabled("TopologyAwareWorkloadScheduling")
+    assert not RELEASES["1.37"].is_enabled("TopologyAwareWorkloadScheduling")
 
 
-ASKS = re.compile(r"""\bon\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
+ASKS = re.compile(r"""\bis_enabled\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
 
 
 def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
@@ -87,11 +87,11 @@ def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_gate_whose_effect_is_outside_the_simulation_is_told(release: str) -> None:
     known = {name: gate for name, gate in RELEASES[release].gates.items() if not gate.locked}
-    assert any(gate.outside for gate in known.values())
+    assert any(gate.is_unsimulated for gate in known.values())
     for name, gate in known.items():
         switched = replace(RELEASES[release], switched={name: not gate.default})
         told = any(said.startswith(f"featureGates.{name}: ") for said in load(None, switched).warnings)
-        assert told is gate.outside
+        assert told is gate.is_unsimulated
 
 
 def test_gates_are_written_as_the_flag_takes_them() -> None:
@@ -104,12 +104,12 @@ def test_gates_are_written_as_the_flag_takes_them() -> None:
 @pytest.mark.parametrize("name", ["newest", "1", "1.", "2.1", "1.36.3", "v1.36", " 1.36", "1.36\n", "1.12345"])
 def test_what_is_no_release_is_refused(name: str) -> None:
     with pytest.raises(ReleaseError, match=re.escape("must be one of 1.34, 1.35, 1.36, 1.37")):
-        released(name)
+        get_release(name)
 
 
 @pytest.mark.parametrize(("name", "answers"), [("1.9", "1.34"), ("1.33", "1.34"), ("1.38", "1.37"), ("1.100", "1.37")])
 def test_of_a_release_that_is_not_known_the_nearest_answers_and_says_so(name: str, answers: str) -> None:
-    found = released(name, {"StorageCapacityScoring": False})
+    found = get_release(name, {"StorageCapacityScoring": False})
     assert (found.name, found.version) == (answers, RELEASES[answers].version)
     assert found.remark == f"kube-scheduler {name} is not known here: {answers}, the nearest release, answers."
     assert cli_validate("", found)["warnings"] == [found.remark]

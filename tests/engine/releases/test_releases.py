@@ -55,7 +55,7 @@ def older() -> Release:
         defaults=defaults,
         schema=Schema(group_points=()),
         gates={"GenericWorkload": Gate("beta", True)},
-        behaviour=replace(CURRENT.behaviour, names_score_plugins=False),
+        behaviour=replace(CURRENT.behaviour, score_weight_error_prefix=False),
     )
 
 
@@ -86,7 +86,7 @@ def test_a_plugin_is_made_as_it_is_in_the_release() -> None:
     configuration = load(None, OLDER).configuration
     assert configuration is not None
     snapshot = Snapshot.from_objects([node("b"), node("c"), node("a")])
-    found = Scheduler(snapshot, configuration).explain(Pod.read(pod("p")))
+    found = Scheduler(snapshot, configuration).explain(Pod.from_json(pod("p")))
     raw = next(column.raw for column in found.scores if column.plugin == Alphabetical.name)
     assert {found.nodes[row]: int(score) for row, score in zip(found.feasible, raw, strict=True)} == {
         "a": 0,

@@ -26,7 +26,7 @@ def filled(listed: list[tuple[int, float, int]], half_life: int = HOUR) -> Histo
     """The samples one after the other."""
     found = Histograms(CPU_BUCKETS, half_life, ROWS)
     for row, value, time in listed:
-        found.add(column([row]), np.array([value]), 0.1, column([BEGIN + time]))
+        found.add_samples(column([row]), np.array([value]), 0.1, column([BEGIN + time]))
     return found
 
 
@@ -35,8 +35,8 @@ def test_each_bucket_is_five_percent_wider_and_is_found_from_its_middle(buckets:
     assert buckets.count == 176
     widths = np.diff(buckets.starts)
     assert np.allclose(widths[1:] / widths[:-1], 1.05)
-    assert (buckets.find(buckets.starts[:-1] + widths / 2) == np.arange(buckets.count - 1)).all()
-    assert list(buckets.find(np.array([0.0, 1e300]))) == [0, buckets.count - 1]
+    assert (buckets.find_buckets(buckets.starts[:-1] + widths / 2) == np.arange(buckets.count - 1)).all()
+    assert list(buckets.find_buckets(np.array([0.0, 1e300]))) == [0, buckets.count - 1]
 
 
 @given(samples)
@@ -44,7 +44,7 @@ def test_samples_added_at_once_are_those_added_one_by_one(listed: list[tuple[int
     """To the last bit, also where references move: these histories are longer than 100 half-lives."""
     single, whole = filled(listed), Histograms(CPU_BUCKETS, HOUR, ROWS)
     rows, values, times = (list(part) for part in zip(*listed, strict=True)) if listed else ([], [], [])
-    whole.add(column(rows), np.array(values, np.float64), 0.1, column([BEGIN + time for time in times]))
+    whole.add_samples(column(rows), np.array(values, np.float64), 0.1, column([BEGIN + time for time in times]))
     assert (whole.weights == single.weights).all()
     assert (whole.total == single.total).all()
     for share in (0.0, 0.5, 0.9, 1.0):
@@ -61,7 +61,7 @@ def test_percentiles_rise_and_are_ends_of_buckets(listed: list[tuple[int, float,
 
 def test_a_sample_weighs_half_as_much_as_one_a_half_life_later() -> None:
     found = filled([(0, 1.0, 0), (0, 8.0, HOUR)])
-    first, second = found.weights[0][CPU_BUCKETS.find(np.array([1.0, 8.0]))]
+    first, second = found.weights[0][CPU_BUCKETS.find_buckets(np.array([1.0, 8.0]))]
     assert (first, second) == (0.1, 0.2)
     assert 8.0 < found.percentile(0.34)[0] < 8.5
     assert 1.0 < found.percentile(0.33)[0] < 1.1
@@ -74,12 +74,12 @@ def test_what_is_forgotten_counts_no_more() -> None:
 def test_what_was_taken_away_leaves_an_empty_histogram() -> None:
     found = filled([(1, 4.0, 0)])
     assert found.percentile(0.5)[1] > 4.0
-    found.subtract(column([1]), np.array([4.0]), 0.1, column([BEGIN]))
+    found.subtract_samples(column([1]), np.array([4.0]), 0.1, column([BEGIN]))
     assert (found.percentile(0.5)[1], found.total[1], found.weights[1].max()) == (0.0, 0.0, 0.0)
 
 
 def test_a_bucket_of_little_weight_counts_as_empty() -> None:
     assert filled([(0, 1.0, 0), (0, 30.0, -20 * HOUR)]).weights.max() == 0.1
     found = filled([(0, 1.0, 0), (0, 30.0, -20 * HOUR)])
-    assert 0 < found.weights[0][CPU_BUCKETS.find(np.array([30.0]))][0] < EPSILON
+    assert 0 < found.weights[0][CPU_BUCKETS.find_buckets(np.array([30.0]))][0] < EPSILON
     assert found.percentile(1.0)[0] < 1.1

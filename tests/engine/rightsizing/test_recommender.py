@@ -5,22 +5,22 @@ from random import Random
 import numpy as np
 import pytest
 
-from kschedweb.engine.rightsizing.recommender import Bounds, Settings, Usage, recommend
-from kschedweb.engine.rightsizing.samples import MOST, Instance, Sample
+from kschedweb.engine.rightsizing.recommender import Bounds, RecommenderSettings, Usage, get_recommended_pod_resources
+from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, UsageSample
 
 MINUTE = 60 * 10**9
 BEGIN = 1_767_225_600 * 10**9  # 2026-01-01
 
 
 def steady(cpu: int, memory: int, minutes: int) -> Instance:
-    samples = [Sample(BEGIN + place * MINUTE, cpu=cpu, memory=memory) for place in range(minutes)]
-    return Instance(Settings().interval).take(samples)
+    samples = [UsageSample(BEGIN + place * MINUTE, cpu=cpu, memory=memory) for place in range(minutes)]
+    return Instance(RecommenderSettings().interval).add_samples(samples)
 
 
 def asked(*instances: Instance, siblings: int = 1) -> tuple[Bounds, Bounds]:
-    usage = Usage(Settings(), 1)
-    usage.add((0, instance) for instance in instances)
-    return recommend(usage, np.array([siblings]))
+    usage = Usage(RecommenderSettings(), 1)
+    usage.add_instances((0, instance) for instance in instances)
+    return get_recommended_pod_resources(usage, np.array([siblings]))
 
 
 def test_the_target_is_the_end_of_the_bucket_with_the_margin() -> None:
@@ -38,7 +38,7 @@ def test_after_a_day_the_upper_bound_is_twice_as_much_and_the_lower_one_about_th
 
 def test_one_sample_says_nothing_of_bounds() -> None:
     cpu, memory = asked(steady(1000, 10**9, 1))
-    assert (cpu.upper[0], memory.upper[0]) == (MOST, MOST)
+    assert (cpu.upper[0], memory.upper[0]) == (MAX_RESOURCE_AMOUNT, MAX_RESOURCE_AMOUNT)
     assert (cpu.lower[0], memory.lower[0]) == (25, 250 * 2**20)
 
 
@@ -51,7 +51,7 @@ def test_the_containers_of_a_pod_share_its_minimum(siblings: int, cpu: int, memo
 
 def test_rounding_goes_up_to_a_multiple() -> None:
     one = np.array([1, 1000, 1001])
-    assert [list(found) for found in Bounds(one, one, one).rounded(1000)] == [[1000, 1000, 2000]] * 3
+    assert [list(found) for found in Bounds(one, one, one).round_up(1000)] == [[1000, 1000, 2000]] * 3
 
 
 def test_many_containers_at_once_get_what_each_gets_alone() -> None:
@@ -60,13 +60,15 @@ def test_many_containers_at_once_get_what_each_gets_alone() -> None:
     for _ in range(40):
         times = sorted(random.randrange(10**6) for _ in range(random.randrange(60)))
         samples = [
-            Sample(BEGIN + time * 10**9, random.randrange(9000), random.randrange(10**10), random.choice((None, 10**9)))
+            UsageSample(
+                BEGIN + time * 10**9, random.randrange(9000), random.randrange(10**10), random.choice((None, 10**9))
+            )
             for time in times
         ]
-        instances.append((random.randrange(12), Instance(Settings().interval).take(samples)))
-    usage, siblings = Usage(Settings(), 12), np.arange(12) % 3 + 1
-    usage.add(instances)
-    whole = recommend(usage, siblings)
+        instances.append((random.randrange(12), Instance(RecommenderSettings().interval).add_samples(samples)))
+    usage, siblings = Usage(RecommenderSettings(), 12), np.arange(12) % 3 + 1
+    usage.add_instances(instances)
+    whole = get_recommended_pod_resources(usage, siblings)
     for container in range(12):
         alone = asked(*(one for row, one in instances if row == container), siblings=int(siblings[container]))
         for resource in (0, 1):

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.rightsizing.scenario import recommended
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.rightsizing.scenario import recommend_scenario
 
 Json = dict[str, Any]
 TIME = "2026-01-01T00:00:00Z"
@@ -24,7 +24,9 @@ def history(*samples: Json, **config: Any) -> Json:
 
 
 def test_a_recommendation_has_quantities_as_kubernetes_writes_them() -> None:
-    answer = recommended(history({"time": TIME, "cpuMillicores": 2000, "memoryBytes": 2**30}, roundMemoryBytes=2**20))
+    answer = recommend_scenario(
+        history({"time": TIME, "cpuMillicores": 2000, "memoryBytes": 2**30}, roundMemoryBytes=2**20)
+    )
     assert answer["name"] == "one"
     main = answer["containers"]["main"]
     assert main["target"] == {"cpu": "2406m", "memory": "1182Mi"}
@@ -34,14 +36,14 @@ def test_a_recommendation_has_quantities_as_kubernetes_writes_them() -> None:
 
 
 def test_without_containers_nothing_is_recommended() -> None:
-    assert recommended({"name": "none"}) == {"name": "none"}
+    assert recommend_scenario({"name": "none"}) == {"name": "none"}
 
 
 def test_decimals_of_seconds_and_offsets_are_read() -> None:
     samples = [
         {"time": time, "cpuMillicores": 1} for time in ("2026-01-01T00:00:00.5Z", "2026-01-01T01:00:00.25+01:00")
     ]
-    assert recommended(history(*samples))["containers"]["main"]["discarded"] == 1
+    assert recommend_scenario(history(*samples))["containers"]["main"]["discarded"] == 1
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_decimals_of_seconds_and_offsets_are_read() -> None:
 )
 def test_bad_input_says_where(scenario: Json, said: str) -> None:
     with pytest.raises(ObjectError) as caught:
-        recommended(scenario)
+        recommend_scenario(scenario)
     assert said in str(caught.value)
 
 
@@ -101,7 +103,7 @@ def test_whatever_stands_at_a_place_is_read_or_refused_there(place: tuple[Any, .
         holder = holder[key]
     holder[inner[-1]] = odd
     try:
-        answer, refused = recommended(bent[""]), None
+        answer, refused = recommend_scenario(bent[""]), None
     except ObjectError as error:
         answer, refused = {}, str(error)
     assert refused is None or str(place[0]) in refused
@@ -119,7 +121,7 @@ def test_the_command_line_answers_line_by_line(
     scenarios = [history({"time": TIME, "cpuMillicores": 700}), {"name": "none"}]
     assert run(monkeypatch, "\n\n".join(map(json.dumps, scenarios))) == 0
     out, error = capsys.readouterr()
-    assert [json.loads(line) for line in out.splitlines()] == [recommended(one) for one in scenarios]
+    assert [json.loads(line) for line in out.splitlines()] == [recommend_scenario(one) for one in scenarios]
     assert error == ""
 
 

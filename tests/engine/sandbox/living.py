@@ -6,16 +6,16 @@ from collections.abc import Callable
 from random import Random
 
 from kschedweb.engine import releases
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.pace import NAME
-from kschedweb.engine.sandbox.requests import Answer, Request, Watch
+from kschedweb.engine.sandbox.clock_validation import NAME
+from kschedweb.engine.sandbox.requests import ApiResponse, Request, Watch
 from kschedweb.engine.sandbox.resources import CLOCK, NAMESPACE, NODE, POD, RESOURCES, Resource
-from kschedweb.engine.sandbox.store import Change, Store
-from kschedweb.engine.sandbox.world import World, admission, load_catalogue
+from kschedweb.engine.sandbox.store import Store, StoreChange
+from kschedweb.engine.sandbox.world import SandboxWorld, admission, load_catalogue
 from kschedweb.engine.sandbox.world.scheduler import StockScheduler
-from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.simulation.recording import UseRecording
 
 START = 1_790_000_000.0
 PLAIN = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -36,7 +36,7 @@ class Living:
         seed: int = 20,
         quiet: bool = True,
         catalogue: bool = False,
-        recording: Recording | None = None,
+        recording: UseRecording | None = None,
     ) -> None:
         self.now, self.seed, self.schedulers, self.recording = START, seed, schedulers, recording
         self.store = Store()
@@ -51,42 +51,42 @@ class Living:
 
     def _live(self) -> None:
         self.random = Random(f"{self.seed}/{self.store.version}")
-        self.objects = Objects(self.store, lambda: self.now, self.random, admission(self.store))
-        self.world = World(self.objects, seed=self.seed, recording=self.recording)
-        self.api = ApiServer(self.objects, self.world.metrics)
+        self.objects = ApiObjects(self.store, lambda: self.now, self.random, admission(self.store))
+        self.world = SandboxWorld(self.objects, seed=self.seed, recording=self.recording)
+        self.api = ApiServer(self.objects, self.world.list_metrics)
         self.scheduler: StockScheduler | None = None
         if self.schedulers:
             configuration = releases.load(profiles(*self.schedulers)).configuration
             assert configuration is not None
             self.scheduler = StockScheduler(configuration)
-            self.scheduler.load(self.store, self.now)
-            self.store.listen(self._heard)
+            self.scheduler.load_store(self.store, self.now)
+            self.store.add_listener(self._heard)
 
-    def _heard(self, change: Change) -> None:
+    def _heard(self, change: StoreChange) -> None:
         assert self.scheduler is not None
-        self.scheduler.hear(change, self.now)
+        self.scheduler.on_change(change, self.now)
 
     def restart(self) -> None:
         """All but the stored objects is lost."""
         kept, self.store = self.store, Store(self.store.version)
-        self.store.load([(one, raw) for one in RESOURCES if not one.store for raw in kept.all(one)])
+        self.store.load_objects([(one, raw) for one in RESOURCES if not one.store for raw in kept.all(one)])
         self._live()
 
     def create(self, resource: Resource, raw: Json, namespace: str = "default") -> Json:
-        return self.objects.create(resource, namespace if resource.namespaced else "", raw)
+        return self.objects.create_object(resource, namespace if resource.namespaced else "", raw)
 
     def get(self, resource: Resource, name: str, namespace: str = "default") -> Json:
-        return self.objects.get(resource, namespace if resource.namespaced else "", name)
+        return self.objects.get_object(resource, namespace if resource.namespaced else "", name)
 
     def all(self, resource: Resource) -> list[Json]:
         return list(self.store.all(resource))
 
     def merge(self, resource: Resource, name: str, patch: Json, namespace: str = "default") -> Json:
         place = namespace if resource.namespaced else ""
-        return self.objects.patch(resource, place, name, patch, "application/merge-patch+json")
+        return self.objects.patch_object(resource, place, name, patch, "application/merge-patch+json")
 
     def delete(self, resource: Resource, name: str, namespace: str = "default") -> None:
-        self.objects.delete(resource, namespace if resource.namespaced else "", name, {})
+        self.objects.delete_object(resource, namespace if resource.namespaced else "", name, {})
 
     def node(self, name: str, cpu: int = 8, zone: str = "a", **more: Json) -> Json:
         capacity = {"cpu": str(cpu), "memory": "32Gi", "pods": "110"}
@@ -94,7 +94,7 @@ class Living:
         raw: Json = {"metadata": {"name": name, "labels": labels}, "status": {"capacity": capacity}, **more}
         return self.create(NODE, raw)
 
-    def call(self, request: Request) -> Answer | Watch:
+    def call(self, request: Request) -> ApiResponse | Watch:
         return self.api.handle(request)
 
     def turn(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.requests import INITIAL_EVENTS_END, Answer, Request, Watch
+from kschedweb.engine.sandbox.requests import INITIAL_EVENTS_END, ApiResponse, Request, Watch
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.sandbox.world import admission
 
@@ -15,7 +15,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 def server() -> ApiServer:
     store = Store(1)
-    made = ApiServer(Objects(store, lambda: 1_764_000_000.0, Random(1), admission(store)), lambda what, where: {})
+    made = ApiServer(ApiObjects(store, lambda: 1_764_000_000.0, Random(1), admission(store)), lambda what, where: {})
     made.handle(Request("POST", "/api/v1/namespaces", {}, {"metadata": {"name": "default"}}))
     for name in ("a", "b"):
         made.handle(Request("POST", MAPS, {}, {"metadata": {"name": name}}))
@@ -45,6 +45,6 @@ def test_a_client_that_lists_by_a_watch_is_told_where_the_list_ends() -> None:
 
 def test_short_names_are_told() -> None:
     answer = server().handle(Request("GET", "/apis/apps/v1"))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ApiResponse)
     short = {one["name"]: one.get("shortNames") for one in answer.body["resources"]}
     assert (short["deployments"], short["replicasets"], short["deployments/status"]) == (["deploy"], ["rs"], None)

@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.sandbox.requests import Answer, Request
-from kschedweb.engine.sandbox.resources import BY_KIND, RESOURCES, Resource, resource
+from kschedweb.engine.sandbox.requests import ApiResponse, Request
+from kschedweb.engine.sandbox.resources import BY_KIND, RESOURCES, Resource, get_resource
 from kschedweb.engine.sandbox.schema import decode_stored
 from tests.engine.sandbox.living import Living, pod, workload
 from tests.support import tiers
 from tests.support.hostile import EXTREMES, SELECTOR, bend, originals, places, thing
 
 Json = dict[str, Any]
-DEPLOYMENT, JOB = resource("Deployment", "apps/v1"), resource("Job", "batch/v1")
+DEPLOYMENT, JOB = get_resource("Deployment", "apps/v1"), get_resource("Job", "batch/v1")
 CONTENTS = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 thorough = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -112,7 +112,7 @@ def send(living: Living, method: str, path: str, body: Any, content: str = "appl
     """The status of the answer. What is refused has changed nothing, and nothing ends with an error of the server."""
     before = living.store.version
     answer = living.call(Request(method, path, {}, body, content))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ApiResponse)
     json.dumps(answer.body)
     assert answer.code < 500 or "resourceVersion should not be set" in answer.body["message"], answer.body
     assert answer.code < 300 or living.store.version == before, answer.body
@@ -124,7 +124,7 @@ def restart(living: Living) -> None:
     for one in RESOURCES:
         for raw in [] if one.store else list(living.store.all(one)):
             kept = json.loads(json.dumps(raw))
-            living.store.load([(one, decode_stored(one, kept))])
+            living.store.load_objects([(one, decode_stored(one, kept))])
     living.restart()
 
 
@@ -134,7 +134,7 @@ def test_every_kind_has_a_valid_object() -> None:
     for item in valid():
         one = BY_KIND[item["apiVersion"], item["kind"]]
         answer = living.call(Request("POST", one.path("default"), {}, item))
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ApiResponse)
         taken[one] = answer.code
         assert answer.code in (201, 409), answer.body
     assert {one.kind for one in taken} | {"Clock"} == {one.kind for one in RESOURCES}
@@ -162,6 +162,6 @@ def test_no_bent_object_ends_the_sandbox(writes: list[tuple[Resource, Json]], co
             send(living, "PUT", f"{path}/status", named)
     living.live(3)
     for what in ("nodes", "pods"):
-        json.dumps(living.world.metrics(what, ""), allow_nan=False)
+        json.dumps(living.world.list_metrics(what, ""), allow_nan=False)
     restart(living)
     living.live(3)

@@ -8,15 +8,15 @@ import pytest
 
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import (
-    Event,
     NodeDrains,
     NodeJoins,
     PodArrives,
     PodChanges,
     Result,
-    Settings,
     Simulation,
-    Start,
+    SimulationEvent,
+    SimulationSettings,
+    StartState,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.engine.storage import EBS, ZONE, claim, made, storage_class
@@ -39,8 +39,8 @@ def arrives(time: float, name: str, duration: float) -> PodArrives:
 def simulate(*events: PodArrives | NodeJoins) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read([node("a"), ALLOCATED, CLASS], CURRENT)
-    first, second = (Simulation(start, configuration, list(events), Settings()).run(400.0) for _ in range(2))
+    start = StartState.from_objects([node("a"), ALLOCATED, CLASS], CURRENT)
+    first, second = (Simulation(start, configuration, list(events), SimulationSettings()).run(400.0) for _ in range(2))
     assert first == second
     return second
 
@@ -101,11 +101,13 @@ def gpus(on: str, count: int) -> dict:
     return made("ResourceSlice", f"{on}-gpus", version="resource.k8s.io/v1", spec=spec)
 
 
-def run(objects: list[dict], *events: Event, until: float = 400.0, **settings: Any) -> Result:
+def run(objects: list[dict], *events: SimulationEvent, until: float = 400.0, **settings: Any) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read(objects, CURRENT)
-    first, second = (Simulation(start, configuration, events, Settings(**settings)).run(until) for _ in range(2))
+    start = StartState.from_objects(objects, CURRENT)
+    first, second = (
+        Simulation(start, configuration, events, SimulationSettings(**settings)).run(until) for _ in range(2)
+    )
     assert first == second  # a run changes nothing that the next one sees
     return second
 

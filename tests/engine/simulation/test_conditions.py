@@ -68,7 +68,7 @@ def test_a_kubelet_that_reports_again_tells_of_all_its_conditions() -> None:
     )
     running.run(2.0)
     assert {key for key, _ in taints(running, "a")} == {"memory-pressure"}
-    assert running.nodes.reachable("a")
+    assert running.nodes.is_reachable("a")
 
 
 def test_the_network_says_nothing_of_the_kubelet() -> None:
@@ -76,4 +76,4 @@ def test_the_network_says_nothing_of_the_kubelet() -> None:
         [node("a")], [NodeFallsSilent(1.0, "a"), NodeConditions(2.0, "a", {"NetworkUnavailable": "True"})]
     )
     running.run(2.0)
-    assert not running.nodes.reachable("a")
+    assert not running.nodes.is_reachable("a")

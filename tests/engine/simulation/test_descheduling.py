@@ -8,12 +8,12 @@ import pytest
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.document import DocumentError, read
-from kschedweb.engine.studies.measure.descheduling import fights, heirs, workload
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
+from kschedweb.engine.studies.measure.descheduling import find_fights, find_successors, workload_of
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import budget, configuration, node, pod
 
@@ -37,18 +37,20 @@ def underused() -> list[Json]:
     return [*(node(name) for name in "abc"), *full, pod("lone", "c", cpu="500m")]
 
 
-def scene(objects: list[Json], of: Json | None = None, *, until: Any = "1h", now: float = 0.0, **more: Any) -> Prepared:
+def scene(
+    objects: list[Json], of: Json | None = None, *, until: Any = "1h", now: float = 0.0, **more: Any
+) -> PreparedScenario:
     document: Json = {"name": "s", "objects": objects, "run": {"until": until, "place": "arrivals"}, **more}
     if of is not None:
         document["descheduler"] = {"policy": of, "every": "5m"}
-    return prepare(read(document), [], {}, seed=1, now=now)
+    return prepare_scenario(read_scenario(document), [], {}, seed=1, now=now)
 
 
-def played(objects: list[Json], of: Json | None = None, rules: Configuration | None = None, **more: Any) -> Outcome:
-    return run(scene(objects, of, **more), rules or configuration())
+def played(objects: list[Json], of: Json | None = None, rules: Configuration | None = None, **more: Any) -> RunOutcome:
+    return run_scenario(scene(objects, of, **more), rules or configuration())
 
 
-def gone(outcome: Outcome) -> list[tuple[float, str, str]]:
+def gone(outcome: RunOutcome) -> list[tuple[float, str, str]]:
     """When which pod was evicted from where."""
     log = outcome.evictions
     return [
@@ -60,28 +62,28 @@ def gone(outcome: Outcome) -> list[tuple[float, str, str]]:
 def test_an_evicted_pod_is_made_again_and_its_node_stays_empty() -> None:
     found = played(underused(), HIGH, packing())
     assert gone(found) == [(300.0, "default/lone", "c")]
-    [heir] = heirs(found).tolist()
+    [heir] = find_successors(found).tolist()
     assert found.pods[heir] == "default/lone-again1"
     assert found.nodes[int(found.node[heir])] in ("a", "b")
     assert [(time, count) for time, count, *_ in found.rounds[:2]] == [(300.0, 1), (600.0, 0)]
     assert len(found.rounds) == 12
-    assert workload(found, heir) == "default/ReplicaSet/web-5d"
+    assert workload_of(found, heir) == "default/ReplicaSet/web-5d"
     assert [found.movers[int(code)] for code in found.evictions.plugin] == ["HighNodeUtilization"]
     assert [found.movers[int(code)] for code in found.evictions.profile] == ["p"]
 
 
 def test_the_cause_is_told_where_pods_left() -> None:
     found = played(underused(), HIGH, packing())
-    told = [found.texts[int(text)] for text in found.told.text[found.told.kind == Kind.EVICTED]]
+    told = [found.texts[int(text)] for text in found.told.text[found.told.kind == MoveKind.EVICTED]]
     assert told == ["HighNodeUtilization of the descheduler"]
 
 
 def test_two_policies_that_undo_one_another_are_named() -> None:
     found = played(underused(), HIGH)
-    measures = measure(found)
+    measures = compute_measures(found)
     assert measures["evictions_descheduler"].value == measures["evictions"].value == len(found.evictions) > 5
     assert measures["evictions_again"].value == len(found.evictions) - 1
-    [fight] = fights(found)
+    [fight] = find_fights(found)
     assert (fight.plugin, fight.scorer) == ("HighNodeUtilization", "NodeResourcesFit (LeastAllocated)")
     assert (fight.pods, fight.workloads) == (("default/lone",), ("default/ReplicaSet/web-5d",))
     assert fight.times == len(found.evictions)
@@ -90,19 +92,19 @@ def test_two_policies_that_undo_one_another_are_named() -> None:
 def test_without_a_descheduler_nothing_of_it_is_told_and_the_bytes_are_the_same() -> None:
     found = played(underused())
     assert not found.rounds
-    assert {one.name for one in measure(found)}.isdisjoint({"evictions_descheduler", "evictions_again"})
+    assert {one.name for one in compute_measures(found)}.isdisjoint({"evictions_descheduler", "evictions_again"})
     assert b"movers" not in found.encode()
 
 
 def test_the_outcome_is_kept_as_bytes() -> None:
-    found = Outcome.decode(played(underused(), HIGH).encode())
+    found = RunOutcome.decode(played(underused(), HIGH).encode())
     assert gone(found) == gone(played(underused(), HIGH))
     assert found.rounds == played(underused(), HIGH).rounds
-    assert fights(found)[0].plugin == "HighNodeUtilization"
+    assert find_fights(found)[0].plugin == "HighNodeUtilization"
 
 
 def test_what_is_skipped_quickly_changes_nothing() -> None:
-    slow = run(scene(underused(), HIGH), configuration(), quick=False)
+    slow = run_scenario(scene(underused(), HIGH), configuration(), quick=False)
     assert slow.encode() == played(underused(), HIGH).encode()
 
 
@@ -161,7 +163,7 @@ def test_pods_that_end_are_not_there_any_more() -> None:
 
 def test_a_policy_that_the_descheduler_refuses_is_refused_at_its_place_in_its_words() -> None:
     wrong = policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": 300}})
-    with pytest.raises(DocumentError) as refused:
+    with pytest.raises(ScenarioError) as refused:
         scene(underused(), wrong)
     [problem] = refused.value.problems
     assert problem.path == "descheduler.policy.profiles[0].pluginConfig[1].args"
@@ -170,15 +172,15 @@ def test_a_policy_that_the_descheduler_refuses_is_refused_at_its_place_in_its_wo
 
 def test_a_priority_class_that_the_cluster_does_not_have_is_told() -> None:
     named = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 9}, {"priorityThreshold": {"name": "none"}})
-    with pytest.raises(DocumentError, match=r'priorityclasses.scheduling.k8s.io "none" not found'):
+    with pytest.raises(ScenarioError, match=r'priorityclasses.scheduling.k8s.io "none" not found'):
         scene(underused(), named)
 
 
 @pytest.mark.parametrize(("every", "said"), [("1s", "10"), ("soon", "duration")])
 def test_the_interval_is_checked(every: str, said: str) -> None:
     document = {"name": "s", "descheduler": {"policy": HIGH, "every": every}}
-    with pytest.raises(DocumentError) as refused:
-        read(document)
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(document)
     assert refused.value.problems[0].path == "descheduler.every"
     assert said in refused.value.problems[0].text
 
@@ -214,19 +216,19 @@ def test_a_pod_without_a_node_stays_and_one_without_a_controller_does_not_come_b
         "changes": evicting(["default/waits", "default/bare"]),
         "run": {"until": "10m", "place": "pending"},
     }
-    found = run(prepare(read(document), [], {}, seed=1, now=0.0), configuration())
+    found = run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), configuration())
     assert [found.pods[row] for row in found.told.pod.tolist()] == ["default/bare"]
     assert [found.pods[row] for row in found.pending.tolist()] == ["default/waits"]
     assert "default/bare-again1" not in found.index
 
 
 def test_a_pod_that_is_not_there_is_refused() -> None:
-    with pytest.raises(DocumentError, match="default/none"):
+    with pytest.raises(ScenarioError, match="default/none"):
         scene(underused(), changes=evicting(["default/none"]))
 
 
 def test_a_budget_is_counted_and_not_waited_for() -> None:
     pods = [f"default/{name}-{number}" for name in ("a", "b") for number in range(2)]
     found = played([*underused(), budget(1)], changes=evicting(pods), until="10m")
-    assert measure(found)["disruptions"].value == 3.0
-    assert measure(found)["evictions"].value == 4.0
+    assert compute_measures(found)["disruptions"].value == 3.0
+    assert compute_measures(found)["evictions"].value == 4.0

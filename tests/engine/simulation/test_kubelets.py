@@ -7,13 +7,13 @@ from typing import Any
 
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
-    Event,
     NodeConditions,
     NodeJoins,
     PodArrives,
     Result,
-    Settings,
     Simulation,
+    SimulationEvent,
+    SimulationSettings,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -21,13 +21,13 @@ TWO, FOUR = {"cpu": "2"}, {"cpu": "4"}
 OWNED = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "controller": True}]}
 
 
-def simulation(objects: list[dict], events: Sequence[Event], **settings: Any) -> Simulation:
+def simulation(objects: list[dict], events: Sequence[SimulationEvent], **settings: Any) -> Simulation:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    return Simulation(objects, configuration, events, Settings(**settings))
+    return Simulation(objects, configuration, events, SimulationSettings(**settings))
 
 
-def play(objects: list[dict], events: Sequence[Event], until: float = 1000.0, **settings: Any) -> Result:
+def play(objects: list[dict], events: Sequence[SimulationEvent], until: float = 1000.0, **settings: Any) -> Result:
     return simulation(objects, events, **settings).run(until)
 
 

@@ -10,15 +10,15 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import (
-    Event,
     NodeLeaves,
     PermitAllows,
     PermitRejects,
     PodArrives,
     PodLeaves,
     Result,
-    Settings,
     Simulation,
+    SimulationEvent,
+    SimulationSettings,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.engine.simulation.test_run import HIGH, TWO, high, where
@@ -49,15 +49,15 @@ class Waiter:
         return SUCCESS
 
 
-def simulate(objects: list[dict], events: Sequence[Event], until: float = 300.0) -> tuple[Result, Waiter]:
+def simulate(objects: list[dict], events: Sequence[SimulationEvent], until: float = 300.0) -> tuple[Result, Waiter]:
     waiter = Waiter()
     spec = PluginSpec(Waiter.name, frozenset({"reserve", "permit", "preBind"}), "Waits.")
     plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": Waiter.name}]}}
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
-    configuration = load(document, release=CURRENT.extended(spec)).configuration
+    configuration = load(document, release=CURRENT.with_plugins(spec)).configuration
     assert configuration is not None
     made = {**CURRENT.factories, Waiter.name: lambda args: waiter}
-    simulation = Simulation(objects, configuration, events, Settings(), registry=made)
+    simulation = Simulation(objects, configuration, events, SimulationSettings(), registry=made)
     return simulation.run(until), waiter
 
 

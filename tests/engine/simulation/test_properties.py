@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
-    Event,
     NodeChanges,
     NodeDrains,
     NodeFallsSilent,
@@ -19,9 +18,10 @@ from kschedweb.engine.simulation import (
     NodeReports,
     PodArrives,
     PodLeaves,
-    Settings,
     Simulation,
     SimulationError,
+    SimulationEvent,
+    SimulationSettings,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.support import tiers
@@ -36,9 +36,9 @@ REQUESTS = st.sampled_from([{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu":
 
 
 @st.composite
-def arrivals(draw: st.DrawFn) -> list[Event]:
+def arrivals(draw: st.DrawFn) -> list[SimulationEvent]:
     """Some pods, and some deletions of them."""
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     for number in range(draw(st.integers(1, 14))):
         spec: dict[str, Any] = {"priorityClassName": "high"} if draw(st.booleans()) else {}
         spec["terminationGracePeriodSeconds"] = draw(st.sampled_from([0, 30]))
@@ -64,11 +64,11 @@ HAPPENINGS = st.lists(
 )
 
 
-def simulate(events: list[Event], cycle: float) -> Simulation | None:
+def simulate(events: list[SimulationEvent], cycle: float) -> Simulation | None:
     """The simulation at its end; ``None`` where somebody deletes a pod that is there no more."""
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    simulation = Simulation([*NODES, HIGH], configuration, events, Settings(cycle=cycle, sample=100.0))
+    simulation = Simulation([*NODES, HIGH], configuration, events, SimulationSettings(cycle=cycle, sample=100.0))
     try:
         simulation.run(END)
     except SimulationError as problem:
@@ -81,7 +81,7 @@ def simulate(events: list[Event], cycle: float) -> Simulation | None:
 @settings(max_examples=tiers.count(60, 500), deadline=None)
 @given(arrivals(), HAPPENINGS, st.sampled_from([0.0, 0.001, 5.0]))
 def test_no_pod_is_lost_or_in_two_places_and_no_node_overfull(
-    pods: list[Event], others: list[Event], cycle: float
+    pods: list[SimulationEvent], others: list[SimulationEvent], cycle: float
 ) -> None:
     simulation = simulate(pods + others, cycle)
     if simulation is None:
@@ -102,14 +102,16 @@ def test_no_pod_is_lost_or_in_two_places_and_no_node_overfull(
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
-def test_the_same_input_gives_the_same_result(pods: list[Event], others: list[Event]) -> None:
+def test_the_same_input_gives_the_same_result(pods: list[SimulationEvent], others: list[SimulationEvent]) -> None:
     first, second = simulate(pods + others, 0.001), simulate(pods + others, 0.001)
     assert (first and first.result) == (second and second.result)
 
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
-def test_a_snapshot_that_was_kept_up_equals_one_made_anew(pods: list[Event], others: list[Event]) -> None:
+def test_a_snapshot_that_was_kept_up_equals_one_made_anew(
+    pods: list[SimulationEvent], others: list[SimulationEvent]
+) -> None:
     simulation = simulate(pods + others, 0.001)
     if simulation is None:
         return
@@ -118,7 +120,9 @@ def test_a_snapshot_that_was_kept_up_equals_one_made_anew(pods: list[Event], oth
     fresh = simulation.world.snapshot
     assert kept.names == fresh.names
     for name in ("cpu", "memory"):
-        assert kept.amounts(kept.allocatable, name).tolist() == fresh.amounts(fresh.allocatable, name).tolist()
-        assert kept.amounts(kept.requested, name).tolist() == fresh.amounts(fresh.requested, name).tolist()
+        assert (
+            kept.resource_row(kept.allocatable, name).tolist() == fresh.resource_row(fresh.allocatable, name).tolist()
+        )
+        assert kept.resource_row(kept.requested, name).tolist() == fresh.resource_row(fresh.requested, name).tolist()
     assert kept.unschedulable.tolist() == fresh.unschedulable.tolist()
     assert [one.taints for one in kept.nodes] == [one.taints for one in fresh.nodes]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation.recording import Recording, RecordingError
+from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
 
 def test_a_line_is_a_name_and_its_percentages() -> None:
-    recording = Recording.read(["one,0,50,100", "two,1,2.5,3", ""])
+    recording = UseRecording.from_csv(["one,0,50,100", "two,1,2.5,3", ""])
     assert recording.names == ["one", "two"]
     assert recording.percent.tolist() == [[0.0, 50.0, 100.0], [1.0, 2.5, 3.0]]
     assert recording.seconds == 900.0
@@ -32,13 +32,13 @@ def test_a_line_is_a_name_and_its_percentages() -> None:
 )
 def test_what_is_wrong_is_said_with_its_place(lines: list[str], said: str) -> None:
     with pytest.raises(RecordingError) as caught:
-        Recording.read(lines)
+        UseRecording.from_csv(lines)
     assert said in str(caught.value)
 
 
 def test_a_file_may_be_compressed() -> None:
     for content in (b"one,0,50\n", gzip.compress(b"one,0,50\n")):
-        assert Recording.unpack(content).percent.tolist() == [[0.0, 50.0]]
+        assert UseRecording.from_file_bytes(content).percent.tolist() == [[0.0, 50.0]]
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,28 @@ def test_a_file_may_be_compressed() -> None:
 )
 def test_a_file_that_cannot_be_read_is_told_of(content: bytes, said: str) -> None:
     with pytest.raises(RecordingError, match=said):
-        Recording.unpack(content)
+        UseRecording.from_file_bytes(content)
 
 
 def test_a_recorded_mean_holds_for_its_step_or_is_passed_in_its_middle() -> None:
-    recording = Recording.read(["one,0,60"])
-    assert recording.curves(300.0).tolist() == [[0.0, 60.0]]
-    assert recording.curves(100.0).tolist() == [[0.0, 0.0, 0.0, 60.0, 60.0, 60.0]]
-    assert recording.curves(100.0, linear=True).round(9).tolist() == [[0.0, 0.0, 20.0, 40.0, 60.0, 60.0]]
+    recording = UseRecording.from_csv(["one,0,60"])
+    assert recording.sample_curves(300.0).tolist() == [[0.0, 60.0]]
+    assert recording.sample_curves(100.0).tolist() == [[0.0, 0.0, 0.0, 60.0, 60.0, 60.0]]
+    assert recording.sample_curves(100.0, linear=True).round(9).tolist() == [[0.0, 0.0, 20.0, 40.0, 60.0, 60.0]]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20))
 def test_made_up_curves_are_a_recording_that_can_be_read_back(seed: int, machines: int) -> None:
-    made = Recording.generated(np.random.default_rng(seed), machines, 12)
-    again = Recording.read(made.lines())
+    made = UseRecording.generate(np.random.default_rng(seed), machines, 12)
+    again = UseRecording.from_csv(made.to_csv_lines())
     assert list(again.names) == list(made.names)
     assert again.percent.tolist() == made.percent.tolist()
 
 
 def test_a_day_follows_the_day_before_with_the_machines_of_both() -> None:
-    before, day = Recording.read(["a,1,2", "b,3,4"]), Recording.read(["c,5,6", "b,7,8", "a,9,10"])
-    both = day.after(before)
+    before, day = UseRecording.from_csv(["a,1,2", "b,3,4"]), UseRecording.from_csv(["c,5,6", "b,7,8", "a,9,10"])
+    both = day.join_after(before)
     assert both.names == ["b", "a"]
     assert both.percent.tolist() == [[3, 4, 7, 8], [1, 2, 9, 10]]
     with pytest.raises(RecordingError, match="no machine of the recording before it"):
-        Recording.read(["d,1"]).after(before)
+        UseRecording.from_csv(["d,1"]).join_after(before)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine.releases import RELEASES, load
-from kschedweb.engine.simulation import Event, PodArrives, PodChanges, Settings, Simulation
+from kschedweb.engine.simulation import PodArrives, PodChanges, Simulation, SimulationEvent, SimulationSettings
 from tests.engine.builders import CONFIGURATION, node, pod
 
 LARGE, SMALL = {"cpu": "3"}, {"cpu": "2"}
 
 
-def bound(name: str, objects: list[dict], *events: Event) -> dict[str, float]:
+def bound(name: str, objects: list[dict], *events: SimulationEvent) -> dict[str, float]:
     """Pod -> when it was bound, as the release decides."""
     configuration = load(CONFIGURATION, RELEASES[name]).configuration
     assert configuration is not None
-    result = Simulation(objects, configuration, events, Settings(cycle=0.0)).run(100.0)
+    result = Simulation(objects, configuration, events, SimulationSettings(cycle=0.0)).run(100.0)
     return {one.pod.removeprefix("default/"): one.time for one in result.bound}
 
 
@@ -37,7 +37,7 @@ def resized(name: str, on: str = "a") -> dict:
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_pod_under_a_resize_takes_what_the_release_counts(name: str) -> None:
-    fits = {"p"} if RELEASES[name].behaviour.resizes_by_sums else set()
+    fits = {"p"} if RELEASES[name].behaviour.resize_pod_level_sums else set()
     small = PodArrives(10.0, pod("p", requests={"cpu": "1"}))
     assert bound(name, [node("a"), resized("r")], small).keys() == fits
     assert bound(name, [node("a")], PodArrives(0.0, resized("r")), small).keys() == fits
@@ -52,4 +52,4 @@ def test_a_gated_pod_keeps_the_room_that_it_was_promised_since_1_37(name: str) -
     gated = pod("gated", requests=LARGE, schedulingGates=[{"name": "g"}])
     gated["status"] = {"nominatedNodeName": "a"}
     found = bound(name, [node("a"), gated], PodArrives(10.0, pod("other", requests=SMALL)))
-    assert ("other" in found) is not RELEASES[name].behaviour.nominates_when_added
+    assert ("other" in found) is not RELEASES[name].behaviour.nomination_on_pod_add

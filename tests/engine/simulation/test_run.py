@@ -10,7 +10,6 @@ import pytest
 from kschedweb.engine import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
-    Event,
     NodeChanges,
     NodeDrains,
     NodeFallsSilent,
@@ -21,20 +20,21 @@ from kschedweb.engine.simulation import (
     PodChanges,
     PodLeaves,
     Result,
-    Settings,
     Simulation,
     SimulationError,
-    replica,
+    SimulationEvent,
+    SimulationSettings,
+    make_replica,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 
 TWO = {"cpu": "2"}  # half a node
 
 
-def simulate(objects: list[dict], events: Sequence[Event], until: float = 1000.0, **settings: Any) -> Result:
+def simulate(objects: list[dict], events: Sequence[SimulationEvent], until: float = 1000.0, **settings: Any) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    return Simulation(objects, configuration, events, Settings(**settings)).run(until)
+    return Simulation(objects, configuration, events, SimulationSettings(**settings)).run(until)
 
 
 def high(name: str, **fields: Any) -> dict:
@@ -227,8 +227,10 @@ def test_pods_there_from_the_start_are_bound_or_scheduled() -> None:
 def test_a_replica_is_the_pod_that_its_text_would_be() -> None:
     ephemeral = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
     for raw in (pod("a", requests=TWO), pod("a", on="n"), pod("a", volumes=ephemeral)):
-        twin = replica(Pod.read({**raw, "metadata": {**raw["metadata"], "uid": "u"}}), "b")
-        expected = Pod.read({**raw, "metadata": {**raw["metadata"], "name": "b"}, "spec": without_node(raw["spec"])})
+        twin = make_replica(Pod.from_json({**raw, "metadata": {**raw["metadata"], "uid": "u"}}), "b")
+        expected = Pod.from_json(
+            {**raw, "metadata": {**raw["metadata"], "name": "b"}, "spec": without_node(raw["spec"])}
+        )
         assert (twin.raw, twin.key, twin.uid) == (expected.raw, "default/b", "default/b")
         assert (twin.volumes, twin.signature, twin.node_name) == (expected.volumes, expected.signature, "")
 
@@ -248,19 +250,19 @@ def without_node(spec: dict) -> dict:
         (PodArrives(-1.0, pod("p")), "PodArrives at -1 s: is before the beginning"),
     ],
 )
-def test_what_cannot_happen_is_an_error_that_says_when_and_why(event: Event, message: str) -> None:
+def test_what_cannot_happen_is_an_error_that_says_when_and_why(event: SimulationEvent, message: str) -> None:
     with pytest.raises(SimulationError) as problem:
         simulate([node("a")], [event])
     assert str(problem.value) == message
 
 
 @pytest.mark.parametrize(("events", "end"), [([], 600.0), ([NodeChanges(2000.0, "a", {"tier": "old"})], 2000.0)])
-def test_a_run_that_settles_ends_ten_minutes_after_its_last_change(events: list[Event], end: float) -> None:
+def test_a_run_that_settles_ends_ten_minutes_after_its_last_change(events: list[SimulationEvent], end: float) -> None:
     """But not before its last event."""
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
     begun = [PodArrives(0.0, pod("p", requests=TWO)), *events]
-    settled = Simulation([node("a")], configuration, begun, Settings(settles=True)).run_until_quiet(10_000.0)
+    settled = Simulation([node("a")], configuration, begun, SimulationSettings(settles=True)).run_until_quiet(10_000.0)
     assert settled.end == pytest.approx(end, abs=0.01)
-    plain = Simulation([node("a")], configuration, begun, Settings()).run_until_quiet(10_000.0)
+    plain = Simulation([node("a")], configuration, begun, SimulationSettings()).run_until_quiet(10_000.0)
     assert plain.end == pytest.approx(end if events else 0.0, abs=0.01)

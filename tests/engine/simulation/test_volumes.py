@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.simulation import NodeJoins, PodArrives, Settings, Simulation, Start
+from kschedweb.engine.simulation import NodeJoins, PodArrives, Simulation, SimulationSettings, StartState
 from tests.engine.builders import CONFIGURATION, node
 from tests.engine.storage import NO_VOLUME, claim, on_nodes, storage_class, user, volume
 
@@ -21,9 +21,9 @@ def test_a_volume_stays_with_the_claim_that_got_it() -> None:
     ]
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read(objects, CURRENT)
+    start = StartState.from_objects(objects, CURRENT)
     for _ in range(2):  # What the first simulation binds is free again for the second.
-        result = Simulation(start, configuration, events, Settings()).run(100.0)
+        result = Simulation(start, configuration, events, SimulationSettings()).run(100.0)
         assert [(bound.pod, bound.node) for bound in result.bound] == [("default/p", "a"), ("default/again", "a")]
         assert [waiting.pod for waiting in result.pending] == ["default/other"]
         assert NO_VOLUME in result.pending[0].message

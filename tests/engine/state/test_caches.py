@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Node, Pod, Snapshot
-from kschedweb.engine.state.caches import Caches, Part
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.caches import Caches, SnapshotPart
+from kschedweb.engine.state.watermarks.recent_pods import PodContribution
 from tests.engine.builders import node, pod
 
 BUDGET = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "default"}}
@@ -31,8 +31,8 @@ def budgeted(snapshot: Snapshot) -> Snapshot:
 COPIES: dict[str, tuple[Callable[[Snapshot], Snapshot], set[str]]] = {
     "copy": (Snapshot.copy, {"recent"}),
     "own amounts": (Snapshot.with_own_amounts, set()),
-    "other nodes": (lambda one: one.with_nodes([Node.read(node("a"))]), {"memo", "related", "derived", "recent"}),
-    "emptied": (lambda one: one.emptied({0: one.nodes[0]}), {"memo", "related", "derived", "recent"}),
+    "other nodes": (lambda one: one.with_nodes([Node.from_json(node("a"))]), {"memo", "related", "derived", "recent"}),
+    "emptied": (lambda one: one.with_emptied_nodes({0: one.nodes[0]}), {"memo", "related", "derived", "recent"}),
     "other figures": (measured, {"derived", "recent"}),
     "other budgets": (budgeted, {"related", "recent"}),
 }
@@ -46,10 +46,13 @@ def test_a_copy_begins_anew_with_what_depends_on_the_parts_that_are_others(name:
 
     def worked_out(one: Snapshot) -> dict[str, float]:
         drawn = next(numbers)
-        found: dict[str, float] = {
-            kind: getattr(one, kind)("key", lambda: drawn) for kind in ("memo", "related", "derived")
+        cached: dict[str, float] = {
+            kind: getattr(one, f"cached_by_{part}")("key", lambda: drawn)
+            for kind, part in (("memo", "nodes"), ("related", "objects"), ("derived", "watermarks"))
         }
-        return found | {"recent": float(one.recent("key", 1, lambda pod, node, time: Counted([drawn]))[0, 0])}
+        return cached | {
+            "recent": float(one.recent_sums("key", 1, lambda pod, node, time: PodContribution([drawn]))[0, 0])
+        }
 
     before = worked_out(snapshot)
     after = worked_out(make(snapshot))
@@ -59,7 +62,7 @@ def test_a_copy_begins_anew_with_what_depends_on_the_parts_that_are_others(name:
 
 def test_caches_that_depend_on_nothing_that_changed_are_shared() -> None:
     caches = Caches()
-    after = caches.after(Part.OBJECTS)
+    after = caches.copy_after_change(SnapshotPart.OBJECTS)
     assert after.related is not caches.related
     assert (after.memo, after.derived, after.recent) == (caches.memo, caches.derived, caches.recent)
 
@@ -68,7 +71,7 @@ def test_amounts_of_its_own_leave_the_others_as_they_are() -> None:
     snapshot = Snapshot.from_objects([node("a"), pod("p", on="a", requests={"cpu": "1"})])
     trial = snapshot.with_own_amounts()
     trial.requested[:] = trial.nonzero[:] = trial.pod_count[:] = 0
-    assert snapshot.amounts(snapshot.requested, "cpu").tolist() == [1000]
+    assert snapshot.resource_row(snapshot.requested, "cpu").tolist() == [1000]
     assert snapshot.nonzero.all()
     assert snapshot.pod_count.tolist() == [1]
     assert trial.pods is snapshot.pods
@@ -78,13 +81,13 @@ def test_a_pod_that_takes_what_no_node_has_adds_a_row_to_both_parts() -> None:
     snapshot = Snapshot.from_objects([node("a"), node("b")])
     other = snapshot.copy()
     known = len(snapshot.resources)
-    other.add_pod(Pod.read(pod("p", requests={"example.com/gpu": "2", "unknown": "3"})), 1)
+    other.add_pod(Pod.from_json(pod("p", requests={"example.com/gpu": "2", "unknown": "3"})), 1)
     assert other.resources["example.com/gpu"] == known
     assert len(other.resources) == len(other.allocatable) == len(other.requested) == known + 1
     assert other.requested[known].tolist() == [0, 2]
     assert not np.any(other.allocatable[known])
     assert len(snapshot.resources) == len(snapshot.allocatable) == len(snapshot.requested) == known
-    further = other.with_nodes([Node.read(node("a", allocatable={"cpu": "1", "example.com/fpga": "4"}))])
+    further = other.with_nodes([Node.from_json(node("a", allocatable={"cpu": "1", "example.com/fpga": "4"}))])
     assert len(further.allocatable) == len(further.requested) == known + 2
     assert further.allocatable[known + 1].tolist() == [4, 0]
     assert further.requested[known].tolist() == [0, 2]

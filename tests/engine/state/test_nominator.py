@@ -14,47 +14,47 @@ from tests.engine.builders import pod, scheduler
 
 
 def nominated(name: str, node: str = "") -> Pod:
-    return Pod.read({**pod(name), "status": {"nominatedNodeName": node}})
+    return Pod.from_json({**pod(name), "status": {"nominatedNodeName": node}})
 
 
 def test_a_pod_is_nominated_to_the_last_node_named() -> None:
     nominator = Nominator()
-    nominator.add(nominated("a"), "one")
-    nominator.add(nominated("a"), "two")
-    assert nominator.on("one") == ()
-    assert [one.key for one in nominator.on("two")] == ["default/a"]
+    nominator.add_nominated_pod(nominated("a"), "one")
+    nominator.add_nominated_pod(nominated("a"), "two")
+    assert nominator.nominated_pods_for_node("one") == ()
+    assert [one.key for one in nominator.nominated_pods_for_node("two")] == ["default/a"]
 
 
 def test_no_node_takes_the_nomination_away() -> None:
     nominator = Nominator()
-    nominator.add(nominated("a"), "one")
-    nominator.add(nominated("a"), "")
+    nominator.add_nominated_pod(nominated("a"), "one")
+    nominator.add_nominated_pod(nominated("a"), "")
     assert not len(nominator)
-    assert nominator.on("one") == ()
-    assert nominator.node("default/a") == ""
+    assert nominator.nominated_pods_for_node("one") == ()
+    assert nominator.nominated_node("default/a") == ""
 
 
 def test_a_nomination_not_yet_in_the_object_outlives_an_update() -> None:
     nominator, fresh = Nominator(), nominated("a")
-    nominator.add(nominated("a"), "one")
-    nominator.update(nominated("a"), fresh)
-    assert nominator.on("one") == (fresh,)
+    nominator.add_nominated_pod(nominated("a"), "one")
+    nominator.update_nominated_pod(nominated("a"), fresh)
+    assert nominator.nominated_pods_for_node("one") == (fresh,)
 
 
 def test_an_update_that_drops_the_nomination_ends_it() -> None:
     nominator = Nominator()
-    nominator.add(nominated("a", "one"), "one")
-    nominator.update(nominated("a", "one"), nominated("a"))
+    nominator.add_nominated_pod(nominated("a", "one"), "one")
+    nominator.update_nominated_pod(nominated("a", "one"), nominated("a"))
     assert not len(nominator)
 
 
 def test_a_pod_that_was_tried_beside_others_takes_no_host_port_from_them() -> None:
     port: dict[str, Any] = {"container": {"ports": [{"containerPort": 80, "hostPort": 80}]}}
     engine = scheduler(builders.node("one"), pod("there", on="one", **port))
-    engine.nominator.add(Pod.read(pod("nominated", priority=5, **port)), "one")
-    assert not engine.schedule_one(Pod.read(pod("first", **port))).node
-    engine.nominator.remove("default/nominated")
-    assert not engine.schedule_one(Pod.read(pod("second", **port))).node
+    engine.nominator.add_nominated_pod(Pod.from_json(pod("nominated", priority=5, **port)), "one")
+    assert not engine.schedule_one(Pod.from_json(pod("first", **port))).node
+    engine.nominator.delete_nominated_pod("default/nominated")
+    assert not engine.schedule_one(Pod.from_json(pod("second", **port))).node
 
 
 OPERATIONS = st.lists(
@@ -68,11 +68,13 @@ def test_it_behaves_as_a_map_from_pods_to_nodes(operations: list[tuple[str, str,
     for operation, name, node in operations:
         model.pop(f"default/{name}", None)
         if operation == "add":
-            nominator.add(nominated(name), node)
+            nominator.add_nominated_pod(nominated(name), node)
             if node:
                 model[f"default/{name}"] = node
         else:
-            nominator.remove(f"default/{name}")
+            nominator.delete_nominated_pod(f"default/{name}")
         for where in "xyz":
-            assert [one.key for one in nominator.on(where)] == [key for key, value in model.items() if value == where]
+            assert [one.key for one in nominator.nominated_pods_for_node(where)] == [
+                key for key, value in model.items() if value == where
+            ]
     assert len(nominator) == len(model)

@@ -11,15 +11,15 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicExplanation, ClassicSnapshot, Edition, classic_release
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
-from kschedweb.engine.simulation import Event, NodeJoins, PodArrives, Simulation
-from kschedweb.engine.studies.capacity.capacity import fit
-from kschedweb.engine.studies.capacity.drain import rehearse
+from kschedweb.engine.simulation import NodeJoins, PodArrives, Simulation, SimulationEvent
+from kschedweb.engine.studies.capacity.capacity import fit_clones
+from kschedweb.engine.studies.capacity.drain import rehearse_drain
 from kschedweb.engine.studies.capacity.shapes import node_shape, pod_shape
-from kschedweb.engine.studies.capacity.sizing import size
-from kschedweb.engine.studies.compare.comparison import compare
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.capacity.sizing import compute_sizing
+from kschedweb.engine.studies.compare.comparison import compare_runs
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import CLASSES, configuration, crowd
 
@@ -36,19 +36,19 @@ def classic(policy: Json | None = None, edition: Edition | None = None) -> Confi
     return loaded.configuration
 
 
-def arrivals(*pods: Json) -> list[Event]:
+def arrivals(*pods: Json) -> list[SimulationEvent]:
     return [PodArrives(float(number), raw) for number, raw in enumerate(pods)]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_last_try_of_a_run_is_explained_as_it_went(seed: int) -> None:
     prepared, rules = crowd(seed), classic(PACKING if seed % 2 else None)
-    outcome = run(prepared, rules)
-    assert run(prepared, rules).encode() == outcome.encode()
+    outcome = run_scenario(prepared, rules)
+    assert run_scenario(prepared, rules).encode() == outcome.encode()
     for row in range(0, len(outcome.pods), 5):
         if not outcome.attempts[row]:
             continue
-        found = decide(prepared, rules, outcome.pods[row], outcome=outcome)
+        found = explain_try(prepared, rules, outcome.pods[row], outcome=outcome)
         assert isinstance(found.explanation, ClassicExplanation)
         assert found.placement.node == found.explanation.node
         if found.placement.node and outcome.node[row] >= 0:
@@ -56,8 +56,8 @@ def test_every_last_try_of_a_run_is_explained_as_it_went(seed: int) -> None:
 
 
 def test_a_classic_policy_packs_where_another_spreads() -> None:
-    prepared = Prepared([node("a"), node("b"), pod("old", on="b", requests={"cpu": "1"})], arrivals(pod("p")))
-    packed, spread = (run(prepared, classic(one)) for one in (PACKING, SPREADING))
+    prepared = PreparedScenario([node("a"), node("b"), pod("old", on="b", requests={"cpu": "1"})], arrivals(pod("p")))
+    packed, spread = (run_scenario(prepared, classic(one)) for one in (PACKING, SPREADING))
     assert [one.nodes[one.node[one.index["default/p"]]] for one in (packed, spread)] == ["b", "a"]
 
 
@@ -65,11 +65,11 @@ def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
     low = pod("low", on="a", requests={"cpu": "3"}, priority=1)
     low["spec"]["terminationGracePeriodSeconds"] = 5
     high = pod("high", requests={"cpu": "2"}, priorityClassName="high")
-    prepared = Prepared([node("a"), low, *CLASSES], arrivals(high), until=300.0)
-    outcome = run(prepared, classic())
+    prepared = PreparedScenario([node("a"), low, *CLASSES], arrivals(high), end=300.0)
+    outcome = run_scenario(prepared, classic())
     assert outcome.nodes[outcome.node[outcome.index["default/high"]]] == "a"
     assert [outcome.pods[row] for row in outcome.told.pod] == ["default/low"]
-    old = run(prepared, classic({"predicates": [{"name": "PodFitsResources"}]}, Edition("1.9")))
+    old = run_scenario(prepared, classic({"predicates": [{"name": "PodFitsResources"}]}, Edition("1.9")))
     assert old.node[old.index["default/high"]] == -1
     assert not len(old.told.pod)
 
@@ -77,9 +77,9 @@ def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
 def test_a_classic_policy_is_compared_with_a_profile_either_way() -> None:
     prepared = crowd(3)
     sides = classic(), configuration()
-    outcomes = [run(prepared, one) for one in sides]
+    outcomes = [run_scenario(prepared, one) for one in sides]
     for first, second in ((0, 1), (1, 0)):
-        found = compare(outcomes[first], outcomes[second], prepared, sides[first], sides[second])
+        found = compare_runs(outcomes[first], outcomes[second], prepared, sides[first], sides[second])
         changes = [*found.moved, *found.newly_scheduled, *found.newly_unscheduled]
         assert changes
         assert all(one.plugin or one.said for one in changes)
@@ -118,15 +118,15 @@ def test_extenders_that_nobody_may_ask_end_the_cycle_in_a_simulation() -> None:
 
 def test_capacity_is_that_of_the_policy() -> None:
     rules = classic()
-    snapshot = rules.release.seen([node("a"), node("b"), pod("old", on="a", requests={"cpu": "1"})])
+    snapshot = rules.release.build_snapshot([node("a"), node("b"), pod("old", on="a", requests={"cpu": "1"})])
     shape = pod_shape(pod("web", requests={"cpu": "1"}), snapshot)
-    found = fit(snapshot, rules, shape)
+    found = fit_clones(snapshot, rules, shape)
     assert (found.count, found.exact, found.message) == (7, True, "0/2 nodes are available: 2 Insufficient cpu.")
     assert [(one.plugin, one.text, one.filled) for one in found.reasons] == [
         ("GeneralPredicates", "Insufficient cpu", 2)
     ]
     pods = [shape.clone(number) for number in range(20)]
-    more = size(snapshot, rules, pods, node_shape(node("new"), zones=("x", "y")))
+    more = compute_sizing(snapshot, rules, pods, node_shape(node("new"), zones=("x", "y")))
     assert (more.fits_now, more.needed) == (7, 4)
     assert sorted(one.zone for one in more.nodes) == ["x", "x", "y", "y"]
 
@@ -136,7 +136,7 @@ def test_a_drain_is_rehearsed_under_a_policy() -> None:
     moving = pod("web-1", on="a", requests={"cpu": "1"})
     moving["metadata"]["ownerReferences"] = owner
     rules = classic({"predicates": [{"name": "PodFitsResources"}]})
-    snapshot = rules.release.seen([node("a"), node("b"), moving])
-    found = rehearse(snapshot, rules, ["a"])
+    snapshot = rules.release.build_snapshot([node("a"), node("b"), moving])
+    found = rehearse_drain(snapshot, rules, ["a"])
     assert [(one.pod, one.target) for one in found.moves] == [("default/web-1", "b")]
     assert found.emptied

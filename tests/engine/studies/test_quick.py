@@ -10,10 +10,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.simulation import Event, PodArrives, PodLeaves, Settings
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.simulation import PodArrives, PodLeaves, SimulationEvent, SimulationSettings
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import CLASSES, GPU, ZONE, configuration, crowd, kept_out, queue
 from tests.support import tiers
@@ -42,11 +42,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Tried:
     return asked
 
 
-def jam(seed: int) -> Prepared:
+def jam(seed: int) -> PreparedScenario:
     """Nodes that fill up with pods that hardly ever leave; what waits is of few kinds and differs in importance."""
     drawn = random.Random(seed)
     nodes = [node(f"n{n}", labels={ZONE: f"z{n % 2}"}, allocatable={GPU: "1"} if n < 2 else {}) for n in range(6)]
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     for number in range(60):
         requests = {"cpu": drawn.choice(["500m", "1", "3"])} | ({GPU: "1"} if drawn.random() < 0.3 else {})
         spec: dict[str, Any] = {}
@@ -62,7 +62,9 @@ def jam(seed: int) -> Prepared:
             events.append(PodLeaves(drawn.uniform(6000, 9000), f"default/p{number:03d}", if_there=True))
     cycle = drawn.choice([0.0, 0.001, 0.25, 2.0])
     events.sort(key=lambda event: event.time)
-    return Prepared([*nodes, *CLASSES], events, drawn.choice([None, 9500.0]), Settings(sample=45.0, cycle=cycle))
+    return PreparedScenario(
+        [*nodes, *CLASSES], events, drawn.choice([None, 9500.0]), SimulationSettings(sample=45.0, cycle=cycle)
+    )
 
 
 @settings(max_examples=tiers.count(4, 100), deadline=None, phases=EXPLICIT)
@@ -71,9 +73,11 @@ def jam(seed: int) -> Prepared:
     world=st.sampled_from([jam, jam, queue, crowd, kept_out]),
     strategy=st.sampled_from(["", "MostAllocated"]),
 )
-def test_the_outcome_is_the_same_to_the_last_byte(seed: int, world: Callable[[int], Prepared], strategy: str) -> None:
-    quick = run(world(seed), configuration(strategy))
-    slow = run(world(seed), configuration(strategy), quick=False)
+def test_the_outcome_is_the_same_to_the_last_byte(
+    seed: int, world: Callable[[int], PreparedScenario], strategy: str
+) -> None:
+    quick = run_scenario(world(seed), configuration(strategy))
+    slow = run_scenario(world(seed), configuration(strategy), quick=False)
     for name in ("attempts", "message", "bound", "node"):
         assert getattr(quick, name).tobytes() == getattr(slow, name).tobytes(), name
     assert quick.encode() == slow.encode()
@@ -81,10 +85,10 @@ def test_the_outcome_is_the_same_to_the_last_byte(seed: int, world: Callable[[in
 
 def test_a_month_of_waiting_costs_no_tries(made: Tried) -> None:
     day = 86400.0
-    events: list[Event] = [PodArrives(0.1 * n, pod(f"big-{n}", requests={"cpu": "9"})) for n in range(12)]
+    events: list[SimulationEvent] = [PodArrives(0.1 * n, pod(f"big-{n}", requests={"cpu": "9"})) for n in range(12)]
     events += [PodArrives(n * day, pod(f"small-{n}", requests={"cpu": "100m"})) for n in range(1, 31)]
-    prepared = Prepared([node("a"), node("b")], events, None, Settings(sample=3600.0))
-    outcome = run(prepared, configuration())
+    prepared = PreparedScenario([node("a"), node("b")], events, None, SimulationSettings(sample=3600.0))
+    outcome = run_scenario(prepared, configuration())
     assert made() < 200
     waits = outcome.attempts[:12]
     assert 30 * day / 331 - 2 <= waits.min() <= waits.max() <= 30 * day / 330 + 2
@@ -94,9 +98,9 @@ def test_a_month_of_waiting_costs_no_tries(made: Tried) -> None:
 
 def test_what_is_said_follows_the_cluster_though_no_try_is_made(made: Tried) -> None:
     wants = pod("wants", requests={"cpu": "3", GPU: "1"})
-    events: list[Event] = [PodArrives(0.0, wants), PodArrives(10.0, pod("fills", requests={"cpu": "2"}))]
+    events: list[SimulationEvent] = [PodArrives(0.0, wants), PodArrives(10.0, pod("fills", requests={"cpu": "2"}))]
     events.append(PodArrives(700.0, pod("late", requests={"cpu": "100m"})))
-    outcome = run(Prepared([node("only")], events, None), configuration())
+    outcome = run_scenario(PreparedScenario([node("only")], events, None), configuration())
     assert made() == 4  # three pods, and once more at the end for what was said last
     said = outcome.texts[outcome.message[outcome.index["default/wants"]]]
     assert said.startswith(f"0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient {GPU}.")
@@ -115,6 +119,6 @@ def test_pods_that_others_could_help_by_coming_are_tried_again(spec: dict[str, A
             "container": {"ports": [{"containerPort": 80, "hostPort": 80}], "resources": {"requests": {"cpu": "9"}}}
         }
     raw = pod("wants", requests={"cpu": "9"}, **spec)
-    events: list[Event] = [PodArrives(0.0, raw), PodArrives(3000.0, pod("late", requests={"cpu": "100m"}))]
-    outcome = run(Prepared([node("only", labels={ZONE: "z"})], events, None), configuration())
+    events: list[SimulationEvent] = [PodArrives(0.0, raw), PodArrives(3000.0, pod("late", requests={"cpu": "100m"}))]
+    outcome = run_scenario(PreparedScenario([node("only", labels={ZONE: "z"})], events, None), configuration())
     assert made() == int(outcome.attempts.sum()) >= 9

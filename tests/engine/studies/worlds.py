@@ -8,16 +8,16 @@ from typing import Any
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
-    Event,
     NodeChanges,
     NodeDrains,
     NodeFallsSilent,
     NodeJoins,
     NodeLeaves,
     PodArrives,
-    Settings,
+    SimulationEvent,
+    SimulationSettings,
 )
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import CONFIGURATION, node, pod
 
 Json = dict[str, Any]
@@ -44,12 +44,14 @@ def configuration(strategy: str = "", **profile: Any) -> Configuration:
     return loaded.configuration
 
 
-def crowd(seed: int, pods: int = 40, nodes: int = 8) -> Prepared:
+def crowd(seed: int, pods: int = 40, nodes: int = 8) -> PreparedScenario:
     """More pods than fit at once, some of them important; nodes that are drained, fail, join and leave."""
     made = random.Random(seed)
-    events: list[Event] = [PodArrives(round(made.uniform(0, 900), 1), *_arrival(made, n)) for n in range(pods)]
+    events: list[SimulationEvent] = [
+        PodArrives(round(made.uniform(0, 900), 1), *_arrival(made, n)) for n in range(pods)
+    ]
     begun = [_node(f"n{number}", number) for number in range(nodes)]
-    happenings: list[Event] = [
+    happenings: list[SimulationEvent] = [
         NodeDrains(made.uniform(300, 900), "n1"),
         NodeFallsSilent(made.uniform(300, 600), "n2"),
         NodeLeaves(made.uniform(300, 900), "n3"),
@@ -59,10 +61,12 @@ def crowd(seed: int, pods: int = 40, nodes: int = 8) -> Prepared:
     events += made.sample(happenings, made.randint(0, len(happenings)))
     already = [pod(f"old-{number}", on=f"n{number}", requests={"cpu": "1"}) for number in range(nodes // 2)]
     waiting = [pod("waiting", requests={"cpu": "500m"})]
-    return Prepared([*begun, *already, *waiting, *CLASSES, BUDGET], events, 2000.0, Settings(sample=100.0), seed=seed)
+    return PreparedScenario(
+        [*begun, *already, *waiting, *CLASSES, BUDGET], events, 2000.0, SimulationSettings(sample=100.0), seed=seed
+    )
 
 
-def queue(seed: int, pods: int = 60, nodes: int = 120) -> Prepared:
+def queue(seed: int, pods: int = 60, nodes: int = 120) -> PreparedScenario:
     """Pods that come and go on nodes that stay as they are, so many that the scheduler looks at a part of them.
 
     Few nodes have GPUs, and more pods want one than there are.
@@ -71,23 +75,23 @@ def queue(seed: int, pods: int = 60, nodes: int = 120) -> Prepared:
     begun = [_node(f"n{number}", 0) for number in range(nodes)]
     for number in range(4):
         begun[number]["status"]["allocatable"][GPU] = "2"
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     for number in range(pods):
         requests = {"cpu": made.choice(["250m", "1", "2"]), **({GPU: "1"} if made.random() < 0.4 else {})}
         raw = pod(f"p{number:03d}", labels={"app": f"app-{made.randrange(3)}"}, requests=requests)
         life = made.choice([None, None, 500.0, 2000.0])
         events.append(PodArrives(round(made.uniform(0, 3000), 1), raw, life))
     cycle = made.choice([0.0, 0.001, 0.25])
-    return Prepared(begun, events, 8000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
+    return PreparedScenario(begun, events, 8000.0, SimulationSettings(sample=100.0, cycle=cycle), seed=seed)
 
 
-def kept_out(seed: int, pods: int = 60, nodes: int = 10) -> Prepared:
+def kept_out(seed: int, pods: int = 60, nodes: int = 10) -> PreparedScenario:
     """Pods that name their node, be it there or not, and owned pods that a quota lets in only now and then."""
     made = random.Random(seed)
     begun = [_node(f"n{number}", 0) for number in range(nodes)]
     hard = {"pods": str(made.choice([12, 20])), "requests.cpu": "18"}
     metadata = {"name": "q", "namespace": "default"}
-    events: list[Event] = []
+    events: list[SimulationEvent] = []
     for number in range(pods):
         on = made.choice(["", "", "", "n0", f"n{made.randrange(nodes)}", "gone"])
         raw = pod(f"p{number:03d}", on=on, requests={"cpu": made.choice(["250m", "1", "2", "5"])})
@@ -98,7 +102,7 @@ def kept_out(seed: int, pods: int = 60, nodes: int = 10) -> Prepared:
         events.append(PodArrives(round(made.uniform(0, 2000), 1), raw, life, owned and not on))
     quota = {"kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}}
     cycle = made.choice([0.0, 0.001, 0.25])
-    return Prepared([*begun, quota], events, 4000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
+    return PreparedScenario([*begun, quota], events, 4000.0, SimulationSettings(sample=100.0, cycle=cycle), seed=seed)
 
 
 def _node(name: str, number: int) -> Json:

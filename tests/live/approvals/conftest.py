@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.live.approvals import services
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.live.schedulers.models import LiveScheduler
@@ -49,7 +49,7 @@ def deciding(pod: str, node: str = "node-1") -> dict[str, Any]:
 
 def scheduler_row(name: str = "held", scheduler: str = "kschedweb") -> LiveScheduler:
     cluster, _ = Cluster.objects.get_or_create(
-        name=name, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1:6443"}
+        name=name, defaults={"source": ClusterSource.TOKEN, "server": "https://192.0.2.1:6443"}
     )
     policy = Policy.objects.get(name="default")
     return LiveScheduler.objects.create(cluster=cluster, scheduler_name=scheduler, policy=policy, mode="scheduling")

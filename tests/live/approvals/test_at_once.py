@@ -13,7 +13,7 @@ from django.db import connection
 
 from kschedweb.accounts.models import User
 from kschedweb.live.approvals import services
-from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 from kschedweb.web.errors import ApplicationError
 from tests.live.approvals.conftest import hold, scheduler_row
 
@@ -47,7 +47,7 @@ def test_no_more_approvals_are_taken_than_are_asked_for() -> None:
     found = at_once([approve(user) for user in people])
     assert sorted(one.status for one in found if isinstance(one, ApplicationError)) == [409, 409]
     row.refresh_from_db()
-    assert (row.state, row.votes.count()) == (State.APPROVED, 2)
+    assert (row.state, row.votes.count()) == (ApprovalState.APPROVED, 2)
 
 
 def test_an_approval_and_a_denial_never_both_count() -> None:
@@ -63,7 +63,7 @@ def test_an_approval_and_a_denial_never_both_count() -> None:
         assert len(refused) == 1
         row.refresh_from_db()
         assert row.votes.count() == 1
-        assert row.state == (State.APPROVED if row.votes.get().verdict == "approve" else State.DENIED)
+        assert row.state == (ApprovalState.APPROVED if row.votes.get().verdict == "approve" else ApprovalState.DENIED)
 
 
 def test_of_leaders_that_ask_at_once_the_newest_ones_request_stays() -> None:

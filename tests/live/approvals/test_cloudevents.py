@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint
-from kschedweb.live.approvals.webhooks import deciding
+from kschedweb.live.approvals.webhooks import decision_messages
 from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.playground.runs import services as runs
 from tests.live.approvals.conftest import scheduler_row
@@ -43,7 +43,7 @@ def endpoint(receiver: Receiver, admin: User) -> tuple[Endpoint, str]:
 
 def got(receiver: Receiver) -> list[Json]:
     """What arrived since the last look, after all that is due was sent."""
-    for pk in webhooks.due(now=timezone.now()):
+    for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
     found = [json.loads(body) for _, body in receiver.got]
     receiver.got.clear()
@@ -54,7 +54,7 @@ def test_a_request_is_a_cloud_event_with_the_same_signature(
     held: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     row = held()
-    for pk in webhooks.due(now=timezone.now()):
+    for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
     ((headers, body),) = receiver.got
     assert headers["content-type"] == "application/cloudevents+json; charset=utf-8"
@@ -75,7 +75,7 @@ def test_a_message_stays_what_it_was_when_the_form_is_changed(
 ) -> None:
     held()
     Endpoint.objects.update(format="standard")
-    for pk in webhooks.due(now=timezone.now()):
+    for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
     ((headers, body),) = receiver.got
     assert (headers["content-type"].split(";")[0], "specversion" in json.loads(body)) == (
@@ -87,23 +87,23 @@ def test_a_message_stays_what_it_was_when_the_form_is_changed(
 def test_decisions_are_told_in_batches_and_once(
     receiver: Receiver, endpoint: tuple[Endpoint, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "MOST", 2)
+    monkeypatch.setattr(decision_messages, "MAX_DECISIONS", 2)
     live = scheduler_row()
     now = timezone.now()
-    assert deciding.decisions_tell(now=now) == 0  # the first look begins here
+    assert decision_messages.decisions_tell(now=now) == 0  # the first look begins here
     for number in range(3):
         made = seed_live.decision(live, f"batch-{number}", "bound" if number else "unschedulable")
         type(made).objects.filter(pk=made.pk).update(at=now + timedelta(seconds=number))
     later = now + timedelta(seconds=30)
-    assert deciding.decisions_tell(now=later) == 1
-    assert deciding.decisions_tell(now=later) == 0
+    assert decision_messages.decisions_tell(now=later) == 1
+    assert decision_messages.decisions_tell(now=later) == 0
     (said,) = [one for one in got(receiver) if one["type"].endswith("decisions.made")]
     data = said["data"]
     assert (said["source"], said["subject"]) == (f"/clusters/{live.cluster.name}", live.scheduler_name)
     assert (data["counts"], data["more"]) == ({"unschedulable": 1, "bound": 2}, 1)
     assert [one["pod"] for one in data["decisions"]] == ["batch-0", "batch-1"]
-    assert datetime.fromisoformat(data["until"]).astimezone(UTC) == later - deciding.LATE
-    assert deciding.decisions_tell(now=later + timedelta(days=1)) == 0
+    assert datetime.fromisoformat(data["until"]).astimezone(UTC) == later - decision_messages.LATE
+    assert decision_messages.decisions_tell(now=later + timedelta(days=1)) == 0
 
 
 def test_a_run_that_is_done_is_told_once(receiver: Receiver, endpoint: tuple[Endpoint, str], editor: User) -> None:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.live.approvals import rules, services
-from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, VoteVerdict
 from kschedweb.live.schedulers.models import LiveScheduler
-from kschedweb.live.schedulers.running.gates import Decided, gate
+from kschedweb.live.schedulers.running.gates import Decided, get_gate
 from kschedweb.web.errors import ApplicationError
 from tests.conftest import person
 from tests.live.approvals.conftest import asking, deciding, scheduler_row
@@ -106,8 +106,8 @@ class World:
     def look(self, epoch: int) -> None:
         """As the live run does: answers count for the pod that waits, on the node that it waits for."""
         leader = self.leaders[epoch]
-        nodes = {one.request_id: one.node for one in gate().open(self.live)}
-        for answer in gate().decided(self.live):
+        nodes = {one.request_id: one.node for one in get_gate().open(self.live)}
+        for answer in get_gate().decided(self.live):
             if nodes.get(answer.request_id) == leader.held:
                 leader.answer = answer
 
@@ -118,7 +118,7 @@ class World:
         if leader.answer.verdict == "reject":
             self._ended(epoch, "rejected")
             self.leaders[epoch] = Leader()
-        elif gate().may_bind(request_id=leader.answer.request_id, epoch=epoch):
+        elif get_gate().may_bind(request_id=leader.answer.request_id, epoch=epoch):
             self.permits.setdefault(leader.answer.request_id, []).append(epoch)
             self.check_permitted(leader.answer.request_id)
             leader.permitted = leader.held
@@ -136,7 +136,7 @@ class World:
     def restart(self, epoch: int) -> None:
         """What was held is restored from the rows."""
         self.leaders[epoch] = Leader()
-        for one in gate().open(self.live):
+        for one in get_gate().open(self.live):
             self.leaders[epoch].held = one.node
 
     def drop(self, epoch: int) -> None:
@@ -144,27 +144,29 @@ class World:
         self.leaders[epoch] = Leader()
 
     def _ended(self, epoch: int, state: Any) -> None:
-        gate().ended(scheduler=self.live, uid=self.uid, state=state, reason="so it went", epoch=epoch)
+        get_gate().ended(scheduler=self.live, uid=self.uid, state=state, reason="so it went", epoch=epoch)
 
     def check_permitted(self, request_id: str) -> None:
         """It was approved by enough, or by its rule when its time was over; and nobody denied it."""
         row = ApprovalRequest.objects.get(pk=request_id)
         votes = list(row.votes.all())
-        enough = not rules.missing(row.ask, [vote.role for vote in votes if vote.verdict == VoteVerdict.APPROVE])
+        enough = not rules.missing_approvals(
+            row.ask, [vote.role for vote in votes if vote.verdict == VoteVerdict.APPROVE]
+        )
         by_time = row.ask["onTimeout"] == "Allow" and row.decided_by == "" and row.expires_at <= timezone.now()
         assert enough or by_time
         assert all(vote.verdict == VoteVerdict.APPROVE for vote in votes)
         assert all(vote.role != "viewer" for vote in votes)
-        assert row.state == State.BINDING
+        assert row.state == ApprovalState.BINDING
 
     def check(self) -> None:
         rows = self.requests()
         assert sum(row.open for row in rows) <= 1
-        assert sum(row.state == State.BOUND for row in rows) <= 1
+        assert sum(row.state == ApprovalState.BOUND for row in rows) <= 1
         for row in rows:
             epochs = self.permits.get(str(row.pk), [])
             assert epochs == sorted(epochs)  # never again an earlier leader
-            assert row.state != State.BOUND or epochs
+            assert row.state != ApprovalState.BOUND or epochs
             assert row.open or row.ended_at is not None
         if self.node:
             bound = [row for row in rows if str(row.pk) in self.permits and row.node == self.node]
@@ -200,4 +202,4 @@ def test_the_straight_way_through_the_model_binds_the_pod() -> None:
         getattr(world, str(name))(*values)
         world.check()
     assert world.node == "a"
-    assert [row.state for row in world.requests()] == [State.BOUND]
+    assert [row.state for row in world.requests()] == [ApprovalState.BOUND]

@@ -55,7 +55,7 @@ def test_a_decision_says_that_the_pod_would_wait_for_whom_and_why(
 
 def test_the_form_shows_every_field_of_a_rule_and_gives_it_back() -> None:
     """A table would leave out what does not fit into a cell: whole lists and selectors."""
-    row = next(row for row in form.build(DOCUMENT, 0, []).plugins if row.name == "HumanApproval")
+    row = next(row for row in form.build_form(DOCUMENT, 0, []).plugins if row.name == "HumanApproval")
     assert row.state == "on"
     assert row.arguments is not None
     rules = next(one for one in row.arguments.walk() if one.label == "rules")

@@ -32,7 +32,7 @@ def ask(approver: int = 0, admin: int = 0) -> dict:
     ],
 )
 def test_each_person_counts_once_and_an_admin_also_for_an_approver(asked: dict, given: list, left: dict) -> None:
-    assert rules.missing(asked, given) == left
+    assert rules.missing_approvals(asked, given) == left
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.lists(ROLE, max_size=6))
@@ -44,13 +44,13 @@ def test_there_are_enough_exactly_where_people_can_be_given_all_the_places(
         all(place in rules.STANDS_FOR[role] for role, place in zip(order, places, strict=False))
         for order in itertools.permutations(roles)
     )
-    assert (not rules.missing(ask(approver, admin), roles)) == (possible or not places)
+    assert (not rules.missing_approvals(ask(approver, admin), roles)) == (possible or not places)
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.lists(ROLE, max_size=5))
 def test_the_order_of_the_votes_makes_no_difference(approver: int, admin: int, roles: list[str]) -> None:
     asked = ask(approver, admin)
-    assert rules.missing(asked, roles) == rules.missing(asked, roles[::-1])
+    assert rules.missing_approvals(asked, roles) == rules.missing_approvals(asked, roles[::-1])
 
 
 def test_only_those_who_are_asked_may_decide() -> None:
@@ -68,4 +68,4 @@ def test_a_pod_is_ones_own_by_name_or_email_where_the_rule_forbids_it() -> None:
 
 
 def test_people_are_named_in_words() -> None:
-    assert rules.people({"admin": 1, "approver": 2}) == "one admin and 2 approvers"
+    assert rules.describe_people({"admin": 1, "approver": 2}) == "one admin and 2 approvers"

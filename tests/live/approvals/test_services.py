@@ -12,8 +12,8 @@ from django.utils import timezone
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.live.approvals import services
 from kschedweb.live.approvals.gate import ApprovalGate
-from kschedweb.live.approvals.models import ApprovalRequest, State
-from kschedweb.live.schedulers.running.gates import gate
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
+from kschedweb.live.schedulers.running.gates import get_gate
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -38,47 +38,47 @@ def decide(user: User, row: ApprovalRequest, verdict: str = "approve", reason: s
 
 
 def test_the_app_is_the_gate_that_the_scheduler_asks() -> None:
-    assert isinstance(gate(), ApprovalGate)
+    assert isinstance(get_gate(), ApprovalGate)
 
 
 def test_an_approval_is_reported_and_the_pod_bound_once(held: Held, live: LiveScheduler, approver: User) -> None:
     row = held()
-    assert gate().decided(live) == []
-    assert decide(approver, row).state == State.APPROVED
-    (found,) = gate().decided(live)
+    assert get_gate().decided(live) == []
+    assert decide(approver, row).state == ApprovalState.APPROVED
+    (found,) = get_gate().decided(live)
     assert (found.uid, found.verdict, found.request_id) == (row.uid, "allow", str(row.pk))
-    assert gate().may_bind(request_id=str(row.pk), epoch=1)
-    gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
-    assert [*gate().decided(live), *gate().open(live)] == []
-    assert not gate().may_bind(request_id=str(row.pk), epoch=2)
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
+    get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
+    assert [*get_gate().decided(live), *get_gate().open(live)] == []
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
     row.refresh_from_db()
-    assert (row.state, row.open) == (State.BOUND, False)
+    assert (row.state, row.open) == (ApprovalState.BOUND, False)
     assert audited() == ["approval.asked", "approval.approved", "approval.bound"]
 
 
 def test_a_denial_is_kept_until_the_pod_was_told(held: Held, live: LiveScheduler, approver: User) -> None:
     row = held()
     decide(approver, row, "deny", " too close to the edge ")
-    (found,) = gate().decided(live)
+    (found,) = get_gate().decided(live)
     assert (found.verdict, found.reason) == ("reject", "denied by approver: too close to the edge")
-    assert [one.uid for one in gate().open(live)] == [row.uid]  # a scheduler that starts now can still tell it
-    assert not gate().may_bind(request_id=str(row.pk), epoch=9)
-    gate().ended(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
-    assert [*gate().decided(live), *gate().open(live)] == []
+    assert [one.uid for one in get_gate().open(live)] == [row.uid]  # a scheduler that starts now can still tell it
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=9)
+    get_gate().ended(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
+    assert [*get_gate().decided(live), *get_gate().open(live)] == []
     row.refresh_from_db()
-    assert row.state == State.DENIED
+    assert row.state == ApprovalState.DENIED
 
 
 def test_several_approvals_are_waited_for_and_each_person_speaks_once(
     held: Held, approver: User, second: User, admin: User
 ) -> None:
     row = held(approvals=[{"role": "approver", "count": 1}, {"role": "admin", "count": 1}])
-    assert decide(approver, row).state == State.WAITING
+    assert decide(approver, row).state == ApprovalState.WAITING
     with pytest.raises(ApplicationError, match="You have approved default/web-1 already"):
         decide(approver, row)
     with pytest.raises(ApplicationError, match="No further approver is needed for default/web-1: it waits for one adm"):
         decide(second, row)
-    assert decide(admin, row).state == State.APPROVED
+    assert decide(admin, row).state == ApprovalState.APPROVED
     assert list(row.votes.values_list("username", flat=True)) == ["approver", "admin"]
 
 
@@ -99,7 +99,7 @@ def test_ones_own_pod_is_for_others_to_decide_about(held: Held, verdict: str, se
     row = held(ownPods="Forbid", createdBy="second@example.com")
     with pytest.raises(ApplicationError, match="a pod of your own"):
         decide(second, row, verdict, "mine")
-    assert decide(approver, row).state == State.APPROVED
+    assert decide(approver, row).state == ApprovalState.APPROVED
 
 
 def test_a_denial_without_a_reason_is_refused_beside_the_field(held: Held, approver: User) -> None:
@@ -109,14 +109,15 @@ def test_a_denial_without_a_reason_is_refused_beside_the_field(held: Held, appro
 
 
 @pytest.mark.parametrize(
-    ("default", "state", "verdict"), [("Deny", State.EXPIRED, "reject"), ("Allow", State.APPROVED, "allow")]
+    ("default", "state", "verdict"),
+    [("Deny", ApprovalState.EXPIRED, "reject"), ("Allow", ApprovalState.APPROVED, "allow")],
 )
 def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
     held: Held, live: LiveScheduler, approver: User, default: str, state: str, verdict: str
 ) -> None:
     row = held(onTimeout=default)
     late(row)
-    assert [one.verdict for one in gate().decided(live)] == [verdict]
+    assert [one.verdict for one in get_gate().decided(live)] == [verdict]
     assert services.requests_expire() == 0
     row.refresh_from_db()
     assert row.state == state
@@ -134,7 +135,7 @@ def test_who_decides_too_late_finds_it_expired(held: Held, approver: User) -> No
     with pytest.raises(ApplicationError, match="is expired already"):
         decide(approver, row)
     row.refresh_from_db()
-    assert row.state == State.EXPIRED
+    assert row.state == ApprovalState.EXPIRED
 
 
 def test_an_approval_given_while_no_scheduler_ran_counts_even_after_its_time(
@@ -144,8 +145,8 @@ def test_an_approval_given_while_no_scheduler_ran_counts_even_after_its_time(
     decide(approver, row)
     late(row)
     assert services.requests_expire() == 0
-    assert [one.verdict for one in gate().decided(live)] == ["allow"]
-    assert gate().may_bind(request_id=str(row.pk), epoch=7)
+    assert [one.verdict for one in get_gate().decided(live)] == ["allow"]
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=7)
 
 
 def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(held: Held, live: LiveScheduler) -> None:
@@ -153,8 +154,8 @@ def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(held: He
     assert held().pk == first.pk
     other = held(decision_id="another", node="node-2")
     first.refresh_from_db()
-    assert (first.state, first.reason) == (State.SUPERSEDED, "the pod was decided on anew")
-    assert [one.node for one in gate().open(live)] == ["node-2"]
+    assert (first.state, first.reason) == (ApprovalState.SUPERSEDED, "the pod was decided on anew")
+    assert [one.node for one in get_gate().open(live)] == ["node-2"]
     assert other.pk != first.pk
 
 
@@ -164,27 +165,27 @@ def test_a_leader_that_was_followed_by_another_changes_nothing(held: Held, live:
     stale |= {"decision_id": "old", "decision": {}, "ask": {}, "seconds": 9.0, "node": "elsewhere", "epoch": 1}
     assert services.request_open(scheduler=live, **stale) is None
     decide(approver, row)
-    assert not gate().may_bind(request_id=str(row.pk), epoch=1)
-    gate().ended(scheduler=live, uid=row.uid, state="superseded", reason="", epoch=1)
-    assert gate().may_bind(request_id=str(row.pk), epoch=3)
-    assert not gate().may_bind(request_id=str(row.pk), epoch=2)
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)
+    get_gate().ended(scheduler=live, uid=row.uid, state="superseded", reason="", epoch=1)
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=3)
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
 
 
 def test_a_new_leader_takes_over_a_binding_that_was_begun(held: Held, live: LiveScheduler, approver: User) -> None:
     row = held()
     decide(approver, row)
-    assert gate().may_bind(request_id=str(row.pk), epoch=1)
-    assert [one.verdict for one in gate().decided(live)] == ["allow"]
-    assert gate().may_bind(request_id=str(row.pk), epoch=2)
-    gate().ended(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
-    assert [one.uid for one in gate().open(live)] == [row.uid]
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
+    assert [one.verdict for one in get_gate().decided(live)] == ["allow"]
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=2)
+    get_gate().ended(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
+    assert [one.uid for one in get_gate().open(live)] == [row.uid]
 
 
 def test_an_unapproved_request_cannot_end_as_bound(held: Held, live: LiveScheduler) -> None:
     row = held()
-    gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
+    get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
     row.refresh_from_db()
-    assert row.state == State.WAITING
+    assert row.state == ApprovalState.WAITING
 
 
 def test_many_are_decided_each_for_itself(held: Held, approver: User) -> None:

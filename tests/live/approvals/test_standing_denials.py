@@ -10,10 +10,10 @@ import pytest
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.engine.live import Decision, PodRef
 from kschedweb.engine.objects import Pod
-from kschedweb.engine.plugins.humanapproval import digest
+from kschedweb.engine.plugins.humanapproval import pod_digest
 from kschedweb.live.approvals import rules, services
-from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, State, Vote
-from kschedweb.live.schedulers.running.gates import gate
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Delivery, Endpoint, Vote
+from kschedweb.live.schedulers.running.gates import get_gate
 from kschedweb.web.errors import ApplicationError
 from tests.conftest import person
 from tests.live.approvals.conftest import asking
@@ -34,7 +34,7 @@ def tried(
     decision = Decision(
         pod="default/web-1", uid=POD.uid, time=float(number), profile="kschedweb", node=node, attempt=number
     )
-    gate().held(
+    get_gate().store_request(
         scheduler=live,
         decision=decision,
         decision_id=f"decision-{number}",
@@ -50,9 +50,9 @@ def tried(
 
 def told(live: LiveScheduler) -> list[str]:
     """The pod is told what was decided: what the answer was, by request."""
-    answers = gate().decided(live)
+    answers = get_gate().decided(live)
     for answer in answers:
-        gate().ended(scheduler=live, uid=answer.uid, state="rejected", reason=answer.reason, epoch=1)
+        get_gate().ended(scheduler=live, uid=answer.uid, state="rejected", reason=answer.reason, epoch=1)
     return [f"{answer.verdict}: {answer.reason}" for answer in answers]
 
 
@@ -74,7 +74,7 @@ def test_further_tries_fold_into_the_denied_request(live: LiveScheduler) -> None
         tried(live, number)  # as after a crash
         assert told(live) == [f"reject: {ApprovalRequest.objects.get().reason}"]
     row.refresh_from_db()
-    assert (row.state, row.open, row.asked_again, row.decision_id) == (State.DENIED, False, 3, "decision-4")
+    assert (row.state, row.open, row.asked_again, row.decision_id) == (ApprovalState.DENIED, False, 3, "decision-4")
     assert row.asked_again_at is not None
     assert row.reason.endswith("not today")
     assert Vote.objects.get().request == row
@@ -84,8 +84,8 @@ def test_further_tries_fold_into_the_denied_request(live: LiveScheduler) -> None
 def test_a_restart_restores_what_is_about_to_be_told(live: LiveScheduler) -> None:
     row = denied(live)
     tried(live, 2)
-    assert [(one.request_id, one.decision_id) for one in gate().open(live)] == [(str(row.pk), "decision-2")]
-    assert not gate().may_bind(request_id=str(row.pk), epoch=1)
+    assert [(one.request_id, one.decision_id) for one in get_gate().open(live)] == [(str(row.pk), "decision-2")]
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)
 
 
 @pytest.mark.parametrize("change", [{"node": "node-2"}, {"revision": 2}, {"pod": "changed"}])
@@ -96,7 +96,7 @@ def test_people_are_asked_anew_when_the_node_the_revision_or_the_pod_changes(
     tried(live, 2, **change)
     anew = ApprovalRequest.objects.get(open=True)
     assert anew.pk != before.pk
-    assert anew.state == State.WAITING
+    assert anew.state == ApprovalState.WAITING
     services.request_decide(user=person("admin"), request_id=anew.pk, verdict="deny", reason="nor there")
     told(live)
     tried(live, 3)  # as at first: what was denied then still is
@@ -109,7 +109,10 @@ def test_what_expired_is_asked_anew_for_nobody_decided(live: LiveScheduler) -> N
     ApprovalRequest.objects.update(expires_at="2020-01-01T00:00Z")
     told(live)
     tried(live, 2)
-    assert [row.state for row in ApprovalRequest.objects.order_by("asked_at")] == [State.EXPIRED, State.WAITING]
+    assert [row.state for row in ApprovalRequest.objects.order_by("asked_at")] == [
+        ApprovalState.EXPIRED,
+        ApprovalState.WAITING,
+    ]
 
 
 def test_a_person_who_is_asked_reopens_it(live: LiveScheduler) -> None:
@@ -124,7 +127,7 @@ def test_a_person_who_is_asked_reopens_it(live: LiveScheduler) -> None:
     anew = ApprovalRequest.objects.get(open=True)
     assert anew.pk != row.pk
     services.request_decide(user=person("approver"), request_id=anew.pk, verdict="approve")
-    assert gate().may_bind(request_id=str(anew.pk), epoch=1)
+    assert get_gate().may_bind(request_id=str(anew.pk), epoch=1)
     assert row.votes.count() == 1  # what was said then is not unsaid
 
 
@@ -159,8 +162,8 @@ def test_the_digest_changes_with_what_people_decide_about() -> None:
         raw["status"] = changes.pop("status", {})
         raw["metadata"]["labels"] = {"tier": "front"} | changes.pop("labels", {})
         raw["spec"] |= changes
-        return digest(Pod.read(raw))
+        return pod_digest(Pod.from_json(raw))
 
     assert of() == of(version="2", status={"conditions": [{"type": "PodScheduled", "status": "False"}]})
     assert len({of(), of(labels={"tier": "back"}), of(priority=7), of(nodeSelector={"zone": "a"})}) == 4
-    assert rules.subject({}, plugin="HumanApproval", node="n", revision=1) == ""
+    assert rules.digest_subject({}, plugin="HumanApproval", node="n", revision=1) == ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.test import Client
 from django.utils import timezone
 
-from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 from tests.support import seed
 from tests.support.html import elements, html_of, levels
 
@@ -65,7 +65,7 @@ def test_ticked_ones_are_approved_and_the_rest_is_told(held: Held, client_as: Cl
     data = {"requests": [str(row.pk) for row in rows], "verdict": "approve"}
     answer = client.post("/approvals/decide/", data, follow=True)
     assert levels(answer) == ["success"]
-    assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {State.APPROVED}
+    assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {ApprovalState.APPROVED}
 
 
 def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(held: Held, client_as: ClientAs) -> None:
@@ -93,7 +93,7 @@ def test_nothing_ticked_decides_nothing(held: Held, client_as: ClientAs) -> None
     answer = client_as("approver").post("/approvals/decide/", {"verdict": "approve"}, follow=True)
     assert "Choose at least one request." in html_of(answer)
     row.refresh_from_db()
-    assert row.state == State.WAITING
+    assert row.state == ApprovalState.WAITING
 
 
 def test_news_are_counted_since_the_page_was_shown(held: Held, client_as: ClientAs, approver: User) -> None:
@@ -121,7 +121,7 @@ def test_who_looks_at_the_inbox_ends_what_has_expired(held: Held, client_as: Cli
     ApprovalRequest.objects.filter(pk=row.pk).update(asked_at=now - timedelta(hours=1), expires_at=now)
     assert client_as("viewer").get("/approvals/").context["items"] == []
     row.refresh_from_db()
-    assert row.state == State.EXPIRED
+    assert row.state == ApprovalState.EXPIRED
 
 
 def test_the_node_is_shown_then_and_now(held: Held, client_as: ClientAs, admin: User) -> None:

@@ -16,7 +16,7 @@ from kschedweb.live.approvals import services
 from kschedweb.live.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret
 from kschedweb.live.approvals.webhooks import messages
 from kschedweb.live.approvals.webhooks import services as webhooks
-from kschedweb.live.approvals.webhooks.sending import send
+from kschedweb.live.approvals.webhooks.sending import send_message
 from kschedweb.web.errors import ApplicationError
 from tests.support.receiver import Receiver, listening, signature
 
@@ -43,7 +43,7 @@ def endpoint(receiver: Receiver, admin: User) -> tuple[Endpoint, str]:
 
 
 def run_due() -> None:
-    for pk in webhooks.due(now=timezone.now()):
+    for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
 
 
@@ -67,7 +67,7 @@ def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
 def test_the_signature_is_that_of_the_specifications_example() -> None:
     """From the example that Standard Webhooks publishes with its libraries."""
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"test": 2432232314}'
-    found = messages.signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    found = messages.sign_message(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
     assert found == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
@@ -121,8 +121,8 @@ def test_two_who_try_at_once_send_one_message(held: Held, receiver: Receiver, en
     assert webhooks.delivery_claim(delivery_id=row.pk, now=timezone.now()) is None
     assert webhooks.delivery_try(row.pk) is False
     # The one that claimed it died: a minute later it is due again.
-    assert webhooks.due(now=timezone.now()) == []
-    assert webhooks.due(now=timezone.now() + timedelta(seconds=61)) == [str(row.pk)]
+    assert webhooks.list_due(now=timezone.now()) == []
+    assert webhooks.list_due(now=timezone.now() + timedelta(seconds=61)) == [str(row.pk)]
 
 
 def test_an_endpoint_that_is_gone_is_switched_off(
@@ -138,7 +138,7 @@ def test_an_endpoint_that_is_gone_is_switched_off(
 
 def test_nobody_is_sent_elsewhere(receiver: Receiver) -> None:
     receiver.status = 302
-    found = send(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
+    found = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
     assert (found.status, found.error) == (302, "It answered 302 and sends elsewhere, which is not followed.")
     assert len(receiver.got) == 1
 
@@ -165,7 +165,7 @@ def test_an_address_that_the_operator_does_not_allow_is_refused_beside_its_field
 
 def test_what_is_no_longer_allowed_is_not_sent_to(settings: Settings, receiver: Receiver) -> None:
     settings.CLUSTER_ALLOWLIST = ["192.0.2.0/24"]
-    found = send(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
+    found = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
     assert found.status is None
     assert found.error
     assert not receiver.got
@@ -175,7 +175,9 @@ def test_who_does_not_answer_is_said_to_be_out_of_reach(receiver: Receiver) -> N
     url = receiver.url
     receiver.shutdown()
     receiver.server_close()
-    assert send(url=url, secret=messages.new_secret(), message_id="m", body="{}").error == "It cannot be reached."
+    assert (
+        send_message(url=url, secret=messages.new_secret(), message_id="m", body="{}").error == "It cannot be reached."
+    )
 
 
 def test_the_secret_is_sealed_shown_once_and_rotated_with_the_keys(
@@ -207,12 +209,12 @@ def test_a_test_is_sent_from_the_page_also_to_one_that_is_off(
     with django_capture_on_commit_callbacks() as sent:
         client.post(f"/approvals/webhooks/{row.pk}/test/")
     assert len(sent) == 1  # the message goes to the broker once the row is there
-    assert webhooks.due(now=timezone.now())
+    assert webhooks.list_due(now=timezone.now())
     run_due()
     assert json.loads(receiver.got[0][1])["type"] == "test"
     shown = " ".join(client.get(f"/approvals/webhooks/{row.pk}/").content.decode().split())
     assert "Delivered" in shown
-    assert webhooks.due(now=timezone.now()) == []
+    assert webhooks.list_due(now=timezone.now()) == []
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "approver"])

@@ -10,9 +10,9 @@ import pytest
 from django.db import OperationalError
 
 from kschedweb.live.extender import middleware, services
-from kschedweb.live.extender import responders as module
+from kschedweb.live.extender import responder as module
 from kschedweb.live.extender.middleware import TROUBLE
-from kschedweb.live.extender.responders import Responders, read_settings
+from kschedweb.live.extender.responder import Responders, read_settings
 from kschedweb.live.schedulers.metrics import REGISTRY
 from kschedweb.live.schedulers.models import Mode
 from tests.engine.builders import node, pod

@@ -12,9 +12,9 @@ import yaml
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.engine.releases import load
 from kschedweb.live.extender import services
-from kschedweb.live.extender.configuration import extender_configuration, extender_yaml, warnings
+from kschedweb.live.extender.configuration import extender_configuration, extender_yaml, list_warnings
 from kschedweb.live.extender.models import Endpoint
-from kschedweb.live.extender.secrets import digest, opens
+from kschedweb.live.extender.secrets import compute_digest, shows_secret
 from kschedweb.live.extender.selectors import configuration_of, endpoint_of, plugins_in_force
 from kschedweb.live.schedulers.services import live_roll_out
 from kschedweb.policies.services import policy_create
@@ -53,12 +53,12 @@ def packing(live: LiveScheduler, admin: User) -> LiveScheduler:
 
 def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live: LiveScheduler, admin: User) -> None:
     first = services.endpoint_secret_make(user=admin, live=live)
-    assert Endpoint.objects.get().digest == digest(first)
-    assert opens(endpoint_of(live).digest, header(first))
+    assert Endpoint.objects.get().digest == compute_digest(first)
+    assert shows_secret(endpoint_of(live).digest, header(first))
     second = services.endpoint_secret_make(user=admin, live=live)
     known = endpoint_of(live).digest
-    assert opens(known, header(second))
-    assert not opens(known, header(first))
+    assert shows_secret(known, header(second))
+    assert not shows_secret(known, header(first))
     written = json.dumps(list(AuditEntry.objects.values("verb", "details", "object_name")), default=str)
     assert "extender.secret-made" in written
     assert first not in written
@@ -67,8 +67,8 @@ def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live:
 
 @pytest.mark.parametrize("shown", ["", "Basic", "Basic !", "Bearer x", "Basic " + "A" * 600, header(""), header("x")])
 def test_nothing_else_opens(shown: str) -> None:
-    assert not opens(digest("kse_right"), shown)
-    assert not opens("", header(""))
+    assert not shows_secret(compute_digest("kse_right"), shown)
+    assert not shows_secret("", header(""))
 
 
 def test_without_a_choice_the_plugins_that_kube_scheduler_lacks_decide(packing: LiveScheduler, admin: User) -> None:
@@ -95,7 +95,7 @@ def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveSc
         "nodeCacheCapable": True,
         "ignorable": True,
     }
-    assert warnings(packing, HERE) == []
+    assert list_warnings(packing, HERE) == []
 
 
 def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, authority: str) -> None:
@@ -111,7 +111,7 @@ def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, aut
 
 def test_what_somebody_should_know_is_said(live: LiveScheduler, admin: User) -> None:
     services.endpoint_change(user=admin, live=live, whole_nodes=True, ignorable=False)
-    said = " ".join(warnings(live, "http://here"))
+    said = " ".join(list_warnings(live, "http://here"))
     for words in ("No secret", "not https", "nothing is decided", "as if no pod", "places no pod"):
         assert words in said
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.releases import CURRENT
 from kschedweb.live.extender.models import Endpoint
-from kschedweb.live.extender.secrets import digest
+from kschedweb.live.extender.secrets import compute_digest
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -23,7 +23,7 @@ def test_a_made_secret_is_shown_once(client_as: Callable[[str], Client], live: L
     shown = made.content.decode()
     secret = shown.partition("kschedweb:")[2].partition("@")[0]
     assert secret.startswith("kse_")
-    assert Endpoint.objects.get().digest == digest(secret)
+    assert Endpoint.objects.get().digest == compute_digest(secret)
     later = client.get(f"/live/{live.pk}/extender/").content.decode()
     assert secret not in later
     assert "kschedweb:SECRET@testserver" in later

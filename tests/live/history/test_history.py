@@ -10,18 +10,18 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
+from tests.clusters.flight.test_asof import BEGAN, SECOND, node, pod
 
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.flight import storage
-from kschedweb.clusters.flight.flight import SETTLE, Flight
 from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.flight.stretches import SETTLE, Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.clusters.services import snapshot_store
-from kschedweb.live.history import selectors
+from kschedweb.live.history import builder
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
 from kschedweb.policies.models import Policy
-from tests.clusters.flight.test_asof import BEGAN, SECOND, node, pod
 from tests.support.html import elements
 from tests.support.html import text as text_of
 
@@ -33,23 +33,23 @@ class Told:
     """Feeds a recorder with what happens at seconds after 03:00."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster.objects.create(name="recorded", source=Source.TOKEN, server="https://127.0.0.1:1")
+        self.cluster = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN, server="https://127.0.0.1:1")
         FlightRecorder.objects.create(cluster=self.cluster, on=True, holder="me")
         self.flight = Flight(self.cluster, "me", KINDS, "started")
 
     def begins(self, *objects: dict[str, Any]) -> None:
         for kind in KINDS:
             listed = [one for one in objects if one["kind"] == kind]
-            self.flight.take(BEGAN, Listed(kind, listed, "1", "start"))
-        self.flight.keep(BEGAN + SETTLE)
+            self.flight.take_news(BEGAN, Listed(kind, listed, "1", "start"))
+        self.flight.store_known(BEGAN + SETTLE)
 
     def happens(self, second: float, raw: dict[str, Any], *, gone: bool = False) -> None:
-        self.flight.take(int(BEGAN + second * SECOND), (Removed if gone else Changed)(raw["kind"], raw))
+        self.flight.take_news(int(BEGAN + second * SECOND), (Removed if gone else Changed)(raw["kind"], raw))
 
     def heard(self, second: float) -> None:
         for kind in KINDS:
-            self.flight.take(int(BEGAN + second * SECOND), Bookmark(kind, "2"))
-        self.flight.keep(int(BEGAN + second * SECOND))
+            self.flight.take_news(int(BEGAN + second * SECOND), Bookmark(kind, "2"))
+        self.flight.store_known(int(BEGAN + second * SECOND))
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_gap_is_told_and_nothing_is_made_up_within_it(api_as: Callable[[Role],
     made.begins(node(0), pod("db", "node-0"))
     made.happens(10, pod("web"))
     made.heard(20)
-    made.flight.broken(25 * SECOND + BEGAN, "Node", "connection reset")
+    made.flight.note_broken(25 * SECOND + BEGAN, "Node", "connection reset")
     made.heard(60)
     made.heard(62)
     made.happens(70, pod("db", "node-0"), gone=True)
@@ -172,7 +172,7 @@ def test_what_cannot_be_told_is_said(
     assert api.get(ADDRESS, {"at": "yesterday"}).status_code == 400
     assert api.get(ADDRESS, {"at": at(7200)}).status_code == 404
     assert api.get(ADDRESS, {"policy": "nothing"}).status_code == 404
-    monkeypatch.setattr(selectors, "MOST_LINES", 2)
+    monkeypatch.setattr(builder, "MOST_LINES", 2)
     cut = api.get(ADDRESS).json()
     assert (cut["complete"], cut["milestones"][-1]["what"]) == (False, "cut")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Policy
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def connected(db: None) -> Cluster:
-    return Cluster.objects.create(name="here", source=Source.TOKEN, server="https://192.0.2.1:6443")
+    return Cluster.objects.create(name="here", source=ClusterSource.TOKEN, server="https://192.0.2.1:6443")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from django.test import AsyncClient
 from django.utils import timezone
 
-from kschedweb.accounts.models import Grant, Scope, User
+from kschedweb.accounts.models import Grant, GrantScope, User
 from kschedweb.accounts.roles import Role
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler
 from tests.support import seed_live
@@ -222,7 +222,7 @@ def listened(
 @pytest.mark.django_db(transaction=True)
 def test_whoever_sees_some_namespaces_is_told_of_their_pods_alone(client: Client, scheduling: LiveScheduler) -> None:
     person = User.objects.create_user(username="of-one", password="of-one-password", role=Role.NONE)
-    Grant.objects.create(user=person, role=Role.VIEWER, scope=Scope.ALL, namespaces=["ours"])
+    Grant.objects.create(user=person, role=Role.VIEWER, scope=GrantScope.ALL, namespaces=["ours"])
     client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
     before = timezone.now()
     for name, namespace in (("missed-1", "default"), ("missed-2", "ours")):

@@ -11,7 +11,17 @@ from django.core.management import call_command
 from kschedweb.live.schedulers.election.locks import PARTS
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 from kschedweb.live.schedulers.models import Mode
-from kschedweb.live.schedulers.rbac import EXTENDER, MODES, SCHEDULING, SHADOW, Needs, Right, manifests, rights, rules
+from kschedweb.live.schedulers.rbac import (
+    EXTENDER,
+    MODES,
+    SCHEDULING,
+    SHADOW,
+    Needs,
+    Right,
+    build_manifests,
+    policy_rules,
+    rights_for,
+)
 from kschedweb.web.errors import Unprocessable
 
 
@@ -28,7 +38,7 @@ def granted(found: list[dict]) -> set[tuple[str, str, str, str]]:
 
 
 def writes(needs: Needs) -> set[str]:
-    return {str(right) for right in rights(needs) if right.verb not in ("list", "watch")}
+    return {str(right) for right in rights_for(needs) if right.verb not in ("list", "watch")}
 
 
 ALL = [
@@ -41,13 +51,13 @@ ALL = [
 
 @pytest.mark.parametrize("needs", ALL, ids=str)
 def test_manifests_give_exactly_the_rights_of_a_mode(needs: Needs) -> None:
-    objects = manifests(needs)
+    objects = build_manifests(needs)
     roles = {item["kind"]: item["rules"] for item in objects if item["kind"] in ("ClusterRole", "Role")}
     for kind, found in roles.items():
-        wanted = [right for right in rights(needs) if bool(right.namespace) == (kind == "Role")]
+        wanted = [right for right in rights_for(needs) if bool(right.namespace) == (kind == "Role")]
         assert granted(found) == {(right.group, right.resource, right.verb, right.name) for right in wanted}
         assert len(wanted) == len(set(wanted))
-    assert ("Role" in roles) == any(right.namespace for right in rights(needs))
+    assert ("Role" in roles) == any(right.namespace for right in rights_for(needs))
 
 
 def test_every_mode_that_does_something_has_rights() -> None:
@@ -77,7 +87,7 @@ def test_only_who_schedules_groups_reports_on_them() -> None:
 
 @pytest.mark.parametrize(("lock", "parts"), PARTS.items())
 def test_an_election_needs_its_lock_by_name_and_no_other(lock: str, parts: tuple[type[ObjectLock], ...]) -> None:
-    found = {right for right in rights(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
+    found = {right for right in rights_for(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
     wanted = {
         (part.resource, verb, "" if verb == "create" else "water")
         for part in parts
@@ -97,7 +107,7 @@ def test_pods_are_deleted_only_where_room_may_be_made() -> None:
 
 def test_no_mode_reads_secrets_or_takes_everything() -> None:
     for needs in ALL:
-        for right in rights(needs):
+        for right in rights_for(needs):
             assert right.resource not in ("secrets", "configmaps", "endpoints")
             assert "*" not in (right.group, right.resource, right.verb)
             assert right.costs
@@ -105,7 +115,7 @@ def test_no_mode_reads_secrets_or_takes_everything() -> None:
 
 def test_rights_with_the_same_verbs_share_a_rule() -> None:
     wanted = [Right("", "pods", "list"), Right("", "nodes", "list"), Right("apps", "replicasets", "list")]
-    assert rules(wanted) == [
+    assert policy_rules(wanted) == [
         {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["list"]},
         {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["list"]},
     ]
@@ -117,5 +127,5 @@ def test_the_command_prints_what_kubectl_takes() -> None:
     call_command("rbac", *words.split(), "--preemption", stdout=printed)
     objects = list(yaml.safe_load_all(printed.getvalue()))
     needs = Needs(SCHEDULING, lock="endpoints", lease="kschedweb-water", preemption=True)
-    assert objects == manifests(needs, account="robot", namespace="tools")
+    assert objects == build_manifests(needs, account="robot", namespace="tools")
     assert objects[1]["metadata"] == {"name": "robot", "namespace": "tools"}

@@ -15,12 +15,12 @@ from kschedweb.clusters import services as clusters
 from kschedweb.decisions import services as playground
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.editing import effect
-from kschedweb.decisions.inquiring import deciding
+from kschedweb.decisions.inquiring import decision_questions
 from kschedweb.decisions.inquiring.tasks import answer
 from kschedweb.decisions.models import Question
 from kschedweb.engine.releases import load
 from kschedweb.live.extender.models import Endpoint
-from kschedweb.live.extender.responders import read_settings
+from kschedweb.live.extender.responder import read_settings
 from kschedweb.live.schedulers import rollout, selectors, services
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.host import key_of
@@ -66,7 +66,7 @@ def second(batch: LiveScheduler, policy: Policy, editor: User) -> Revision:
 
 def at_work(live: LiveScheduler) -> Revision:
     """What the process that hosts it would run now."""
-    return selectors.revision_in_force(selectors.running().get(pk=live.pk))
+    return selectors.revision_in_force(selectors.list_running().get(pk=live.pk))
 
 
 def body(revision: Revision, expected: Revision) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_what_editors_save_and_restore_changes_nothing_that_runs(
     revision_save(policy=policy, document=PACK, author=editor, expected=1)
     revision_save(policy=policy, document=HALF, author=editor, expected=2)
     revision_restore(policy=policy, number=2, author=editor, expected=3)
-    row = selectors.running().get(pk=batch.pk)
+    row = selectors.list_running().get(pk=batch.pk)
     assert selectors.live_get(batch.pk).newest == 4
     assert (at_work(batch), key_of(row)) == (first, key)
 
@@ -228,7 +228,7 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
 ) -> None:
     monkeypatch.setattr(rollout, "POD_LIMIT", 20)
     # How far it gets in time is another matter.
-    monkeypatch.setattr(rollout, "effect", partial(effect.effect, seconds=600.0))
+    monkeypatch.setattr(rollout, "compute_effect", partial(effect.compute_effect, seconds=600.0))
     demo = clusters.demo_load(user=admin)
     live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
     second = revision_save(policy=policy, document=PACK, author=admin, expected=1)
@@ -265,8 +265,8 @@ def test_a_job_asks_all_pods_and_those_of_a_large_cluster(
     api_as: Callable[[str], APIClient],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rollout, "effect", partial(effect.effect, seconds=600.0))
-    monkeypatch.setattr(deciding, "MOST_SHOWN", 100)
+    monkeypatch.setattr(rollout, "compute_effect", partial(effect.compute_effect, seconds=600.0))
+    monkeypatch.setattr(decision_questions, "MOST_SHOWN", 100)
     demo = clusters.demo_load(user=admin)
     live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
     revision_save(policy=policy, document=PACK, author=admin, expected=1)
@@ -294,7 +294,7 @@ def test_a_job_asks_all_pods_and_those_of_a_large_cluster(
     shown = page.get(opened["HX-Redirect"])
     assert f"{found['moving']} of {found['asked']} pods of default-scheduler would go elsewhere" in html_of(shown)
     assert len(found["moved"]) == 100 < found["moving"]  # so many are listed
-    playground.forget()
+    playground.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     assert api.get(address).json()["moves"] == found  # nothing is read here: what the job found is the answer
 

@@ -10,7 +10,7 @@ from django.test import Client
 from kschedweb.accounts.services import token_create
 from kschedweb.engine.framework.decision import Decision, PluginCall
 from kschedweb.engine.framework.status import Code
-from kschedweb.engine.live import Depths
+from kschedweb.engine.live import QueueDepths
 from kschedweb.live.schedulers.metrics import REGISTRY, Instruments
 
 if TYPE_CHECKING:
@@ -35,18 +35,22 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     instruments = Instruments("c", "p", "kschedweb-p")
     durations = {"PreFilter": 0.001, "Filter": 0.002, "Score": 0.003, "Permit": 0.5}
     calls = [PluginCall("NodeName", "Filter", "Success", 0.0002), PluginCall("NodeName", "Filter", "Success", 0.0004)]
-    instruments.decided(Decision("a/b", "u", 0.0, "p", durations=durations, codes={"Permit": Code.WAIT}, calls=calls))
-    instruments.attempted("scheduled", 0.7)
+    instruments.count_decision(
+        Decision("a/b", "u", 0.0, "p", durations=durations, codes={"Permit": Code.WAIT}, calls=calls)
+    )
+    instruments.count_attempt("scheduled", 0.7)
     durations = {"Filter": 0.002, "PostFilter": 0.01}
-    instruments.decided(Decision("a/c", "v", 0.0, "p", durations=durations, codes={"PostFilter": Code.UNSCHEDULABLE}))
-    instruments.attempted("unschedulable", 0.012)
+    instruments.count_decision(
+        Decision("a/c", "v", 0.0, "p", durations=durations, codes={"PostFilter": Code.UNSCHEDULABLE})
+    )
+    instruments.count_attempt("unschedulable", 0.012)
     instruments.permit_waited(3.0, Code.UNSCHEDULABLE)
     instruments.pod_bound(1.5, 20)
-    instruments.incoming({("active", "PodAdd"): 3})
-    instruments.incoming({("active", "PodAdd"): 5, ("backoff", "NodeAdd"): 1})
-    instruments.preempted(4)
-    instruments.leads(True)
-    instruments.depths(Depths(1, 2, 3, 4, waiting=5, held=5, binding=6, nodes=7, pods=8))
+    instruments.count_incoming({("active", "PodAdd"): 3})
+    instruments.count_incoming({("active", "PodAdd"): 5, ("backoff", "NodeAdd"): 1})
+    instruments.count_preemption(4)
+    instruments.set_leading(True)
+    instruments.set_depths(QueueDepths(1, 2, 3, 4, waiting=5, held=5, binding=6, nodes=7, pods=8))
     assert value("scheduler_schedule_attempts_total", result="scheduled") == 1
     assert value("scheduler_scheduling_algorithm_duration_seconds_sum") == 0.006 + 0.002
     assert value("scheduler_scheduling_attempt_duration_seconds_sum", result="unschedulable") == 0.012
@@ -66,7 +70,7 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     assert value("leader_election_master_status", name="kschedweb-p") == 1
     assert value("scheduler_pending_pods", queue="gated") == 4
     assert value("scheduler_cache_size", type="assumed_pods") == 11
-    instruments.forget()
+    instruments.forget_depths()
     assert value("leader_election_master_status", name="kschedweb-p") == 0
     assert value("scheduler_pending_pods", queue="gated") is None
     assert value("scheduler_goroutines", operation="binding") is None

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.live.schedulers import selectors, services
@@ -48,9 +48,9 @@ def test_a_plugin_of_others_that_binds_is_refused_for_scheduling_only(
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "kschedweb", "plugins": enabled}],
     }
-    loaded = load(document, release=CURRENT.extended(spec)).configuration
+    loaded = load(document, release=CURRENT.with_plugins(spec)).configuration
     policy = policy_create(name="binds", document=TWO_PROFILES, author=admin)
-    monkeypatch.setattr(selectors, "configuration", lambda revision, version: loaded)
+    monkeypatch.setattr(selectors, "load_configuration", lambda revision, version: loaded)
     asked: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}
     live = services.live_create(mode=Mode.SHADOW, **asked)
     with pytest.raises(ApplicationError) as refused:
@@ -93,7 +93,7 @@ def test_what_cannot_work_is_refused_beside_its_field(
 
 
 def test_an_imported_cluster_can_have_one_that_is_off_only(admin: User, default_policy: Policy) -> None:
-    imported = Cluster.objects.create(name="files", source=Source.IMPORT)
+    imported = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     live = services.live_create(user=admin, cluster=imported, scheduler_name="kschedweb", policy=default_policy)
     with pytest.raises(Unprocessable) as refused:
         services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.releases import RELEASES, released
+from kschedweb.engine.releases import RELEASES, get_release
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.policies.services import policy_create
@@ -100,7 +100,7 @@ def test_pages_and_rest_say_which_kube_scheduler_it_decides_as(
         assert all(one["engine"].endswith(f", {title}") for one in (*listed, *shown))
     Cluster.objects.filter(pk=connected.pk).update(server_version="v1.33.1")
     live.policy.revisions.update(process={})
-    assert released("1.33").remark in text(client_as("viewer").get(f"/live/{live.pk}/"))
+    assert get_release("1.33").remark in text(client_as("viewer").get(f"/live/{live.pk}/"))
 
 
 def test_who_places_groups_leads_to_what_each_waits_for(

@@ -18,7 +18,7 @@ from kschedweb.live.schedulers.selectors import release_in_force
 from kschedweb.live.shadow import charts, selectors, services
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.live.shadow.rows import verdict_row
-from kschedweb.live.shadow.watching import ShadowJudgement
+from kschedweb.live.shadow.watcher import ShadowJudgement
 from tests.engine.builders import pod
 from tests.support.html import elements, html_of
 from tests.support.seed_live import judged
@@ -45,23 +45,23 @@ def some(live: LiveScheduler) -> LiveScheduler:
 
 
 def test_drift_is_gathered_by_the_hour(some: LiveScheduler) -> None:
-    found = selectors.drift(some, "24h", NOON + timedelta(hours=3))
+    found = selectors.compute_drift(some, "24h", NOON + timedelta(hours=3))
     assert [(one.start, one.total, one.agree, one.mean, one.most) for one in found] == [
         (NOON, 3, pytest.approx(200 / 3), pytest.approx(37 / 3), 37),
         (NOON + timedelta(hours=2), 3, 0.0, 11.0, 11),
     ]
-    assert [one.start.hour for one in selectors.drift(some, "1h", NOON + timedelta(hours=3))] == [14]
+    assert [one.start.hour for one in selectors.compute_drift(some, "1h", NOON + timedelta(hours=3))] == [14]
 
 
 def test_the_whole_and_its_causes(some: LiveScheduler) -> None:
     now = NOON + timedelta(hours=3)
-    whole = selectors.summary(some, "24h", now)
+    whole = selectors.compute_summary(some, "24h", now)
     assert (whole.total, whole.most) == (6, 37)
     assert whole.mean == pytest.approx(12.0)
-    assert charts.sentence(whole) == (
+    assert charts.describe_drift(whole) == (
         "The policy agrees on 33 % of 6 pods; where their nodes pass they are 12.0 points below the best on average."
     )
-    found = {(one.plugin, one.verdict): (one.pods, one.mean) for one in selectors.causes(some, "24h", now)}
+    found = {(one.plugin, one.verdict): (one.pods, one.mean) for one in selectors.list_causes(some, "24h", now)}
     assert found == {
         ("NodeResourcesFit", "differ"): (1, 37.0),
         ("NodeResourcesFit", "infeasible"): (1, None),
@@ -72,7 +72,7 @@ def test_the_whole_and_its_causes(some: LiveScheduler) -> None:
 
 def test_the_chart_shows_what_its_table_says(some: LiveScheduler) -> None:
     now = NOON + timedelta(hours=3)
-    chart = charts.drift_chart(selectors.drift(some, "24h", now), selectors.summary(some, "24h", now))
+    chart = charts.drift_chart(selectors.compute_drift(some, "24h", now), selectors.compute_summary(some, "24h", now))
     assert chart is not None
     by_name = {one["name"]: one["y"] for one in chart.figure["data"]}
     assert by_name["agree"] == [2, 0]
@@ -83,14 +83,14 @@ def test_the_chart_shows_what_its_table_says(some: LiveScheduler) -> None:
 
 def test_of_a_single_moment_the_chart_shows_hours_and_no_fractions_of_a_second(some: LiveScheduler) -> None:
     now = NOON + timedelta(hours=3)
-    (first, _), whole = selectors.drift(some, "24h", now), selectors.summary(some, "24h", now)
+    (first, _), whole = selectors.compute_drift(some, "24h", now), selectors.compute_summary(some, "24h", now)
     chart = charts.drift_chart([first], whole)
     assert chart is not None
     assert chart.figure["layout"]["xaxis"]["range"] == ["2026-03-01 11:00", "2026-03-01 13:00"]
 
 
 def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) -> None:
-    one = ShadowJudgement(Pod.read(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
+    one = ShadowJudgement(Pod.from_json(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
     again = ShadowJudgement(one.pod, 1.7e9 + 1, one.judgement)
     revision = live.policy.revisions.get().pk
     services.verdicts_store(rows=[verdict_row(live.pk, one, revision, CURRENT.engine)])
@@ -101,16 +101,17 @@ def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) ->
 
 
 def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selectors, "MOST", 5)
-    monkeypatch.setattr(charts, "MOST", 5)
+    monkeypatch.setattr(selectors, "MAX_VERDICTS", 5)
+    monkeypatch.setattr(charts, "MAX_VERDICTS", 5)
     now = timezone.now()
     for number in range(9):
         judged(live, f"p-{number}", at=now - timedelta(minutes=number))
-    whole = selectors.summary(live, "1h", now)
+    whole = selectors.compute_summary(live, "1h", now)
     assert (whole.total, whole.start) == (5, now - timedelta(minutes=4))
-    assert sum(one.total for one in selectors.drift(live, "1h", now)) == 5
-    assert f"of 5 pods, the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC" in charts.sentence(
-        whole
+    assert sum(one.total for one in selectors.compute_drift(live, "1h", now)) == 5
+    assert (
+        f"of 5 pods, the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC"
+        in charts.describe_drift(whole)
     )
 
 

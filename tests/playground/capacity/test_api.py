@@ -12,7 +12,7 @@ from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster, NodeRow, Snapshot
 from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.playground.capacity import services
-from kschedweb.playground.capacity.questions import FitAsked, PodAsked
+from kschedweb.playground.capacity.queries import FitQuery, PodQuery
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import revision_get
 from tests.engine.builders import node
@@ -46,8 +46,8 @@ def test_it_is_answered_as_the_clusters_kube_scheduler_where_the_policy_names_no
     assert f"Answered by {RELEASES['1.35'].engine}." in page.content.decode()
     demo.refresh_from_db()
     default = revision_get(Policy.objects.get(name="default"), 1)
-    asked_of_a_job = FitAsked(PodAsked(requests=(("cpu", "9000"),)))
-    question = services.question_ask(user=editor, snapshot=demo, revision=default, asked=asked_of_a_job)
+    asked_of_a_job = FitQuery(PodQuery(requests=(("cpu", "9000"),)))
+    question = services.question_ask(user=editor, snapshot=demo, revision=default, query=asked_of_a_job)
     services.question_answer(question=question, step=lambda *_: None)
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.2")
     found = api_as("viewer").get(f"/api/v1/capacity/answers/{question.pk}/").json()

@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb import __version__
 from kschedweb.engine.releases import CURRENT
-from kschedweb.jobs.models import State
+from kschedweb.jobs.models import JobState
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.experiments import selectors, services
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
@@ -30,8 +30,8 @@ def make(**changes: Any) -> Experiment:
 
 
 def lines(hours: int = 2) -> bytes:
-    day = selectors.demo()
-    return "\n".join(",".join(line.split(",")[: 1 + 12 * hours]) for line in day.lines()).encode()
+    day = selectors.demo_recording()
+    return "\n".join(",".join(line.split(",")[: 1 + 12 * hours]) for line in day.to_csv_lines()).encode()
 
 
 def short() -> Recording:
@@ -41,13 +41,13 @@ def short() -> Recording:
 def test_an_experiment_is_a_job_and_its_runs_are_kept() -> None:
     experiment = make(recording=short(), policies=["default", "water-level", "future"])
     assert experiment.job is not None
-    assert experiment.job.state == State.QUEUED
+    assert experiment.job.state == JobState.QUEUED
     steps: list[tuple[str, int, int]] = []
     result = services.experiment_run(experiment=experiment, step=lambda *step: steps.append(step))
     assert result == {"experiment": str(experiment.pk), "runs": 3}
     assert steps[0] == ("kube-scheduler's defaults, seed 1", 1, 6)
     assert steps[-1] == ("A placement that knows the future, seed 1", 6, 6)
-    listed = selectors.series(experiment)
+    listed = selectors.list_series(experiment)
     assert [one.policy for one in listed] == ["default", "water-level", "future"]
     assert [one.engines for one in listed] == [[CURRENT.engine], [CURRENT.engine], [f"kschedweb {__version__}"]]
     assert listed[0].levels.shape == (1, 24, 4)
@@ -119,5 +119,5 @@ def test_a_name_is_taken_once() -> None:
 def test_saved_revisions_can_be_compared(db: None) -> None:
     experiment = make(recording=short(), policies=["default@1"])
     services.experiment_run(experiment=experiment, step=silent)
-    assert selectors.series(experiment)[0].policy == "default@1"
-    assert selectors.title("default@1") == "default, revision 1"
+    assert selectors.list_series(experiment)[0].policy == "default@1"
+    assert selectors.policy_title("default@1") == "default, revision 1"

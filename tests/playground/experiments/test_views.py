@@ -42,7 +42,7 @@ def test_measures_begin_when_they_are_told_to(client_as: Callable[..., Any]) -> 
 
 
 def test_an_uploaded_recording_is_kept_under_its_name(client_as: Callable[..., Any]) -> None:
-    content = "\n".join(selectors.demo().lines()).encode()
+    content = "\n".join(selectors.demo_recording().to_csv_lines()).encode()
     upload = SimpleUploadedFile("day.csv", content)
     answer = client_as("editor").post("/experiments/new/", {**ASKED, "file": upload, "recording_name": "our day"})
     assert answer.status_code == 302

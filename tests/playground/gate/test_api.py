@@ -16,7 +16,7 @@ from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.jobs import inquiries
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel, job_fail
 from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.models import Gate
@@ -224,7 +224,7 @@ def test_what_is_large_is_a_job_to_follow(api_as: Callable[..., Any], large: Non
     done = api.get(answer["Location"])
     assert done.status_code == 200
     job.refresh_from_db()
-    assert (job.state, job.result) == (State.SUCCEEDED, {"gate": answer.json()["id"], "verdict": "fail"})
+    assert (job.state, job.result) == (JobState.SUCCEEDED, {"gate": answer.json()["id"], "verdict": "fail"})
     kept = Gate.objects.get()
     assert kept.verdict is not None
     assert (kept.passed, kept.objects_given) == (False, None)
@@ -273,7 +273,7 @@ def test_a_job_that_came_to_nothing_says_so(api_as: Callable[..., Any], large: N
     api = api_as("editor")
     addresses = [api.post(ADDRESS, asked())["Location"] for _ in range(2)]
     first, second = Job.objects.order_by("created_at")
-    Job.objects.filter(pk=first.pk).update(state=State.RUNNING, attempt=1)
+    Job.objects.filter(pk=first.pk).update(state=JobState.RUNNING, attempt=1)
     first.refresh_from_db()
     job_fail(first, "The worker had no memory left.")
     job_cancel(job=second, user=None)

@@ -111,9 +111,9 @@ def test_page_rest_and_command_hold_a_policy_to_the_same_where_nothing_is_said(
     body = {"policy": {"document": PACKED}, "snapshot": {"cluster": "small"}}
     answer = api_as("editor").post("/api/v1/gate/", body).json()
     options = argparse.ArgumentParser()
-    command.ask(options)
-    said = command.asked_thresholds(options.parse_args(["--policy", "policy.yaml"]))
-    assert page.context["form"].thresholds.plain == answer["thresholds"] == thresholds.read(said).plain
+    command.add_question_arguments(options)
+    said = command.merge_thresholds(options.parse_args(["--policy", "policy.yaml"]))
+    assert page.context["form"].thresholds.plain == answer["thresholds"] == thresholds.read_thresholds(said).plain
 
 
 def test_without_anything_asked_the_page_proposes_something(

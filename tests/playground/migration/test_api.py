@@ -39,7 +39,7 @@ def test_an_answer_has_an_address_and_a_list_of_pods(api_as: Api, small: Snapsho
     assert viewer.get(made["Location"]).json() == told
     assert [one["id"] for one in viewer.get(f"{ADDRESS}?search=filling").json()["results"]] == [told["id"]]
     pods = viewer.get(f"{made['Location']}pods/").json()["results"]
-    assert pods == [snake_case(raw) for raw in selectors.differing(Question.objects.get())]
+    assert pods == [snake_case(raw) for raw in selectors.differing_pods(Question.objects.get())]
     assert sum(rule["pods"] for rule in told["counts"]["rules"]) == len(pods)
 
 

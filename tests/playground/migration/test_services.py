@@ -13,14 +13,14 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
-from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
+from kschedweb.engine.releases.classic.comparison import MoveTally, compare_pods, select_pods
 from kschedweb.jobs import inquiries
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel, job_claim, jobs_reconcile
-from kschedweb.playground.migration import selectors, services, tasks, words
+from kschedweb.playground.migration import selectors, sentences, services, tasks
 from kschedweb.playground.migration.models import Question
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.policies.selectors import algorithm, configuration, policy_get, revision_get
+from kschedweb.policies.selectors import load_algorithm, load_configuration, policy_get, revision_get
 from kschedweb.policies.services import policy_create
 from kschedweb.web.errors import ApplicationError, Conflict
 
@@ -34,7 +34,7 @@ def ask(editor: User, small: Snapshot, filling: Revision) -> Callable[..., Quest
 
     def make(**changes: Any) -> Question:
         given = {"classic": filling, "profile": revision_get(policy_get("default")), "snapshot": small} | changes
-        return services.question_ask(user=editor, asked=services.MigrationQuestion(**given))
+        return services.question_ask(user=editor, query=services.MigrationQuery(**given))
 
     return make
 
@@ -55,14 +55,14 @@ def worked_on(question: Question) -> Job:
 def test_the_answer_is_the_engines(ask: Callable[..., Question], small: Snapshot, filling: Revision) -> None:
     objects = snapshot_objects(small)
     today, then = EngineSnapshot.from_objects(objects), ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
-    rules, profile = algorithm(filling), configuration(revision_get(policy_get("default")))
-    expected = list(moves(then, today, rules, profile, asked(today, bound=True)))
-    tally = Tally()
+    rules, profile = load_algorithm(filling), load_configuration(revision_get(policy_get("default")))
+    expected = list(compare_pods(then, today, rules, profile, select_pods(today, bound=True)))
+    tally = MoveTally()
     for move in expected:
-        tally.add(move)
+        tally.add_move(move)
     found = ask(bound=True)
     assert found.counts == tally.to_dict()
-    assert selectors.differing(found) == [move.to_dict() for move in expected if move.differs]
+    assert selectors.differing_pods(found) == [move.to_dict() for move in expected if move.differs]
     assert counted(found)["verdicts"]["moves"] >= 2
     assert counted(found)["verdicts"]["only classic"] == 1
 
@@ -81,7 +81,7 @@ def test_in_sequence_each_sees_those_before_it(ask: Callable[..., Question]) -> 
 
 def test_without_a_profile_it_is_held_against_its_conversion(ask: Callable[..., Question]) -> None:
     found = ask(profile=None)
-    assert (found.converted, found.profile_label) == (True, words.CONVERSION)
+    assert (found.converted, found.profile_label) == (True, sentences.CONVERSION)
     assert any(note.startswith("The conversion: ") for note in found.notes)
     assert counted(found)["pods"] == 3
 
@@ -130,14 +130,14 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("later")
 def test_a_job_comes_to_the_same_answer(ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch) -> None:
     waits = ask(bound=True)
-    assert (waits.counts, waits.state) == (None, State.QUEUED)
+    assert (waits.counts, waits.state) == (None, JobState.QUEUED)
     tasks.answer(str(waits.job_id))
     waits.refresh_from_db()
-    assert (worked_on(waits).result or {})["answer"] == words.sentence(counted(waits))
+    assert (worked_on(waits).result or {})["answer"] == sentences.answer_sentence(counted(waits))
     monkeypatch.setattr(services, "AT_ONCE", 1_000)
     at_once = ask(bound=True)
     assert (waits.counts, waits.notes) == (at_once.counts, at_once.notes)
-    assert selectors.differing(waits) == selectors.differing(at_once)
+    assert selectors.differing_pods(waits) == selectors.differing_pods(at_once)
 
 
 @pytest.mark.usefixtures("later")
@@ -158,7 +158,7 @@ def test_a_cancelled_job_leaves_no_answer(ask: Callable[..., Question], editor: 
     job_cancel(job=worked_on(waits), user=editor)
     tasks.answer(str(waits.job_id))
     waits.refresh_from_db()
-    assert (waits.counts, waits.state) == (None, State.CANCELLED)
+    assert (waits.counts, waits.state) == (None, JobState.CANCELLED)
 
 
 @pytest.mark.usefixtures("later")
@@ -170,7 +170,7 @@ def test_a_job_whose_policy_or_snapshot_is_gone_says_so(
     small.delete() if gone == "snapshot" else Policy.objects.get(name="filling").delete()
     tasks.answer(str(waits.job_id))
     job = worked_on(waits)
-    assert (job.state, f"{gone} was deleted" in job.error) == (State.FAILED, True)
+    assert (job.state, f"{gone} was deleted" in job.error) == (JobState.FAILED, True)
 
 
 @pytest.mark.usefixtures("later")
@@ -185,4 +185,4 @@ def test_what_takes_too_long_at_once_becomes_a_job(
     ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
-    assert ask().state == State.QUEUED
+    assert ask().state == JobState.QUEUED

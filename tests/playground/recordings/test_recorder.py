@@ -16,7 +16,7 @@ from kschedweb.jobs.models import Job
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.recordings import recorder
 from kschedweb.playground.recordings.models import Recording
-from kschedweb.playground.recordings.recorder import Recorder
+from kschedweb.playground.recordings.recorder import ClusterRecorder
 from kschedweb.web.errors import ApplicationError, NotFound
 from tests.support import seed_recordings
 
@@ -50,12 +50,12 @@ def claimed(recording: Recording) -> Job:
 def recorded(user: User, *news: object, clock: Clock | None = None) -> Recording:
     """A recording of ten seconds in which ``news`` were heard."""
     made = seed_recordings.started(user, seconds=10)
-    one = Recorder(made, claimed(made), clock=clock or Clock())
+    one = ClusterRecorder(made, claimed(made), clock=clock or Clock())
     for kind in recorder.KINDS:
         one._inbox.put(Listed(kind.name, [], "1", "start"))
     for piece in news:
         one._inbox.put(piece)
-    one._follow([])
+    one._follow_events([])
     made.refresh_from_db()
     return made
 
@@ -114,17 +114,17 @@ def test_a_kind_that_may_not_be_read_is_noted_but_for_those_that_few_clusters_se
 
 def test_another_attempt_goes_on_to_the_same_end_and_tells_of_the_gap(editor: User) -> None:
     made, clock = seed_recordings.started(editor, seconds=60), Clock()
-    first = Recorder(made, claimed(made), clock=clock)
-    first._take(pods(1)[0])
-    first._keep()
+    first = ClusterRecorder(made, claimed(made), clock=clock)
+    first._handle_event(pods(1)[0])
+    first._store_lines()
     Job.objects.update(state="queued")
     clock.now += 30.0
     made = Recording.objects.get(pk=made.pk)
-    again = Recorder(made, claimed(made), clock=clock)
+    again = ClusterRecorder(made, claimed(made), clock=clock)
     with pytest.raises(Cancelled):
-        first._keep()
-    again._take(Listed("Pod", [seed_recordings.pod(0, 0.0)], "2", "start"))
-    again._follow([])
+        first._store_lines()
+    again._handle_event(Listed("Pod", [seed_recordings.pod(0, 0.0)], "2", "start"))
+    again._follow_events([])
     made.refresh_from_db()
     assert (made.records, made.lasted) == (1, 60.0)
     (note,) = made.notes
@@ -137,13 +137,13 @@ def test_a_cluster_that_does_not_answer_is_not_waited_for_in_vain(
     monkeypatch.setattr(recorder, "PATIENCE", -1.0)
     made = seed_recordings.started(editor)
     with pytest.raises(ApplicationError, match="did not list its nodes and pods in time"):
-        Recorder(made, claimed(made), clock=Clock())._follow([])
+        ClusterRecorder(made, claimed(made), clock=Clock())._follow_events([])
 
 
 def test_a_cluster_that_is_deleted_ends_its_recording(editor: User) -> None:
     made = seed_recordings.started(editor)
-    one = Recorder(made, claimed(made), clock=Clock())
-    one._take(pods(1)[0])
+    one = ClusterRecorder(made, claimed(made), clock=Clock())
+    one._handle_event(pods(1)[0])
     Cluster.objects.filter(pk=made.cluster_id).delete()
     with pytest.raises(NotFound, match="deleted while it was recorded"):
-        one._keep()
+        one._store_lines()

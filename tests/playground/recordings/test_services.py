@@ -10,17 +10,17 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
 from kschedweb.accounts.models import User
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.jobs import services as jobs
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.recordings import selectors, services
 from kschedweb.playground.recordings.models import Chunk, Recording
 from kschedweb.playground.recordings.storage import CHUNK, Writer
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.playground.scenarios.effect import effect
+from kschedweb.playground.scenarios.effect import describe_effect
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support import seed_recordings
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def text(recording: Recording) -> str:
-    return gzip.decompress(b"".join(selectors.pieces(recording))).decode()
+    return gzip.decompress(b"".join(selectors.read_chunks(recording))).decode()
 
 
 def test_a_connected_cluster_is_recorded_once_at_a_time(editor: User) -> None:
@@ -41,7 +41,7 @@ def test_a_connected_cluster_is_recorded_once_at_a_time(editor: User) -> None:
         seed_recordings.started(editor, watched)
     jobs.job_cancel(job=first.job, user=editor)
     seed_recordings.started(editor, watched)
-    imported = Cluster.objects.create(name="files", source=Source.IMPORT)
+    imported = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     with pytest.raises(Conflict, match="is not connected"):
         services.recording_start(user=editor, cluster=imported, seconds=60)
     for seconds in (9, 86_401):
@@ -62,7 +62,7 @@ def test_lines_are_kept_in_chunks_that_grow_and_an_attempt_that_is_over_keeps_no
         assert text(recording).splitlines() == lines
         assert (recording.records, recording.size) == (len(lines), len(text(recording)))
     assert Chunk.objects.filter(recording=recording).count() == 2
-    Job.objects.filter(pk=job.pk).update(state=State.QUEUED)
+    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     again = jobs.job_claim(str(job.pk))
     assert again is not None
     writer.add("from a worker that was taken for dead")
@@ -80,12 +80,12 @@ def test_a_scenario_of_it_brings_the_pods_when_they_came(editor: User) -> None:
     assert made.name == "recorded as recorded 2026-05-01 12:00"
     revision = scenarios.revision_get(scenarios.scenario_get(editor, made.pk))
     assert revision.document["run"] == {"place": "pending", "until": 3600}
-    found = scenarios.prepared(revision, 1)
+    found = scenarios.prepare_revision(revision, 1)
     arrivals = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
     came = {pod.name: (event.time, event.duration) for event, pod in arrivals if isinstance(pod, Pod)}
     later = {f"web-{n}": (60 * n + 0.5, 30.0 if n % 2 else None) for n in range(seed_recordings.PODS)}
     assert came == later | {"web-99": (0.0, None)}
-    said = effect([], found)
+    said = describe_effect([], found)
     assert (said.beginning, said.waiting) == ("2 nodes and 1 pod on them", 0)
     assert {raw["metadata"]["name"] for raw in found.objects} == {"n0", "n1"}
     again = services.scenario_make(user=editor, recording=recording)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import User
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
 from kschedweb.playground.scenarios.services import scenario_create
@@ -110,7 +110,7 @@ def test_rest_records_uses_and_deletes(api_as: Callable[[str], APIClient], admin
 
 
 def test_a_cluster_that_is_not_connected_offers_no_recording(client_as: AsRole) -> None:
-    Cluster.objects.create(name="files", source=Source.IMPORT)
+    Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     client = client_as("editor")
     link = f"a[href={reverse('recordings')}?cluster=files]"
     assert not elements(client.get(reverse("cluster", args=["files"])), link)

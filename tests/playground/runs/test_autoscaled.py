@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.engine.studies.measure.paid import paid
+from kschedweb.engine.studies.measure.costs import compute_costs
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision
@@ -46,7 +46,7 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
 ) -> None:
     run = services.run_start(user=editor, revision=burst, policy="default")
     seed_runs.work_off()
-    deeds = selectors.outcome(run_again(run)).deeds
+    deeds = selectors.load_outcome(run_again(run)).deeds
     assert {what for _, what, *_ in deeds} == {"launched", "removed"}
     page = client_as("editor").get(f"/runs/{run.pk}/")
     assert [one["data-deed"] for one in elements(page, "[data-deed]")] == [what for _, what, *_ in deeds]
@@ -74,7 +74,7 @@ prices:
     run = services.run_start(user=editor, revision=priced, policy="default")
     seed_runs.work_off()
     said = client_as("editor").get(f"/runs/{run.pk}/").context["deeds_said"]
-    costs = paid(selectors.outcome(run_again(run)))
+    costs = compute_costs(selectors.load_outcome(run_again(run)))
     assert costs.hour is not None
     assert costs.first_hour is not None
     assert f"all nodes cost {costs.hour:.2f} EUR an hour" in said
@@ -94,7 +94,7 @@ def test_two_nodepools_are_compared_on_one_scenario(
     assert [eager.label, calm.label] == pools
     assert measured(eager)["node_cost"] < measured(calm)["node_cost"]
     assert measured(eager)["evictions"] > measured(calm)["evictions"] == 0
-    assert {node.partition("-")[0] for _, _, node, _ in selectors.outcome(eager).deeds} == {"general"}
+    assert {node.partition("-")[0] for _, _, node, _ in selectors.load_outcome(eager).deeds} == {"general"}
     page = client_as("editor").get(f"/comparisons/{made.pk}/")
     assert page.status_code == 200
     assert "node_cost" in [line.measure.name for line in page.context["lines"]]
@@ -124,7 +124,7 @@ def test_the_form_runs_each_policy_with_each_of_the_nodepools(
 def test_a_scenario_without_an_autoscaler_gets_that_of_the_policy(editor: User, pools: list[str]) -> None:
     run = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy=pools[0])
     seed_runs.work_off()
-    assert selectors.outcome(run_again(run)).prices.size
+    assert selectors.load_outcome(run_again(run)).prices.size
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_decision_of_such_a_run_is_explained(editor: User, burst: ScenarioRevi
     run = services.run_start(user=editor, revision=burst, policy=pools[1])
     seed_runs.work_off()
     done = run_again(run)
-    outcome = selectors.outcome(done)
+    outcome = selectors.load_outcome(done)
     row = int(outcome.attempts.argmax())
-    _, decided = selectors.decided(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
+    _, decided = selectors.replay_decision(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
     assert decided.pod.key == outcome.pods[row]
     assert decided.explanation.node == outcome.nodes[int(outcome.node[row])]

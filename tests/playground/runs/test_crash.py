@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import User
 from kschedweb.jobs import services as jobs
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.services import scenario_create
@@ -42,7 +42,7 @@ def job_of(run: Run) -> Job:
 
 def under_way(run: Run) -> bool:
     job = job_of(run)
-    return job.state == State.RUNNING and 0 < job.done < job.total
+    return job.state == JobState.RUNNING and 0 < job.done < job.total
 
 
 @pytest.mark.nightly
@@ -56,23 +56,23 @@ def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_
         wait_until(lambda: under_way(first), "the first run is under way", step=0.02)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
-    assert (job_of(first).state, job_of(first).attempt) == (State.RUNNING, 1)
+    assert (job_of(first).state, job_of(first).attempt) == (JobState.RUNNING, 1)
     # Nobody waits a minute here: the clock is put back instead.
     Job.objects.filter(pk=job_of(first).pk).update(heartbeat_at=timezone.now() - jobs.SILENT - timedelta(seconds=1))
     with worker_process("two"):
         send(job_of(second))
         wait_until(lambda: Difference.objects.filter(counts__moved__gte=0).exists(), "the runs are compared")
-        wait_until(lambda: job_of(first).state == State.SUCCEEDED, "the first run's job ended")
+        wait_until(lambda: job_of(first).state == JobState.SUCCEEDED, "the first run's job ended")
     assert [(job_of(run).state, job_of(run).attempt) for run in (first, second)] == [
-        (State.SUCCEEDED, 2),
-        (State.SUCCEEDED, 1),
+        (JobState.SUCCEEDED, 2),
+        (JobState.SUCCEEDED, 1),
     ]
     assert Run.objects.count() == 2
     assert Difference.objects.count() == Job.objects.filter(kind="runs.difference").count() == 1
     # What the killed worker had begun left no trace.
     alone = services.run_start(user=editor, revision=made.revision, policy="default")
     services.run_do(run=alone, step=lambda text, done, total: None)
-    outcomes = [selectors.outcome(Run.objects.get(pk=run.pk)).encode() for run in (first, alone)]
+    outcomes = [selectors.load_outcome(Run.objects.get(pk=run.pk)).encode() for run in (first, alone)]
     assert outcomes[0] == outcomes[1]
 
 
@@ -92,8 +92,8 @@ def test_progress_only_grows_and_a_cancelled_run_ends_at_its_next_step(
         send(job_of(run))
         wait_until(advances, "the run advances", step=0.02)
         job = jobs.job_cancel(job=job_of(run), user=editor)
-        assert job.state == State.RUNNING
-        wait_until(lambda: job_of(run).state == State.CANCELLED, "the run is cancelled", step=0.02)
+        assert job.state == JobState.RUNNING
+        wait_until(lambda: job_of(run).state == JobState.CANCELLED, "the run is cancelled", step=0.02)
     assert seen == sorted(seen)
     assert len({total for _, total in seen}) == 1
     assert Run.objects.get(pk=run.pk).ended_at is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision
@@ -99,7 +99,7 @@ def test_a_run_takes_another_one_at_another_interval_or_none(
     asked = (f"default+{pack} every 10m", "default+no descheduler", "default")
     runs = [services.run_start(user=editor, revision=fighting, policy=one) for one in asked]
     seed_runs.work_off()
-    slow, none, own = (selectors.outcome(again(run)) for run in runs)
+    slow, none, own = (selectors.load_outcome(again(run)) for run in runs)
     assert runs[0].label == "default@1+pack@1 every 10m"
     assert [time for time, *_ in slow.rounds] == [600.0, 1200.0, 1800.0]
     assert (len(none.rounds), len(own.rounds)) == (0, 6)
@@ -168,7 +168,7 @@ def test_a_decision_of_such_a_run_is_explained(editor: User, fighting: ScenarioR
     run = services.run_start(user=editor, revision=fighting, policy="default")
     seed_runs.work_off()
     done = again(run)
-    outcome = selectors.outcome(done)
+    outcome = selectors.load_outcome(done)
     row = int(outcome.evictions.pod[-1])
-    _, decided = selectors.decided(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
+    _, decided = selectors.replay_decision(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
     assert decided.explanation.node == outcome.nodes[int(outcome.node[row])]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.simulation import Departure
-from kschedweb.engine.studies import DocumentError, prepare, read
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.engine.studies import ScenarioError, prepare_scenario, read_scenario
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.samples import SampleList
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration
@@ -23,17 +23,17 @@ WEB: dict[str, Any] = {
 }
 
 
-def play(*objects: dict, until: str = "2000s", **document: Any) -> Outcome:
+def play(*objects: dict, until: str = "2000s", **document: Any) -> RunOutcome:
     place = document.pop("place", "all")
     raw = {"name": "x", **document, "run": {"until": until, "place": place, **document.pop("run", {})}}
-    return run(prepare(read(raw), list(objects), {}, seed=1, now=0.0), configuration())
+    return run_scenario(prepare_scenario(read_scenario(raw), list(objects), {}, seed=1, now=0.0), configuration())
 
 
 def adds(raw: dict, at: float = 5.0) -> dict:
     return {"at": at, "addWorkload": {"manifest": raw}}
 
 
-def states(outcome: Outcome, time: float) -> dict[str, str]:
+def states(outcome: RunOutcome, time: float) -> dict[str, str]:
     return {row.name: row.state for row in PodList(outcome, time) if row.state != "to-come"}
 
 
@@ -44,7 +44,7 @@ def test_a_pod_of_a_change_fails_on_its_node() -> None:
     assert (row.state, row.message) == ("failed", said)
     assert [(one.kind, one.node, one.text) for one in MoveList(outcome)] == [("bound", "a", ""), ("failed", "a", said)]
     assert [one.kind for one in MoveList(outcome, forced=True)] == ["failed"]
-    assert measure(outcome)["failed"].value == 1.0
+    assert compute_measures(outcome)["failed"].value == 1.0
     assert (outcome.requested([10.0], "cpu") == 0.0).all()
 
 
@@ -62,7 +62,7 @@ def test_a_pod_of_a_missing_node_is_collected() -> None:
     assert states(outcome, 60.0) == {"p": "collected"}
     (row,) = MoveList(outcome, forced=True)
     assert (row.time, row.node, row.kind, row.text) == (60.0, "", "collected", "PodGC: node no longer exists")
-    assert PodList(outcome, 60.0).of("default/p").message == "PodGC: node no longer exists"
+    assert PodList(outcome, 60.0).find_pod("default/p").message == "PodGC: node no longer exists"
 
 
 def test_a_pod_of_the_base_whose_node_is_missing_is_collected_too() -> None:
@@ -88,7 +88,7 @@ def test_pods_on_a_silent_node_are_unknown_and_their_evictions_are_in_the_log() 
     assert log[1][1] == 310.0
     assert log[2][1] == 1000.0
     assert log == sorted(log, key=lambda one: one[1])
-    assert measure(outcome)["unknown_most"].value == 1.0
+    assert compute_measures(outcome)["unknown_most"].value == 1.0
     seen = {row["time"]: (row["bound"], row["unknown"]) for row in SampleList(outcome)[:]}
     assert (seen[0.0], seen[600.0], seen[1200.0]) == ((0, 0), (1, 1), (1, 0))
 
@@ -96,7 +96,7 @@ def test_pods_on_a_silent_node_are_unknown_and_their_evictions_are_in_the_log() 
 def test_the_columns_survive_being_stored() -> None:
     condition = {"at": 10, "setConditions": {"nodes": ["a"], "conditions": {"Ready": "Unknown"}}}
     outcome = play(node("a"), changes=[adds(pod("p", on="a"), 1.0), condition])
-    again = Outcome.decode(outcome.encode())
+    again = RunOutcome.decode(outcome.encode())
     assert again.encode() == outcome.encode()
     assert again.samples.unknown is not None
     assert int(again.samples.unknown.max()) == 1
@@ -106,8 +106,8 @@ def test_the_columns_survive_being_stored() -> None:
 def test_an_outcome_that_was_stored_earlier_knows_of_nobody_unknown() -> None:
     outcome = play(node("a"))
     object.__setattr__(outcome.samples, "unknown", None)
-    again = Outcome.decode(outcome.encode())
-    assert measure(again)["unknown_most"].value is None
+    again = RunOutcome.decode(outcome.encode())
+    assert compute_measures(again)["unknown_most"].value is None
     assert SampleList(again)[0]["unknown"] == 0
 
 
@@ -121,25 +121,27 @@ def test_an_outcome_that_was_stored_earlier_knows_of_nobody_unknown() -> None:
     ],
 )
 def test_conditions_that_mean_nothing_are_told(conditions: dict, said: str) -> None:
-    with pytest.raises(DocumentError, match=said):
-        read({"name": "x", "changes": [{"setConditions": {"nodes": ["a"], "conditions": conditions}}]})
+    with pytest.raises(ScenarioError, match=said):
+        read_scenario({"name": "x", "changes": [{"setConditions": {"nodes": ["a"], "conditions": conditions}}]})
 
 
 def test_conditions_of_a_node_that_is_not_there_are_an_error() -> None:
-    with pytest.raises(DocumentError, match="there is no node b at this time"):
+    with pytest.raises(ScenarioError, match="there is no node b at this time"):
         play(node("a"), changes=[{"setConditions": {"nodes": ["b"], "conditions": {"Ready": "False"}}}])
 
 
 def test_plugins_of_admission_are_turned_on_and_off() -> None:
-    known = read({"name": "x", "run": {"admission": {"enable": ["PodTolerationRestriction"], "disable": ["Priority"]}}})
+    known = read_scenario(
+        {"name": "x", "run": {"admission": {"enable": ["PodTolerationRestriction"], "disable": ["Priority"]}}}
+    )
     assert known.run.admission == {
         "DefaultTolerationSeconds",
         "RuntimeClass",
         "ResourceQuota",
         "PodTolerationRestriction",
     }
-    with pytest.raises(DocumentError, match="Priority: is enabled and disabled"):
-        read({"name": "x", "run": {"admission": {"enable": ["Priority"], "disable": ["Priority"]}}})
+    with pytest.raises(ScenarioError, match="Priority: is enabled and disabled"):
+        read_scenario({"name": "x", "run": {"admission": {"enable": ["Priority"], "disable": ["Priority"]}}})
 
 
 def test_a_quota_keeps_replicas_out_and_says_so() -> None:
@@ -156,4 +158,4 @@ def test_a_quota_keeps_replicas_out_and_says_so() -> None:
 
 
 def test_kinds_of_departures_are_kinds_of_moves() -> None:
-    assert {one.name: int(one) for one in Departure}.items() <= {one.name: int(one) for one in Kind}.items()
+    assert {one.name: int(one) for one in Departure}.items() <= {one.name: int(one) for one in MoveKind}.items()

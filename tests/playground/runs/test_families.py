@@ -8,18 +8,21 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.measure.registry import FAMILIES
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.playground.runs.families import WORDS, present
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.playground.runs.families import WORDS, present_families
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
-from kschedweb.playground.runs.measures import Measure
+from kschedweb.playground.runs.measures import RunMeasure
 from kschedweb.web.figures import Chart
 from tests.support import seed_runs
 
 
-def shown(label: str, outcome: Outcome) -> ChartedRun:
-    kept = [Measure(one.name, one.label, one.unit, one.direction, one.sentence, one.value) for one in measure(outcome)]
+def shown(label: str, outcome: RunOutcome) -> ChartedRun:
+    kept = [
+        RunMeasure(one.name, one.label, one.unit, one.direction, one.sentence, one.value)
+        for one in compute_measures(outcome)
+    ]
     return ChartedRun(label, outcome, {one.name: one for one in kept})
 
 
@@ -54,7 +57,7 @@ def test_charts_say_the_means_that_the_measures_say(both: list[ChartedRun]) -> N
 def test_every_family_has_a_sound_chart_with_a_line_for_each_policy(both: list[ChartedRun], count: int) -> None:
     listed = both[:count]
     found = family_charts(listed, "cpu")
-    assert [one.family for one in found] == present(listed[0].measures)
+    assert [one.family for one in found] == present_families(listed[0].measures)
     for one in found:
         assert one.measures
         assert one.chart is not None, one.family.name

@@ -11,7 +11,7 @@ from django.http import Http404
 from kschedweb.accounts.models import User
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT, RELEASES
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_claim
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.runs import selectors, services, tasks
@@ -28,11 +28,11 @@ def test_a_run_is_a_job_and_what_came_of_it_is_kept(editor: User) -> None:
     run = seed_runs.run(editor)
     assert (run.state, run.label, run.seed) == ("succeeded", "default@1", 1)
     assert run.job is not None
-    assert run.job.state == State.SUCCEEDED
+    assert run.job.state == JobState.SUCCEEDED
     assert run.engine == CURRENT.engine
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
     assert outcome.end == run.virtual_seconds == 600.0
-    zone = Grouping.of(run.groups[0])
+    zone = Grouping.from_dict(run.groups[0])
     assert (zone.label, zone.values) == ("zone", ["zone-0", "zone-1", "zone-2"])
     assert len(zone.codes) == len(outcome.nodes) == 6
     assert int((outcome.bound >= 0).sum()) == 21  # all of the 20, and the important one
@@ -53,9 +53,9 @@ def test_a_run_keeps_all_gates_of_its_kube_scheduler(editor: User) -> None:
 def test_a_run_keeps_the_release_that_nothing_named(editor: User) -> None:
     run = seed_runs.run(editor)
     assert run.process == {"release": CURRENT.name}
-    assert selectors.configuration(run).release is CURRENT
+    assert selectors.load_configuration(run).release is CURRENT
     run.process = {}  # as runs were stored when there was one release
-    assert selectors.configuration(run).release is RELEASES["1.36"]
+    assert selectors.load_configuration(run).release is RELEASES["1.36"]
 
 
 def test_a_run_delivered_twice_is_played_once(editor: User) -> None:
@@ -93,7 +93,7 @@ def test_a_worker_that_died_costs_its_run_only_and_another_starts_it_again(edito
     assert job_claim(str(lost.pk)) is not None  # and the worker that claimed it is gone
     seed_runs.work_off()
     assert Run.objects.filter(ended_at__isnull=False).count() == 1
-    Job.objects.filter(pk=lost.pk).update(state=State.QUEUED)  # as reconciliation does
+    Job.objects.filter(pk=lost.pk).update(state=JobState.QUEUED)  # as reconciliation does
     seed_runs.work_off()
     assert Run.objects.filter(ended_at__isnull=False).count() == 2
     assert Difference.objects.get().counts["pods"] == 21
@@ -105,8 +105,8 @@ def test_a_comparison_runs_every_policy_with_every_seed_and_compares_each_pair_o
     assert listed == [(0, "default@1", 1), (0, "default@1", 2), (1, "packed@1", 1), (1, "packed@1", 2)]
     found = Difference.objects.order_by("run__seed")
     assert [(one.run.seed, one.against.seed, one.against.position) for one in found] == [(1, 1, 0), (2, 2, 0)]
-    moved = selectors.difference(found[0])
-    reference, other = (selectors.outcome(comparison.runs.get(position=place, seed=1)) for place in (0, 1))
+    moved = selectors.load_difference(found[0])
+    reference, other = (selectors.load_outcome(comparison.runs.get(position=place, seed=1)) for place in (0, 1))
     ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (reference, other)]
     assert {one["pod"] for one in moved if one["what"] == "moved"} == {
         pod for pod in ends[0] if ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0

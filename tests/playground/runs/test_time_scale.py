@@ -12,6 +12,6 @@ from kschedweb.playground.runs.time_scale import TimeScale
     [(0.5, "milliseconds", 500), (120, "seconds", 120), (7200, "minutes", 120), (86_400, "hours", 24)],
 )
 def test_an_axis_has_the_unit_that_gives_a_readable_number(end: float, unit: str, shown: float) -> None:
-    scale = TimeScale.of(end)
+    scale = TimeScale.for_end(end)
     assert scale.unit == unit
     assert end / scale.seconds == pytest.approx(shown)

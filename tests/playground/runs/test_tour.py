@@ -9,7 +9,7 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.services import demo_load
 from kschedweb.playground.runs import selectors, services
-from kschedweb.playground.runs.comparisons import comparing, moved
+from kschedweb.playground.runs.comparisons import measure_rows, moved_pods
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.policies.services import policy_create
 from tests.support import seed_runs
@@ -41,11 +41,11 @@ def test_the_tour_says_what_its_comparison_says(editor: User) -> None:
     started = services.comparison_start(user=editor, revision=revision, policies=["default", "packing"], seeds=[1])
     seed_runs.work_off()
     found = selectors.comparison_get(editor, started.pk)
-    sides, differences = comparing.sides(found), list(selectors.difference_list(found))
-    lines = comparing.lines(sides, differences)
-    listed = moved.MovedList(differences, 1, moved.ANY)
-    assert f"“{comparing.sentence(sides, lines, listed.first_count, listed.pods)}”" in TOUR
-    changes = {line.measure.name: line.changes[0].found for line in lines}
+    sides, differences = measure_rows.list_sides(found), list(selectors.difference_list(found))
+    lines = measure_rows.compare_measures(sides, differences)
+    listed = moved_pods.MovedList(differences, 1, moved_pods.ANY)
+    assert f"“{measure_rows.comparison_sentence(sides, lines, listed.first_count, listed.pods)}”" in TOUR
+    changes = {line.measure.name: line.changes[0].measure_change for line in lines}
     assert changes["unscheduled"].change == -1
     assert "One pod fewer is left without a node" in TOUR
     assert not any(changes[name].differs for name in ("evictions", "preemptions", "disruptions"))

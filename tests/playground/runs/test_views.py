@@ -103,7 +103,7 @@ def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clie
     pods = client.get(address).json()["items"]
     assert len(pods) == 21
     gone = [pod["pod"] for pod in client.get(f"{address}&state=preempted").json()["items"]]
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
     important = next(pod for pod in pods if pod["pod"] == "default/important")
     assert gone
     assert all(outcome.nodes[outcome.node[outcome.index[pod]]] == important["node"] for pod in gone)
@@ -119,7 +119,7 @@ def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clie
 
 def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Clients, editor: User) -> None:
     run = seed_runs.run(editor)
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
     client = client_as("viewer")
     for name in ("web-00", "web-13"):
         page = text(client.get(f"/runs/{run.pk}/pods/default/{name}/"))

@@ -127,7 +127,7 @@ def test_what_is_not_shared_does_not_exist_for_others(
 
 
 def test_an_export_is_imported(client: APIClient, empty: Scenario, editor: User) -> None:
-    services.file_add(scenario=empty, upload=uploads.read("nodes.csv", NODES.encode(), limit=MIB), author=editor)
+    services.file_add(scenario=empty, upload=uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB), author=editor)
     exported = client.get(address(empty, "revisions/1/export/"))
     assert exported["Content-Type"] == "application/gzip"
     made = client.post(f"{BASE}import/", exported.content, content_type="application/gzip")

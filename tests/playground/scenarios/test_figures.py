@@ -12,13 +12,13 @@ from django.urls import reverse
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.releases import load
-from kschedweb.engine.state.watermarks.collected import Collected
-from kschedweb.engine.studies import prepare
-from kschedweb.engine.studies.document.reading import brought
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
+from kschedweb.engine.studies import prepare_scenario
+from kschedweb.engine.studies.document.scenario_files import read_scenario_file
+from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.playground.scenarios import selectors, services, transfer
 from kschedweb.playground.scenarios.models import FileKind
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.watermarks.figures import Figure
 from kschedweb.watermarks.models import Resolution, Sample
 from kschedweb.watermarks.storage import samples_rollup, samples_store
@@ -65,34 +65,36 @@ def outcome(scenario: Scenario) -> bytes:
     configuration = load(EMPTY).configuration
     assert configuration is not None
     revision = selectors.revision_get(scenario)
-    prepared = selectors.make_ready(revision.text, selectors.base(revision), scenario, seed=1)
-    found = run(prepared, configuration)
+    prepared = selectors.make_ready(revision.text, selectors.load_base(revision), scenario, seed=1)
+    found = run_scenario(prepared, configuration)
     assert len(set(found.use.cpu[:, 0].tolist())) > (2 if "history" in revision.text else 0)
     return found.encode()
 
 
 def alone(packed: bytes) -> bytes:
     """What comes of an export without any site, as the command line plays it."""
-    given, configuration = brought(packed), load(EMPTY).configuration
+    given, configuration = read_scenario_file(packed), load(EMPTY).configuration
     assert given.now is not None
     assert configuration is not None
-    return run(prepare(given.document, given.objects, given.files, seed=1, now=given.now), configuration).encode()
+    return run_scenario(
+        prepare_scenario(given.document, given.objects, given.files, seed=1, now=given.now), configuration
+    ).encode()
 
 
 @pytest.mark.parametrize("use", ["{from: watermarks}", "{from: history, window: 2h}"])
 def test_an_export_replays_to_the_same_outcome_on_another_site(editor: User, use: str) -> None:
     made = services.scenario_create(text=on_measured(editor, use), author=editor)
-    here, packed = outcome(made), selectors.export(selectors.revision_get(made))
+    here, packed = outcome(made), selectors.export_revision(selectors.revision_get(made))
     preview = selectors.revision_get(made).text
     made.files.all().delete()
     assert outcome(made) == here  # what is collected now says the same, so that a preview is no other
-    assert selectors.export(selectors.revision_get(made)) == packed
+    assert selectors.export_revision(selectors.revision_get(made)) == packed
     assert alone(packed) == here
     services.scenario_delete(scenario=made, author=editor)
     Snapshot.objects.all().delete()
     Cluster.objects.all().delete()
     assert not Sample.objects.exists()
-    again = services.scenario_import(imported=transfer.read("a.json.gz", packed, limit=4 * MIB), author=editor)
+    again = services.scenario_import(imported=transfer.read_export("a.json.gz", packed, limit=4 * MIB), author=editor)
     assert selectors.revision_get(again).text == preview
     assert outcome(again) == here
     copied = services.scenario_copy(revision=selectors.revision_get(again), author=editor)
@@ -124,7 +126,7 @@ def test_what_was_never_collected_is_refused_when_it_is_saved(
     editor: User, use: str, hours: int, path: str, said: str
 ) -> None:
     text = on_measured(editor, use, hours)
-    with pytest.raises(services.InvalidDocument) as caught:
+    with pytest.raises(services.InvalidScenario) as caught:
         services.scenario_create(text=text, author=editor)
     (problem,) = caught.value.problems
     assert (problem.path, problem.line) == (path, 4)
@@ -159,7 +161,7 @@ def test_the_form_offers_a_history_and_says_what_is_wrong_beside_the_field(edito
 def export_with(editor: User, change: dict[str, str]) -> bytes:
     """An export whose figures are written otherwise."""
     made = services.scenario_create(text=on_measured(editor, "{from: history, window: 2h}"), author=editor)
-    body = json.loads(gzip.decompress(selectors.export(selectors.revision_get(made))))
+    body = json.loads(gzip.decompress(selectors.export_revision(selectors.revision_get(made))))
     (file,) = body["files"]
     for old, new in change.items():
         assert old in file["text"]
@@ -178,21 +180,21 @@ def export_with(editor: User, change: dict[str, str]) -> bytes:
 )
 def test_figures_that_lie_are_refused(editor: User, change: dict[str, str], said: str) -> None:
     with pytest.raises(ApplicationError, match=said):
-        transfer.read("a.json.gz", export_with(editor, change), limit=4 * MIB)
+        transfer.read_export("a.json.gz", export_with(editor, change), limit=4 * MIB)
 
 
 def test_figures_of_another_time_are_refused(editor: User) -> None:
     packed = export_with(editor, {})
-    imported = transfer.read("a.json.gz", packed, limit=4 * MIB)
-    data = selectors.check(imported.text).data
-    text = rewrite(imported.text, {**data, "name": "Other", "use": {"from": "history", "window": "1h"}})
-    with pytest.raises(services.InvalidDocument) as caught:
+    imported = transfer.read_export("a.json.gz", packed, limit=4 * MIB)
+    data = selectors.check_scenario(imported.text).data
+    text = rewrite_yaml(imported.text, {**data, "name": "Other", "use": {"from": "history", "window": "1h"}})
+    with pytest.raises(services.InvalidScenario) as caught:
         services.scenario_create(text=text, author=editor, files=imported.files)
     assert "no history of use is known of this base" in caught.value.problems[0].message
     body = json.loads(gzip.decompress(packed))
     body["snapshot"]["takenAt"] += 86_400
-    imported = transfer.read("a.json.gz", gzip.compress(json.dumps(body).encode()), limit=4 * MIB)
-    with pytest.raises(services.InvalidDocument) as caught:
+    imported = transfer.read_export("a.json.gz", gzip.compress(json.dumps(body).encode()), limit=4 * MIB)
+    with pytest.raises(services.InvalidScenario) as caught:
         services.scenario_import(imported=imported, author=editor)
     assert "the history of this base ends at" in caught.value.problems[0].message
 
@@ -201,6 +203,6 @@ def test_what_was_rolled_up_to_an_hour_is_a_history_as_well(editor: User) -> Non
     text = on_measured(editor, "{from: history, window: 4h}", hours=8)
     Sample.objects.exclude(resolution=Resolution.HOUR).delete()
     made = services.scenario_create(text=text, author=editor)
-    found = Collected.read(selectors.uploads.plain(made.files.get()).decode().splitlines())
+    found = CollectedWatermarks.from_lines(selectors.uploads.read_text(made.files.get()).decode().splitlines())
     assert 4 <= len(found.times) <= 6
-    assert selectors.prepared(selectors.revision_get(made), 1).notes == []
+    assert selectors.prepare_revision(selectors.revision_get(made), 1).notes == []

@@ -12,16 +12,16 @@ from django.utils import translation
 from kschedweb.engine.config import Release
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.studies.document.document import read
-from kschedweb.engine.studies.play.deciding import Decided, decide
-from kschedweb.engine.studies.prepare.prepared import prepare
+from kschedweb.engine.studies.document.document import read_scenario
+from kschedweb.engine.studies.play.explained_tries import ExplainedTry, explain_try
+from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.services import comparison_start
 from kschedweb.playground.scenarios import ready, selectors, services
 from kschedweb.playground.scenarios.models import Scenario
-from kschedweb.playground.scenarios.placing import COMMENT, ready_place
 from kschedweb.playground.scenarios.ready import Ready, all_ready
-from kschedweb.playground.scenarios.validation import check
+from kschedweb.playground.scenarios.ready_install import COMMENT, ready_place
+from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
 from tests.support import seed_runs
@@ -44,15 +44,17 @@ OUTSIDE, ARTICLE = BY_KEY["spread-pod-outside-its-selector"], BY_KEY["watermarks
 DEMO, DEVICES = BY_KEY["demo-cluster"], BY_KEY["devices"]
 
 
-def decided(one: Ready, change: Change | None = None, configuration: str = "", release: Release = CURRENT) -> Decided:
+def decided(
+    one: Ready, change: Change | None = None, configuration: str = "", release: Release = CURRENT
+) -> ExplainedTry:
     """The decision of its pod, perhaps after ``change`` to the document."""
     document = yaml.safe_load(one.text)
     if change is not None:
         change(document)
-    prepared = prepare(read(document), [], {}, seed=1, now=0.0)
+    prepared = prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0)
     loaded = load(configuration or one.configuration, release)
     assert loaded.configuration is not None, loaded.errors
-    return decide(prepared, loaded.configuration, one.pod)
+    return explain_try(prepared, loaded.configuration, one.pod)
 
 
 def fits(one: Ready, change: Change | None = None) -> list[str]:
@@ -189,7 +191,7 @@ def test_without_a_fixed_level_the_article_s_pod_goes_to_the_node_below_the_comp
 
 @pytest.mark.parametrize("one", all_ready(), ids=lambda one: one.key)
 def test_each_is_a_document_of_its_own_with_a_story_and_a_policy(one: Ready) -> None:
-    checked = check(one.text)
+    checked = check_scenario(one.text)
     assert checked.problems == checked.warnings == []
     assert services.slug_of(checked.name)
     assert checked.data["description"]
@@ -229,7 +231,7 @@ def test_a_new_version_of_the_site_makes_a_revision_and_leaves_copies_alone(
 ) -> None:
     copy = services.scenario_copy(revision=selectors.revision_get(placed), author=editor)
     newer = Ready(**{**vars(ONE), "text": ONE.text.replace("maxSkew: 1", "maxSkew: 2")})
-    monkeypatch.setattr("kschedweb.playground.scenarios.placing.all_ready", lambda: (newer,))
+    monkeypatch.setattr("kschedweb.playground.scenarios.ready_install.all_ready", lambda: (newer,))
     revision = ready_place()[0]
     assert (revision.number, revision.comment, revision.text) == (2, COMMENT, newer.text)
     assert Run.objects.get(revision=revision).ended_at is not None
@@ -259,7 +261,7 @@ def test_a_run_of_another_engine_is_played_again_under_its_address(placed: Scena
 
 
 def test_a_name_that_a_person_took_stays_theirs(db: None, editor: User) -> None:
-    name = check(ONE.text).name
+    name = check_scenario(ONE.text).name
     services.scenario_create(text=EMPTY.replace("Nothing at all", f'"{name}"'), author=editor)
     revision = ready_place(keys=[ONE.key])[0]
     assert revision.scenario.name == f"{name} (ready)"
@@ -273,7 +275,7 @@ def test_a_policy_that_a_person_changed_stays_theirs(
     theirs = ARTICLE.configuration.replace("clusterCpu: 20", "clusterCpu: 30")
     policies.revision_save(policy=policy, document=theirs, author=editor, expected=1)
     newer = Ready(**{**vars(ARTICLE), "text": ARTICLE.text.replace("256Gi", "128Gi")})
-    monkeypatch.setattr("kschedweb.playground.scenarios.placing.all_ready", lambda: (newer,))
+    monkeypatch.setattr("kschedweb.playground.scenarios.ready_install.all_ready", lambda: (newer,))
     revision = ready_place()[0]
     assert policy.revisions.count() == 2
     assert Run.objects.get(revision=revision).label == f"{ARTICLE.policy}@1"
@@ -281,14 +283,14 @@ def test_a_policy_that_a_person_changed_stays_theirs(
 
 def test_one_that_cannot_be_placed_does_not_keep_the_others_away(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Ready(**{**vars(TWO), "text": TWO.text.replace("kind: Scenario", "kind: Nonsense")})
-    monkeypatch.setattr("kschedweb.playground.scenarios.placing.all_ready", lambda: (broken, ONE))
+    monkeypatch.setattr("kschedweb.playground.scenarios.ready_install.all_ready", lambda: (broken, ONE))
     assert [one.scenario_id for one in ready_place()] == [ONE.id]
 
 
 def test_the_demo_is_brought_along_and_needs_no_cluster(db: None) -> None:
     revision = ready_place(keys=[DEMO.key])[0]
     assert revision.snapshot is None
-    assert len(selectors.base(revision).objects) == len(ready.demo.cluster())
+    assert len(selectors.load_base(revision).objects) == len(ready.demo.generate_cluster())
 
 
 def test_the_list_shows_them_as_cards_and_people_s_own_as_rows(
@@ -353,7 +355,7 @@ def test_a_ready_scenario_is_told_in_the_language_of_the_reader(
     for language in ("en", "zh-hans", "ja"):
         page = viewer.get(f"/scenarios/{ONE.id}/explained/", headers={"accept-language": language})
         with translation.override(language):
-            shown, story = placed.title, BY_KEY[ONE.key].told.story[1]
+            shown, story = placed.title, BY_KEY[ONE.key].translated.story[1]
         names.add(shown)
         assert shown in text(page)
         assert story in text(page)

@@ -98,7 +98,7 @@ def test_a_document_that_cannot_be_run_is_refused_with_path_and_line(
     editor: User, old: str, new: str, path: str
 ) -> None:
     assert old in EMPTY
-    with pytest.raises(services.InvalidDocument) as refused:
+    with pytest.raises(services.InvalidScenario) as refused:
         services.scenario_create(text=EMPTY.replace(old, new), author=editor)
     problem: dict[str, Any] = dict(refused.value.errors[0])
     assert problem["path"] == path
@@ -139,7 +139,7 @@ def test_what_comes_with_the_site_is_read_by_all_and_changed_by_none(viewer: Use
 
 
 def test_a_copy_brings_its_files_along(empty: Scenario, editor: User) -> None:
-    services.file_add(scenario=empty, upload=uploads.read("nodes.csv", NODES.encode(), limit=MIB), author=editor)
+    services.file_add(scenario=empty, upload=uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB), author=editor)
     copy = services.scenario_copy(revision=selectors.revision_get(empty), author=editor, name="Mine", description="why")
     assert copy.files.get().sha256 == empty.files.get().sha256
     assert (copy.name, copy.description) == ("Mine", "why")
@@ -166,23 +166,23 @@ def test_a_snapshot_that_a_scenario_starts_from_stays(editor: User, admin: User)
 
 
 def test_a_file_is_kept_once_and_never_replaced(empty: Scenario, editor: User) -> None:
-    first = uploads.read("nodes.csv", NODES.encode(), limit=MIB)
+    first = uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB)
     row = services.file_add(scenario=empty, upload=first, author=editor)
     assert (row.kind, row.lines, row.size) == (FileKind.NODES, 2, len(NODES))
     assert services.file_add(scenario=empty, upload=first, author=editor) == row
-    other = uploads.read("nodes.csv", NODES.replace("64000", "32000").encode(), limit=MIB)
+    other = uploads.read_upload("nodes.csv", NODES.replace("64000", "32000").encode(), limit=MIB)
     with pytest.raises(Conflict, match="choose another name"):
         services.file_add(scenario=empty, upload=other, author=editor)
 
 
 def test_a_file_that_a_revision_reads_cannot_be_deleted(empty: Scenario, editor: User) -> None:
-    services.file_add(scenario=empty, upload=uploads.read("nodes.csv", NODES.encode(), limit=MIB), author=editor)
+    services.file_add(scenario=empty, upload=uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB), author=editor)
     text = EMPTY + "changes:\n  - addNodes: {file: nodes.csv}\n"
     services.scenario_save(scenario=empty, text=text, author=editor, expected=1)
     services.scenario_save(scenario=empty, text=EMPTY, author=editor, expected=2)
     with pytest.raises(Conflict, match="Revision 2 reads"):
         services.file_delete(scenario=empty, name="nodes.csv", author=editor)
-    services.file_add(scenario=empty, upload=uploads.read("other.csv", b"a,b\n1,2\n", limit=MIB), author=editor)
+    services.file_add(scenario=empty, upload=uploads.read_upload("other.csv", b"a,b\n1,2\n", limit=MIB), author=editor)
     services.file_delete(scenario=empty, name="other.csv", author=editor)
     assert [file.name for file in empty.files.all()] == ["nodes.csv"]
 
@@ -190,6 +190,8 @@ def test_a_file_that_a_revision_reads_cannot_be_deleted(empty: Scenario, editor:
 def test_the_same_revision_and_seed_are_prepared_once(editor: User) -> None:
     made = services.scenario_create(text=on_cluster(editor), author=editor)
     revision = selectors.revision_get(made)
-    assert selectors.prepared(revision, seed=1) is selectors.prepared(selectors.revision_get(made), seed=1)
-    assert len(selectors.base(revision).objects) == 14
-    assert selectors.base(revision).objects is selectors.base(revision).objects
+    assert selectors.prepare_revision(revision, seed=1) is selectors.prepare_revision(
+        selectors.revision_get(made), seed=1
+    )
+    assert len(selectors.load_base(revision).objects) == 14
+    assert selectors.load_base(revision).objects is selectors.load_base(revision).objects

@@ -42,7 +42,7 @@ HEAD = b'{"kind": "ScenarioExport", "apiVersion": "kschedweb/v1", "scenario": "a
 )
 def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:
     for content in (text.encode(), gzip.compress(text.encode())):
-        read = uploads.read("some/where/a.csv.gz", content, limit=MIB)
+        read = uploads.read_upload("some/where/a.csv.gz", content, limit=MIB)
         assert (read.name, read.kind, gzip.decompress(read.content).decode()) == ("a.csv", kind, text)
 
 
@@ -62,12 +62,12 @@ def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:
 )
 def test_a_file_that_is_no_text_is_refused(name: str, content: bytes, said: str) -> None:
     with pytest.raises(ApplicationError, match=said):
-        uploads.read(name, content, limit=64 * MIB)
+        uploads.read_upload(name, content, limit=64 * MIB)
 
 
 def test_what_cannot_be_used_of_a_file_is_kept_with_its_lines() -> None:
     lines = "b,-5,64,0,0,,BE,Pending,20,90,\nc,,1,0,0,,,,5,,\n"
-    read = uploads.read("pods.csv", (PODS + lines).encode(), limit=MIB)
+    read = uploads.read_upload("pods.csv", (PODS + lines).encode(), limit=MIB)
     assert (read.lines, read.about["usable"], read.about["columns"][0], read.about["span"]) == (4, 1, "name", (10, 10))
     assert [(one["line"], one["message"]) for one in read.problems] == [
         (3, "is left out: cpu_milli is -5, which is negative"),
@@ -79,23 +79,23 @@ def test_a_file_that_unpacks_to_more_than_it_seems_is_refused_unread() -> None:
     bomb = gzip.compress(b"0" * 40 * MIB)
     assert len(bomb) < MIB
     with pytest.raises(TooLarge, match="larger than this site takes"):
-        uploads.read("bomb.csv", bomb, limit=MIB)
+        uploads.read_upload("bomb.csv", bomb, limit=MIB)
 
 
 @pytest.mark.django_db
 def test_an_export_brings_cluster_and_files_to_another_site(editor: User) -> None:
     text = on_cluster(editor, changes="changes:\n  - addNodes: {file: nodes.csv}\n")
-    file = uploads.read("nodes.csv", NODES.encode(), limit=MIB)
+    file = uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB)
     made = services.scenario_create(text=text, author=editor, files=[file])
-    before = selectors.prepared(selectors.revision_get(made), seed=1)
-    packed = selectors.export(selectors.revision_get(made))
+    before = selectors.prepare_revision(selectors.revision_get(made), seed=1)
+    packed = selectors.export_revision(selectors.revision_get(made))
     services.scenario_delete(scenario=made, author=editor)
     Cluster.objects.all().delete()
-    imported = transfer.read("export.json.gz", packed, limit=4 * MIB)
+    imported = transfer.read_export("export.json.gz", packed, limit=4 * MIB)
     again = services.scenario_import(imported=imported, author=editor)
     revision = selectors.revision_get(again)
     assert (revision.text, revision.snapshot) == (text, None)
-    after = selectors.prepared(revision, seed=1)
+    after = selectors.prepare_revision(revision, seed=1)
     names = [sorted(one["metadata"]["name"] for one in ready.objects) for ready in (before, after)]
     assert names[0] == names[1]
     assert len(after.events) == len(before.events) > 0
@@ -116,13 +116,13 @@ def test_an_export_brings_cluster_and_files_to_another_site(editor: User) -> Non
 )
 def test_a_damaged_export_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(ApplicationError, match=said):
-        transfer.read("export.json.gz", content, limit=MIB)
+        transfer.read_export("export.json.gz", content, limit=MIB)
 
 
 @pytest.mark.django_db
 def test_a_plain_document_is_imported_with_its_comments(editor: User) -> None:
-    made = services.scenario_import(imported=transfer.read("a.yaml", EMPTY.encode(), limit=MIB), author=editor)
+    made = services.scenario_import(imported=transfer.read_export("a.yaml", EMPTY.encode(), limit=MIB), author=editor)
     assert selectors.revision_get(made).text == EMPTY
     as_json = json.dumps({"apiVersion": "kschedweb/v1", "kind": "Scenario", "name": "From JSON"}).encode()
-    other = services.scenario_import(imported=transfer.read("a.json", as_json, limit=MIB), author=editor)
+    other = services.scenario_import(imported=transfer.read_export("a.json", as_json, limit=MIB), author=editor)
     assert other.name == "From JSON"

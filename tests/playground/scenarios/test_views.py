@@ -228,7 +228,7 @@ def test_of_very_many_pods_only_the_first_are_looked_at(client_as: Callable[[str
     head += "scheduled_time\n"
     lines = "".join(f"p-{number},100,100,0,0,,LS,Running,{number},,\n" for number in range(1, 25_000))
     made = services.scenario_create(text=EMPTY, author=editor)
-    upload = uploads.read("pods.csv", (head + lines).encode(), limit=2**23)
+    upload = uploads.read_upload("pods.csv", (head + lines).encode(), limit=2**23)
     services.file_add(scenario=made, upload=upload, author=editor)
     replayed = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb}\n"
     generated = EMPTY + "arrivals:\n  - generate: {perHour: 100000, until: 24h, tide: {}, shapes: [{cpu: 1}]}\n"

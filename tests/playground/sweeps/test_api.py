@@ -12,7 +12,7 @@ from kschedweb.accounts.models import User
 from kschedweb.playground.scenarios.selectors import revision_get
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.playground.sweeps.models import Sweep
-from kschedweb.playground.sweeps.selectors import objectives
+from kschedweb.playground.sweeps.selectors import objective_choices
 from kschedweb.policies.models import Policy
 from tests.support import seed_runs, seed_sweeps
 
@@ -52,8 +52,8 @@ def test_cost_is_a_goal_where_the_scenario_has_prices(api_as: Clients, editor: U
     prices = {"currency": "EUR", "prices": [{"labels": {"topology.kubernetes.io/zone": "zone-0"}, "price": 2}]}
     text = json.dumps({**seed_runs.document(pods=10), "name": "priced", "prices": prices})
     priced = revision_get(scenario_create(text=text, author=editor))
-    assert {"cost", "cost_used"} <= {one.name for one in objectives(priced)}
-    assert not [one for one in objectives(seed_runs.scenario(editor)) if one.name.startswith("cost")]
+    assert {"cost", "cost_used"} <= {one.name for one in objective_choices(priced)}
+    assert not [one for one in objective_choices(seed_runs.scenario(editor)) if one.name.startswith("cost")]
     asked = body(editor, scenario=str(priced.scenario_id), objectives=[{"measure": "cost_used"}])
     answer = api_as("editor").post(START, asked, format="json")
     assert answer.status_code == 202, answer.json()

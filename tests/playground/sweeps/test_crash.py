@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
 from tests.jobs.conftest import WorkerProcess
 from tests.support import seed_demo, seed_sweeps
@@ -38,7 +38,7 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
     assert job is not None
 
     def done(**more: Any) -> int:
-        return Trial.objects.filter(sweep=sweep, state=TrialState.DONE, **more).count()
+        return Trial.objects.filter(sweep=sweep, state=TrialState.FINISHED, **more).count()
 
     def caught() -> bool:
         """Whether the first worker was killed in the middle of a trial, with the process that did it."""
@@ -61,9 +61,11 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
         wait_until(caught, "the first worker is killed", step=0.01)
         first.wait(10)
         by_first = done(worker__startswith="first")
-        wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), "the sweep ended", step=0.3)
+        wait_until(
+            lambda: Job.objects.filter(pk=job.pk, state=JobState.SUCCEEDED).exists(), "the sweep ended", step=0.3
+        )
     trials = list(Trial.objects.filter(sweep=sweep))
-    assert [one.state for one in trials] == [TrialState.DONE] * TRIALS
+    assert [one.state for one in trials] == [TrialState.FINISHED] * TRIALS
     assert len({tuple(one.point) for one in trials}) == TRIALS == Sweep.objects.get(pk=sweep.pk).planned
     by_worker = Counter(one.worker.partition("@")[0] for one in trials)
     assert by_worker["first"] == by_first > TRIALS // 10

@@ -27,11 +27,11 @@ def text(answer: Any, status: int = 200) -> str:
 def asked(editor: User, **changes: Any) -> dict[str, Any]:
     """The form of a sweep over the weight of NodeResourcesFit, as the page sends it."""
     from kschedweb.engine.releases import load
-    from kschedweb.playground.sweeps.offers import weights
+    from kschedweb.playground.sweeps.offers import weight_offers
 
     configuration = load(None).configuration
     assert configuration is not None
-    place = [one.plugin for one in weights(configuration)].index("NodeResourcesFit")
+    place = [one.plugin for one in weight_offers(configuration)].index("NodeResourcesFit")
     form = {
         "policy": "default@1", "scenario": str(seed_runs.scenario(editor, pods=10).pk), "method": "grid",
         "trials": "20", "seeds": "1", "seed": "1", "objective-skew_cpu": "on", "direction-skew_cpu": "lower",
@@ -205,7 +205,7 @@ def test_a_sweep_is_cancelled_resumed_and_deleted_by_whoever_started_it(client_a
     assert went("resume") == "success"
     assert elements(client.get(address), "#progress progress[value=0][max=8]")
     seed_sweeps.work_off()
-    assert Trial.objects.filter(state=TrialState.DONE).count() == 8
+    assert Trial.objects.filter(state=TrialState.FINISHED).count() == 8
     assert went("resume") == "error"
     assert client_as("viewer").post(f"{address}delete/").status_code == 403
     client.post(f"{address}delete/")
@@ -221,11 +221,11 @@ def test_a_sweep_on_a_scenario_that_is_not_shared_is_not_there_for_others(client
 
 def test_only_values_that_kube_scheduler_takes_are_offered() -> None:
     from kschedweb.engine.releases import load
-    from kschedweb.playground.sweeps.offers import arguments
+    from kschedweb.playground.sweeps.offers import argument_offers
 
     configuration = load(None).configuration
     assert configuration is not None
-    offered = {one.label: one for one in arguments(configuration)}
+    offered = {one.label: one for one in argument_offers(configuration)}
     assert offered["NodeResourcesFit scoringStrategy.type"].values == "LeastAllocated, MostAllocated"
     assert offered["InterPodAffinity hardPodAffinityWeight"].high == "100"
     assert "NodeResourcesBalancedAllocation resources[cpu].weight" not in offered

@@ -14,7 +14,7 @@ from kschedweb.engine.studies.gate import thresholds as limits
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.trying import selectors, services
 from kschedweb.playground.trying.changes import Content
-from kschedweb.playground.trying.overtime import scenario_of
+from kschedweb.playground.trying.snapshot_scenarios import scenario_of
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import revision
 from tests.engine.studies.gates import PACKED
@@ -48,7 +48,7 @@ def costs(found: Any) -> dict[str, tuple[float, float, str]]:
 
 def tried(user: User, base: Revision, snapshot: Snapshot) -> Any:
     asked = services.TryRequest(base, Content(PACKED, {}), snapshot=snapshot)
-    return services.change_try(user=user, asked=asked)
+    return services.change_try(user=user, request=asked)
 
 
 def test_an_answer_tells_what_the_nodes_in_use_cost(
@@ -69,10 +69,13 @@ def test_an_answer_tells_what_the_nodes_in_use_cost(
 def test_the_gate_holds_a_policy_to_its_cost(editor: User, priced: Snapshot, revision: Revision) -> None:
     found = tried(editor, revision, priced)
     free = {"maxNewlyUnschedulable": "any", "measures": {"cost_used_end": {"maxChange": "2%"}}}
-    judged = services.change_judge(user=editor, tried=found, thresholds=limits.read(free))
+    judged = services.change_judge(user=editor, tried_change=found, thresholds=limits.read_thresholds(free))
     assert judged.passed is True
     strict = {"maxNewlyUnschedulable": "any", "measures": {"cost_used_end": {"max": 0.5}}}
-    assert services.change_judge(user=editor, tried=found, thresholds=limits.read(strict)).passed is False
+    assert (
+        services.change_judge(user=editor, tried_change=found, thresholds=limits.read_thresholds(strict)).passed
+        is False
+    )
 
 
 def test_the_scenario_of_a_snapshot_has_the_prices_of_its_cluster(editor: User, small: Snapshot) -> None:
@@ -80,6 +83,6 @@ def test_the_scenario_of_a_snapshot_has_the_prices_of_its_cluster(editor: User, 
     prices_save(user=None, cluster=small.cluster, text=TEXT, expected=0)
     made = scenario_of(small, editor)
     assert made.document["prices"]["currency"] == "EUR"
-    table = scenarios.prepared(made, 1).prices
+    table = scenarios.prepare_revision(made, 1).prices
     assert table is not None
     assert [one.price for one in table.prices] == [4.0, 1.0]

@@ -77,20 +77,20 @@ def test_names_that_are_never_asked_are_warned_about_at_their_line() -> None:
     ],
 )
 def test_an_unknown_name_is_told_in_its_row(document: str, field: str) -> None:
-    section = next(one for one in editor.opened(document, {}).form.sections if one.key == field)
+    section = next(one for one in editor.open_editor(document, {}).form.sections if one.key == field)
     assert [row.name for row in section.rows if row.problems] == ["Nope"]
 
 
 def test_a_weight_out_of_range_is_told_beside_it() -> None:
     document = f"{HEAD}priorities:\n  - name: EqualPriority\n    weight: 922337203685477581\n"
-    rows = editor.opened(document, {}).form.sections[1].rows
+    rows = editor.open_editor(document, {}).form.sections[1].rows
     assert [row.name for row in rows if row.weight and row.weight.problems] == ["EqualPriority"]
 
 
 def test_points_of_a_shape_are_told_beside_the_cell() -> None:
     shape = "{shape: [{utilization: 50, score: 1}, {utilization: 40, score: 2}]}"
     item = f"- {{name: X, weight: 1, argument: {{requestedToCapacityRatioArguments: {shape}}}}}"
-    rows = editor.opened(f"{HEAD}priorities:\n  {item}\n", {}).form.sections[1].rows
+    rows = editor.open_editor(f"{HEAD}priorities:\n  {item}\n", {}).form.sections[1].rows
     cells = next(row for row in rows if row.name == "X").fields
     assert [one.name for one in cells if one.problems] == ["argument.priorities.X.shape.1.utilization"]
 
@@ -101,7 +101,7 @@ def test_points_of_a_shape_are_told_beside_the_cell() -> None:
 )
 def test_private_keys_are_not_kept(extender: str, editor: User) -> None:
     document = f"{HEAD}extenders:\n  - urlPrefix: https://x\n    {extender}\n"
-    with pytest.raises(services.InvalidDocument, match="private key") as refused:
+    with pytest.raises(services.InvalidPolicyDocument, match="private key") as refused:
         services.policy_create(name="secret", document=document, author=editor)
     assert refused.value.problems[0].line == 5
     assert "c2VjcmV0" not in str(refused.value.problems)
@@ -112,7 +112,7 @@ def test_private_keys_are_not_kept(extender: str, editor: User) -> None:
 def test_nothing_is_saved_of_what_cannot_run(editor: User) -> None:
     policy = services.policy_create(name="old", document=HEAD, author=editor)
     for document in (f"{HEAD}{EXTENDERS}", f"{HEAD}predicates: [{{name: Nope}}]\n"):
-        with pytest.raises(services.InvalidDocument):
+        with pytest.raises(services.InvalidPolicyDocument):
             services.revision_save(policy=policy, document=document, author=editor, expected=1)
     assert policy.revisions.count() == 1
 
@@ -121,5 +121,5 @@ def test_any_input_is_answered() -> None:
     strange: list[Any] = ["", "[]", "null", "1", "kind: Policy\npredicates: [1]\n", "kind: Policy\npriorities: 3\n"]
     for text in (*strange, "kind: Policy\nextenders: [{tlsConfig: 3}]\n", "kind: [Policy]\n"):
         for process in ({}, {"gates": 3}, {"version": 1}, {"maxVolumes": "x"}):
-            shown = editor.opened(text, process)
+            shown = editor.open_editor(text, process)
             assert shown.checked.valid == (not shown.checked.errors)

@@ -110,7 +110,7 @@ def test_a_list_goes_to_the_default_provider_and_back(client: Client) -> None:
     posted = fields(client.get(PAGE))
     del posted["default.priorities"]
     client.post(PAGE, posted | {"save": "1"})
-    algorithm = selectors.algorithm(saved())
+    algorithm = selectors.load_algorithm(saved())
     assert algorithm.weights["NodePreferAvoidPodsPriority"] == 10000
     assert "weight: 10000" in saved().document
 

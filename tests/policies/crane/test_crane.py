@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.decisions.selectors import policy_choices, revisions_to_compare
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND, load_policy_file
 from kschedweb.engine.state.watermarks.crane import SAMPLE_POLICY
 from kschedweb.policies import services
 from kschedweb.policies.crane import editor
-from kschedweb.policies.crane.arithmetic import example
+from kschedweb.policies.crane.example import compute_example
+from kschedweb.policies.dialects import CRANE, check_either
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import CRANE, check_either
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.policies.selectors import configuration, revision_get
+from kschedweb.policies.selectors import load_configuration, revision_get
 from tests.support.html import elements
 from tests.support.seed_crane import FILE, POINTS
 
@@ -68,12 +68,12 @@ def posted(shown: editor.CraneEditor, **changes: str) -> dict[str, str]:
 
 
 def test_an_untouched_form_changes_nothing() -> None:
-    assert editor.posted(posted(editor.opened(FILE))).document == FILE
+    assert editor.read_posted(posted(editor.open_editor(FILE))).document == FILE
 
 
 def test_the_form_edits_all_four_lists_and_leaves_the_rest_of_the_text() -> None:
-    shown = editor.opened(FILE)
-    edited = editor.posted(
+    shown = editor.open_editor(FILE)
+    edited = editor.read_posted(
         posted(
             shown,
             **{
@@ -88,7 +88,7 @@ def test_the_form_edits_all_four_lists_and_leaves_the_rest_of_the_text() -> None
     )
     assert edited.document.startswith("# Ours.\n")
     assert "maxLimitPecent: 0.8 # crane spells it so" in edited.document
-    assert parse(edited.document).data["spec"] == {
+    assert parse_document(edited.document).data["spec"] == {
         "syncPolicy": [{"name": "cpu_usage_avg_5m", "period": "5m"}],
         "predicate": [{"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.8}],
         "priority": [{"name": "cpu_usage_avg_5m", "weight": 0.2}, {"name": "mem_usage_avg_5m", "weight": 0.5}],
@@ -97,7 +97,7 @@ def test_the_form_edits_all_four_lists_and_leaves_the_rest_of_the_text() -> None
 
 
 def test_a_wrong_value_stands_at_its_cell() -> None:
-    edited = editor.posted(posted(editor.opened(FILE), **{"spec.hotValue.0.count": "0"}))
+    edited = editor.read_posted(posted(editor.open_editor(FILE), **{"spec.hotValue.0.count": "0"}))
     [cell] = [one for top in edited.fields for one in top.walk() if one.problems]
     assert (cell.name, cell.value) == ("spec.hotValue.0.count", "0")
 
@@ -105,10 +105,10 @@ def test_a_wrong_value_stands_at_its_cell() -> None:
 def test_the_example_tells_cranes_factor_and_the_articles_point() -> None:
     policy = load_policy_file(FILE).policy
     assert policy is not None
-    shown = example(policy)
+    shown = compute_example(policy)
     # 5 pods: 1 for five within 5 minutes, 2 for each two within a minute.
     assert (shown.base, shown.heat, shown.factor, shown.score, shown.as_told) == (60, 3, 10, 30, 57)
-    assert [(one.within, one.points) for one in shown.rules] == [("5m0s", 1), ("1m0s", 2)]
+    assert [(one.window, one.points) for one in shown.rules] == [("5m0s", 1), ("1m0s", 2)]
     assert [(one.valid, one.limit, one.share) for one in shown.metrics] == [("8m0s", "65 %", "100 %")]
 
 
@@ -126,7 +126,7 @@ def test_the_example_of_any_policy_is_within_the_scores(
     }
     policy = load_policy_file({"apiVersion": API_VERSION, "kind": KIND, "spec": spec}).policy
     assert policy is not None
-    shown = example(policy)
+    shown = compute_example(policy)
     assert 0 <= shown.score <= 100
     if sum(weight for _, weight in weights):
         assert shown.score == max(0, shown.base - 10 * shown.heat)
@@ -139,7 +139,7 @@ def test_its_revisions_differ_by_rule() -> None:
         ("predicate.cpu_usage_avg_5m.maxLimitPecent", "0.65", "0.7"),
         ("hotValue.1m0s", '{"count": 2}', ""),
     ]
-    assert CRANE.deviations(CRANE.check(CRANE.defaults, {})) == []
+    assert CRANE.list_deviations(CRANE.check(CRANE.defaults, {})) == []
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def stored(admin: User) -> Policy:
 
 
 def dynamic(revision: Revision) -> dict[str, Any]:
-    found: dict[str, Any] = configuration(revision).profiles[0].args["Dynamic"]["policy"]
+    found: dict[str, Any] = load_configuration(revision).profiles[0].args["Dynamic"]["policy"]
     return found
 
 
@@ -220,7 +220,7 @@ def test_the_pages_edit_it_and_say_what_points_at_it(
     page = client.get("/policies/watermark/")
     [crane], [told] = elements(page, "[data-score]"), elements(page, "[data-told]")
     assert (crane["data-score"], told["data-told"]) == ("30", "57")
-    shown = editor.opened(FILE)
+    shown = editor.open_editor(FILE)
     sent = posted(shown, **{"spec.hotValue.0.count": "1"})
     assert client.post("/policies/watermark/edit/preview/", sent).status_code == 200
     assert client.post("/policies/watermark/", {**sent, "save": "1", "expected": "1"}).status_code == 302

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.rebalancing.plugins import PLUGINS
 from kschedweb.policies import services
 from kschedweb.policies.descheduler import editor
 from kschedweb.policies.descheduler.validation import check_descheduler
-from kschedweb.policies.kinds import DESCHEDULER, check_either
+from kschedweb.policies.dialects import DESCHEDULER, check_either
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import descheduling_only, policy_get, revision_get
 from kschedweb.web.errors import Unprocessable
@@ -92,19 +92,19 @@ def posted(shown: editor.DeschedulerEditor, **changes: str) -> dict[str, str]:
 
 
 def test_the_form_edits_limits_and_leaves_the_rest_of_the_text() -> None:
-    shown = editor.opened(POLICY)
-    assert editor.posted(posted(shown)).document == POLICY
-    edited = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="60", maxNoOfPodsToEvictPerNode="5"))
+    shown = editor.open_editor(POLICY)
+    assert editor.read_posted(posted(shown)).document == POLICY
+    edited = editor.read_posted(posted(shown, maxNoOfPodsToEvictTotal="60", maxNoOfPodsToEvictPerNode="5"))
     assert "maxNoOfPodsToEvictTotal: 60 # a cycle" in edited.document
     assert edited.runs is not None
     assert (edited.runs.limits.total, edited.runs.limits.node) == (60, 5)
-    wrong = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="many"))
+    wrong = editor.read_posted(posted(shown, maxNoOfPodsToEvictTotal="many"))
     assert [one.path for one in wrong.problems] == ["maxNoOfPodsToEvictTotal"]
-    assert editor.posted({"document": "a: [", "base": POLICY}).problems
+    assert editor.read_posted({"document": "a: [", "base": POLICY}).problems
 
 
 def test_a_plugin_is_switched_on_with_its_arguments_and_another_one_off() -> None:
-    shown = editor.opened(POLICY)
+    shown = editor.open_editor(POLICY)
     changes = {
         "profile.0.PodLifeTime.runs": "true",
         "profile.0.PodLifeTime.args.maxPodLifeTimeSeconds": "86400",
@@ -115,7 +115,7 @@ def test_a_plugin_is_switched_on_with_its_arguments_and_another_one_off() -> Non
         "profile.0.DefaultEvictor.args.podProtections.extraEnabled": "PodsWithPVC",
         "profile.0.name": "young",
     }
-    edited = editor.posted(posted(shown, **changes))
+    edited = editor.read_posted(posted(shown, **changes))
     assert not edited.problems
     assert [(one.profile, one.plugin) for one in edited.running] == [
         ("young", "DefaultEvictor"),
@@ -131,8 +131,8 @@ def test_a_plugin_is_switched_on_with_its_arguments_and_another_one_off() -> Non
 
 
 def test_a_plugin_without_arguments_runs_once_it_is_switched_on() -> None:
-    shown = editor.opened(POLICY)
-    edited = editor.posted(posted(shown, **{"profile.0.RemoveDuplicates.runs": "true"}))
+    shown = editor.open_editor(POLICY)
+    edited = editor.read_posted(posted(shown, **{"profile.0.RemoveDuplicates.runs": "true"}))
     assert not edited.problems
     assert [one.plugin for one in edited.running][1:] == ["HighNodeUtilization", "RemoveDuplicates"]
 
@@ -159,56 +159,60 @@ def test_a_plugin_without_arguments_runs_once_it_is_switched_on() -> None:
 def test_an_error_stands_beside_its_field_in_the_words_of_the_descheduler(
     name: str, value: str, at: str, said: str
 ) -> None:
-    shown = editor.opened(POLICY)
-    edited = editor.posted(posted(shown, **{f"profile.0.{name}": value}))
+    shown = editor.open_editor(POLICY)
+    edited = editor.read_posted(posted(shown, **{f"profile.0.{name}": value}))
     told = {one.name: one.problems[0].message for top in edited.fields for one in top.walk() if one.problems}
     assert list(told) == [f"profile.0.{at}"]
     assert said in told[f"profile.0.{at}"]
 
 
 def test_fields_are_kept_while_the_yaml_cannot_be_read_and_yaml_wins_where_no_field_changed() -> None:
-    shown = editor.opened(POLICY)
+    shown = editor.open_editor(POLICY)
     cpu = f"profile.0.{CPU}"
-    broken = editor.posted(posted(shown, **{cpu: "44"}) | {"document": "a: ["})
+    broken = editor.read_posted(posted(shown, **{cpu: "44"}) | {"document": "a: ["})
     assert broken.problems
     assert {one.name: one.value for top in broken.fields for one in top.walk()}[cpu] == "44"
-    both = editor.posted(posted(shown, **{cpu: "44"}) | {"document": POLICY.replace("50 # a", "51 # a")})
+    both = editor.read_posted(posted(shown, **{cpu: "44"}) | {"document": POLICY.replace("50 # a", "51 # a")})
     assert both.runs is not None
     assert both.runs.limits.total == 51
     assert dict(both.running[1].arguments)["thresholds.cpu"] == "44"
 
 
 def test_profiles_are_added_and_removed_with_what_else_was_changed() -> None:
-    shown = editor.opened(POLICY)
-    two = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="60", add_item="1"))
+    shown = editor.open_editor(POLICY)
+    two = editor.read_posted(posted(shown, maxNoOfPodsToEvictTotal="60", add_item="1"))
     assert not two.problems
     assert two.runs is not None
     assert two.runs.limits.total == 60
     assert [one.name for one in two.runs.profiles or []] == ["spare", "profile-1"]
-    three = editor.posted(posted(two, add_item="1", **{"profile.1.PodLifeTime.runs": "true"}))
-    assert [one["name"] for one in parse(three.document).data["profiles"]] == ["spare", "profile-1", "profile-2"]
+    three = editor.read_posted(posted(two, add_item="1", **{"profile.1.PodLifeTime.runs": "true"}))
+    assert [one["name"] for one in parse_document(three.document).data["profiles"]] == [
+        "spare",
+        "profile-1",
+        "profile-2",
+    ]
     assert "profile.2.PodLifeTime.runs" in {one.name for top in three.fields for one in top.walk()}
-    one = editor.posted(posted(editor.posted(posted(two, remove_item="0")), remove_item="0"))
-    assert [one["name"] for one in parse(one.document).data["profiles"]] == ["profile-1"], "the last one stays"
-    assert editor.posted(posted(two, remove_item="1")).document == POLICY.replace(": 50 #", ": 60 #")
-    assert editor.posted(posted(two, remove_item="2")).document == two.document
+    one = editor.read_posted(posted(editor.read_posted(posted(two, remove_item="0")), remove_item="0"))
+    assert [one["name"] for one in parse_document(one.document).data["profiles"]] == ["profile-1"], "the last one stays"
+    assert editor.read_posted(posted(two, remove_item="1")).document == POLICY.replace(": 50 #", ": 60 #")
+    assert editor.read_posted(posted(two, remove_item="2")).document == two.document
 
 
 def test_a_button_waits_until_the_yaml_can_be_read() -> None:
-    broken = editor.posted(posted(editor.opened(POLICY), add_item="1") | {"document": "a: ["})
+    broken = editor.read_posted(posted(editor.open_editor(POLICY), add_item="1") | {"document": "a: ["})
     assert broken.document == "a: ["
     assert [top.name for top in broken.fields if top.kind == "group"] == ["profile.0"]
 
 
 def test_every_argument_of_every_plugin_is_a_field() -> None:
-    names = {one.name for top in editor.opened(POLICY).fields for one in top.walk()}
+    names = {one.name for top in editor.open_editor(POLICY).fields for one in top.walk()}
     for plugin, spec in PLUGINS.items():
         for one in spec.args.fields:
             assert (f"profile.0.{plugin}.args.{one.name}" in names) == (one.name not in ("kind", "apiVersion"))
 
 
 def test_what_runs_is_told_with_its_arguments() -> None:
-    running = editor.opened(POLICY).running
+    running = editor.open_editor(POLICY).running
     assert [(one.plugin, one.point) for one in running] == [("DefaultEvictor", ""), ("HighNodeUtilization", "balance")]
     assert ("thresholds.cpu", "30") in running[1].arguments
 
@@ -232,9 +236,9 @@ class TestAsAPolicy:
         page = client.get("/policies/spare/")
         assert page.status_code == 200
         assert 'name="remove_item"' not in page.content.decode(), "the only one"
-        sent = posted(editor.opened(POLICY), add_item="1")
+        sent = posted(editor.open_editor(POLICY), add_item="1")
         added = fields(client.post("/policies/spare/", sent).content.decode(), "policy-form")
-        assert len(parse(added["document"]).data["profiles"]) == 2
+        assert len(parse_document(added["document"]).data["profiles"]) == 2
         assert b'name="remove_item" value="1"' in client.post("/policies/spare/edit/preview/", sent).content
         assert "HighNodeUtilization" in page.content.decode()
         assert client.get("/policies/spare/effective/").status_code == 200

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.policies.editing import editor, extenders, writing
-from kschedweb.policies.editing.tables import tables
-from kschedweb.policies.validation import check
+from kschedweb.policies.editing.release_tables import load_tables
+from kschedweb.policies.validation import check_profiles
 from tests.policies.editing.test_form import PLAIN, as_posted, fields_of, shown
 
 TWO = (
@@ -33,7 +33,7 @@ extenders:
 
 
 def changed(text: str, **more: str) -> str:
-    return writing.apply(text, text, as_posted(shown(text)) | more, 0)
+    return writing.apply_form(text, text, as_posted(shown(text)) | more, 0)
 
 
 def named(values: dict[str, str]) -> dict[str, str]:
@@ -45,8 +45,8 @@ def test_an_untouched_form_leaves_extenders_alone() -> None:
 
 
 def test_every_field_of_an_extender_is_in_the_form() -> None:
-    schema: Any = tables().properties("KubeSchedulerConfiguration")["extenders"]["items"]
-    first = extenders.build(parse(TWO).data, tables())[0]
+    schema: Any = load_tables().properties_of("KubeSchedulerConfiguration")["extenders"]["items"]
+    first = extenders.build_forms(parse_document(TWO).data, load_tables())[0]
     assert {one.label for one in first.group.fields} == schema["properties"].keys()
     tls = next(one for one in first.group.fields if one.label == "tlsConfig")
     assert {one.label for one in tls.fields} == schema["properties"]["tlsConfig"]["properties"].keys()
@@ -59,30 +59,30 @@ def test_a_field_is_one_line_of_the_text() -> None:
 
 
 def test_the_blank_one_adds_an_extender() -> None:
-    blank = extenders.build(parse(TWO).data, tables())[-1]
+    blank = extenders.build_forms(parse_document(TWO).data, load_tables())[-1]
     assert (blank.index, blank.is_new, blank.title) == (2, True, "")
     given = named({"2.urlPrefix": "https://third.example.com", "2.filterVerb": "filter", "2.ignorable": "true"})
     text = changed(TWO, **given)
     assert text == TWO + ("  - urlPrefix: https://third.example.com\n    filterVerb: filter\n    ignorable: true\n")
-    assert check(text).valid
+    assert check_profiles(text).valid
     first = changed(PLAIN, **named({"0.urlPrefix": "https://a"}))
     assert first == PLAIN + "extenders:\n  - urlPrefix: https://a\n"
 
 
 def test_removing_takes_its_lines_only() -> None:
-    one = extenders.remove(TWO, 1)
-    assert parse(one).data["extenders"] == parse(TWO).data["extenders"][:1]
+    one = extenders.remove_extender(TWO, 1)
+    assert parse_document(one).data["extenders"] == parse_document(TWO).data["extenders"][:1]
     assert "# Knows licences." in one
     assert "# ours" in one
-    assert "extenders" not in parse(extenders.remove(one, 0)).data
-    assert extenders.remove(TWO, 7) == TWO
+    assert "extenders" not in parse_document(extenders.remove_extender(one, 0)).data
+    assert extenders.remove_extender(TWO, 7) == TWO
 
 
 def test_an_extender_that_moved_in_the_yaml_keeps_what_the_form_changes() -> None:
     moved = TWO.replace("extenders:\n", "extenders:\n  - urlPrefix: https://new.example.com\n")
     sent = as_posted(shown(TWO)) | named({"1.bindVerb": "take"})
-    text = writing.apply(moved, TWO, sent, 0)
-    assert [one.get("bindVerb") for one in parse(text).data["extenders"]] == [None, None, "take"]
+    text = writing.apply_form(moved, TWO, sent, 0)
+    assert [one.get("bindVerb") for one in parse_document(text).data["extenders"]] == [None, None, "take"]
 
 
 def test_what_the_form_does_not_know_stays() -> None:
@@ -110,7 +110,7 @@ def test_what_the_form_does_not_know_stays() -> None:
 def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
     given: dict[str, str], name: str, words: str, plain: str
 ) -> None:
-    found = editor.posted({**as_posted(shown(TWO)), **named(given), "document": TWO, "base": TWO, "profile": "0"})
+    found = editor.read_posted({**as_posted(shown(TWO)), **named(given), "document": TWO, "base": TWO, "profile": "0"})
     [field] = [one for one in fields_of(found.form) if one.problems]
     assert field.name == f"extenders.{name}"
     assert field.value == given[name]
@@ -119,7 +119,7 @@ def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
 
 
 def test_two_that_bind_are_told_at_the_extenders() -> None:
-    found = editor.posted(
+    found = editor.read_posted(
         {**as_posted(shown(TWO)), **named({"0.bindVerb": "bind"}), "document": TWO, "base": TWO, "profile": "0"}
     )
     [problem] = found.form.extender_problems
@@ -132,6 +132,6 @@ def test_only_so_many_are_fields() -> None:
     built = shown(many)
     assert (len(built.extenders), built.extenders_left_out) == (extenders.LIMIT, 3)
     assert changed(many) == many
-    edited = parse(changed(many, **named({"4.filterVerb": "f"}))).data["extenders"]
+    edited = parse_document(changed(many, **named({"4.filterVerb": "f"}))).data["extenders"]
     assert len(edited) == 23
     assert edited[4]["filterVerb"] == "f"

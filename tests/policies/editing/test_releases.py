@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.documents.marked import parse
-from kschedweb.engine.releases import RELEASES, load, released
+from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.releases import RELEASES, get_release, load
 from kschedweb.policies.editing import editor
-from kschedweb.policies.editing.switches import effective
-from kschedweb.policies.editing.tables import tables
+from kschedweb.policies.editing.release_tables import load_tables
+from kschedweb.policies.editing.switches import merge_plugins
 from tests.support.formfields import fields
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LATER = HEAD + (
 
 
 def rows(document: str, release: str) -> dict[str, PluginRow]:
-    return {row.name: row for row in editor.opened(document, 0, {"release": release}).form.plugins}
+    return {row.name: row for row in editor.open_editor(document, 0, {"release": release}).form.plugins}
 
 
 def points(found: dict[str, PluginRow], name: str) -> set[str]:
@@ -64,13 +64,13 @@ def test_weights_and_arguments_have_the_defaults_of_the_release() -> None:
 @pytest.mark.parametrize("name", RELEASES)
 @pytest.mark.parametrize("gates", [{}, GROUPS])
 def test_the_merge_is_the_engine_s(name: str, gates: dict[str, bool]) -> None:
-    release = released(name, {gate: on for gate, on in gates.items() if gate in RELEASES[name].gates})
+    release = get_release(name, {gate: on for gate, on in gates.items() if gate in RELEASES[name].gates})
     configuration = load(None, release).configuration
     assert configuration is not None
-    mine = effective({}, tables(release))
+    mine = merge_plugins({}, load_tables(release))
     for point, plugins in configuration.profiles[0].points.items():
         assert {plugin.name for plugin in plugins} == mine[point].keys()
-    assert tables(release).default_arguments.items() >= configuration.profiles[0].args.items()
+    assert load_tables(release).default_arguments.items() >= configuration.profiles[0].args.items()
 
 
 def test_a_plugin_that_the_release_does_not_have_is_shown_as_written_with_the_error() -> None:
@@ -95,8 +95,8 @@ def test_an_extension_point_that_the_release_does_not_have_is_told_at_its_plugin
 def test_taking_such_a_plugin_out_takes_every_word_of_it() -> None:
     configured = LATER + "    pluginConfig:\n      - name: NodeDeclaredFeatures\n        args: {a: 1}\n"
     posted = {"document": configured, "process.release": "1.34", "base.release": "1.34"}
-    left = editor.posted({**posted, "reset": "NodeDeclaredFeatures"}, {})
-    assert parse(left.document).data["profiles"] == [{"schedulerName": "default-scheduler"}]
+    left = editor.read_posted({**posted, "reset": "NodeDeclaredFeatures"}, {})
+    assert parse_document(left.document).data["profiles"] == [{"schedulerName": "default-scheduler"}]
     assert left.checked.valid
 
 

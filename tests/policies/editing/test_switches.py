@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.policies.editing.switches import effective, with_order, with_plugin
-from kschedweb.policies.editing.tables import tables
+from kschedweb.policies.editing.release_tables import load_tables
+from kschedweb.policies.editing.switches import merge_plugins, with_order, with_plugin
 from tests.support import tiers
 
-NAMES = [name for name in CURRENT.registry.specs if tables().points_of(name)]
+NAMES = [name for name in CURRENT.registry.specs if load_tables().points_of(name)]
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-DEFAULT = effective({})
+DEFAULT = merge_plugins({})
 
 
 def usable(point: str) -> list[str]:
-    return NAMES if point == "multiPoint" else [name for name in NAMES if point in tables().points_of(name)]
+    return NAMES if point == "multiPoint" else [name for name in NAMES if point in load_tables().points_of(name)]
 
 
 @st.composite
@@ -47,7 +47,7 @@ def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
     if configuration is None:
         return
     points = configuration.profiles[0].points
-    mine = effective(plugins)
+    mine = merge_plugins(plugins)
     for point in EXTENSION_POINTS:
         assert [plugin.name for plugin in points[point]] == list(mine[point])
     assert {plugin.name: plugin.weight for plugin in points["score"]} == mine["score"]
@@ -63,14 +63,14 @@ def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
 def test_a_switch_moves_one_plugin_only(
     plugins: dict[str, Any], name: str, weight: int | None, data: st.DataObject
 ) -> None:
-    wanted = data.draw(st.frozensets(st.sampled_from(tables().points_of(name))))
+    wanted = data.draw(st.frozensets(st.sampled_from(load_tables().points_of(name))))
     changed = with_plugin(plugins, name, wanted, weight)
-    before, after = effective(plugins), effective(changed)
+    before, after = merge_plugins(plugins), merge_plugins(changed)
     for point in EXTENSION_POINTS:
         assert (name in after[point]) == (point in wanted)
         assert without(after[point], name) == without(before[point], name)
     if "score" in wanted:
-        assert after["score"][name] == (weight or tables().default_weight(name))
+        assert after["score"][name] == (weight or load_tables().default_weight(name))
     assert with_plugin(changed, name, wanted, weight) == changed
 
 
@@ -81,8 +81,8 @@ def without(points: dict[str, int], name: str) -> dict[str, int]:
 @settings(max_examples=tiers.count(50, 1500), deadline=None)
 @given(name=st.sampled_from(NAMES), weight=st.none() | st.integers(1, 100), data=st.data())
 def test_back_to_default_leaves_nothing_behind(name: str, weight: int | None, data: st.DataObject) -> None:
-    changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(tables().points_of(name)))), weight)
-    default = frozenset(point for point in tables().points_of(name) if name in DEFAULT[point])
+    changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(load_tables().points_of(name)))), weight)
+    default = frozenset(point for point in load_tables().points_of(name) if name in DEFAULT[point])
     assert with_plugin(changed, name, default, None) == {}
 
 
@@ -99,7 +99,7 @@ def load_points(plugins: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_one_point_is_disabled_where_it_is_and_all_of_them_in_multi_point() -> None:
-    some = frozenset(tables().points_of("NodeAffinity")) - {"score"}
+    some = frozenset(load_tables().points_of("NodeAffinity")) - {"score"}
     assert with_plugin({}, "NodeAffinity", some, None) == {"score": {"disabled": [{"name": "NodeAffinity"}]}}
     assert with_plugin({}, "NodeAffinity", frozenset(), None) == {
         "multiPoint": {"disabled": [{"name": "NodeAffinity"}]}
@@ -116,7 +116,7 @@ def test_malformed_plugins_count_as_none() -> None:
         {"score": {"enabled": [{"name": 1}, 4]}},
     ]
     for plugins in shapes:
-        assert effective(plugins) == DEFAULT
+        assert merge_plugins(plugins) == DEFAULT
 
 
 @settings(max_examples=tiers.count(80, 3000), deadline=None)
@@ -124,10 +124,10 @@ def test_malformed_plugins_count_as_none() -> None:
 def test_plugins_are_called_in_the_order_that_they_are_given(
     plugins: dict[str, Any], point: str, data: st.DataObject
 ) -> None:
-    before = effective(plugins)
+    before = merge_plugins(plugins)
     order = data.draw(st.permutations(list(before[point])))
     changed = with_order(plugins, point, order)
-    after = effective(changed)
+    after = merge_plugins(changed)
     assert list(after[point]) == order
     assert after[point] == before[point] or point != "score"  # elsewhere weights mean nothing
     assert all(list(after[other].items()) == list(before[other].items()) for other in after if other != point)
@@ -151,7 +151,7 @@ def test_the_first_of_an_order_is_one_entry_with_its_weight() -> None:
 
 def test_a_plugin_of_its_own_point_comes_before_the_others_only_where_all_are_named() -> None:
     plugins = {"score": {"enabled": [{"name": "TargetLoadPacking", "weight": 4}]}}
-    names = list(effective(plugins)["score"])
+    names = list(merge_plugins(plugins)["score"])
     changed = with_order(plugins, "score", ["TargetLoadPacking", *names[:-1]])
     assert changed["score"]["disabled"] == [{"name": "*"}]
     assert changed["score"]["enabled"][:2] == [
@@ -162,4 +162,4 @@ def test_a_plugin_of_its_own_point_comes_before_the_others_only_where_all_are_na
 
 def test_names_that_do_not_run_are_no_part_of_an_order() -> None:
     order = ["ImageLocality", "nobody", "ImageLocality"]
-    assert next(iter(effective(with_order({}, "score", order))["score"])) == "ImageLocality"
+    assert next(iter(merge_plugins(with_order({}, "score", order))["score"])) == "ImageLocality"

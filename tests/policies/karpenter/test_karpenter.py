@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.policies import services
+from kschedweb.policies.dialects import KARPENTER, check_either
 from kschedweb.policies.karpenter import editor
-from kschedweb.policies.kinds import KARPENTER, check_either
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import revision_get
 from tests.support.html import text
@@ -78,12 +78,12 @@ def posted(shown: editor.KarpenterEditor, **changes: str) -> dict[str, str]:
 
 
 def test_an_untouched_form_changes_nothing() -> None:
-    assert editor.posted(posted(editor.opened(DOCUMENT))).document == DOCUMENT
+    assert editor.read_posted(posted(editor.open_editor(DOCUMENT))).document == DOCUMENT
 
 
 def test_the_form_changes_what_it_shows_and_leaves_the_rest_of_the_text() -> None:
-    shown = editor.opened(DOCUMENT)
-    edited = editor.posted(
+    shown = editor.open_editor(DOCUMENT)
+    edited = editor.read_posted(
         posted(
             shown,
             **{
@@ -96,22 +96,24 @@ def test_the_form_changes_what_it_shows_and_leaves_the_rest_of_the_text() -> Non
     )
     assert edited.document.startswith("# Ours.\n")
     assert "cpu: 100 # enough" in edited.document
-    spec = parse(edited.document).data["nodePools"][0]["spec"]
+    spec = parse_document(edited.document).data["nodePools"][0]["spec"]
     assert (spec["weight"], spec["disruption"]["consolidateAfter"]) == (10, "Never")
     assert spec["disruption"]["budgets"] == [{"nodes": "5", "reasons": ["Underutilized"]}]
     assert spec["template"]["spec"]["requirements"][0]["values"] == ["arm64"]
 
 
 def test_nodepools_are_added_and_removed() -> None:
-    two = editor.posted(posted(editor.opened(DOCUMENT), add_item="1"))
+    two = editor.read_posted(posted(editor.open_editor(DOCUMENT), add_item="1"))
     assert (two.problems, {one.name for one in two.launches}) == ([], {"general", "nodepool-1"})
-    assert editor.posted(posted(two, remove_item="1")).document == DOCUMENT
-    other = editor.posted(posted(two, remove_item="0", **{"pool.1.spec.weight": "7"}))
+    assert editor.read_posted(posted(two, remove_item="1")).document == DOCUMENT
+    other = editor.read_posted(posted(two, remove_item="0", **{"pool.1.spec.weight": "7"}))
     assert [(one.name, one.weight) for one in other.launches] == [("nodepool-1", 7)]
 
 
 def test_a_wrong_value_stands_at_its_field() -> None:
-    edited = editor.posted(posted(editor.opened(DOCUMENT), **{"pool.0.spec.disruption.consolidateAfter": "soon"}))
+    edited = editor.read_posted(
+        posted(editor.open_editor(DOCUMENT), **{"pool.0.spec.disruption.consolidateAfter": "soon"})
+    )
     [cell] = [one for top in edited.fields for one in top.walk() if one.problems]
     assert (cell.name, cell.value) == ("pool.0.spec.disruption.consolidateAfter", "soon")
 
@@ -123,7 +125,7 @@ def test_its_revisions_differ_by_nodepool_and_requirement() -> None:
         ("disruption.consolidateAfter", "1m", "5m"),
         ("template.spec.requirements.karpenter.sh/capacity-type In.values", '["on-demand"]', '["spot"]'),
     ]
-    assert KARPENTER.deviations(KARPENTER.check(KARPENTER.defaults, {})) == []
+    assert KARPENTER.list_deviations(KARPENTER.check(KARPENTER.defaults, {})) == []
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_the_pages_edit_it(stored: Policy, client_as: Callable[[str], Client]) -
     page = client.get("/policies/nodepools/")
     assert "general" in text(page)
     assert 'name="pool.0.spec.disruption.consolidationPolicy"' in page.content.decode()
-    sent = posted(editor.opened(DOCUMENT), **{"pool.0.spec.disruption.consolidationPolicy": "WhenEmpty"})
+    sent = posted(editor.open_editor(DOCUMENT), **{"pool.0.spec.disruption.consolidationPolicy": "WhenEmpty"})
     assert client.post("/policies/nodepools/edit/preview/", sent).status_code == 200
     assert client.post("/policies/nodepools/", {**sent, "save": "1", "expected": "1"}).status_code == 302
     assert "consolidationPolicy: WhenEmpty\n" in revision_get(stored).document

@@ -17,11 +17,11 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories import following, git, services
+from kschedweb.policies.repositories import git, services, sync
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support.git_server import GOOD, SECRET, Work, look, served, work
@@ -96,18 +96,18 @@ def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_read(
 ) -> None:
     for name in ("a-broken", "b-sound"):
         services.repository_save(user=admin, name=name, url=address, folder="policies")
-    follow = following._follow
+    follow = sync._read_new_commits
 
     def fails(repository: Repository) -> tuple[dict[str, str], str]:
         if repository.name == "a-broken":
             raise ValueError("nobody thought of this")
         return follow(repository)
 
-    monkeypatch.setattr(following, "_follow", fails)
-    for due in following.due():
-        following.repository_look(due)
+    monkeypatch.setattr(sync, "_read_new_commits", fails)
+    for due in sync.claim_due_repositories():
+        sync.repository_look(due)
     broken, sound = Repository.objects.order_by("name")
-    assert (broken.problem, sound.problem) == (following.UNFORESEEN, "")
+    assert (broken.problem, sound.problem) == (sync.UNFORESEEN, "")
     assert sound.commit
     assert Repository.objects.get(name="a-broken", due_at__gt=timezone.now())
 
@@ -234,7 +234,7 @@ def test_no_other_address_is_asked(admin: User, url: str, said: str) -> None:
 
 
 def test_no_more_is_fetched_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(git, "FETCHED", 65_536)
+    monkeypatch.setattr(git, "MAX_FETCHED", 65_536)
     (followed.folder / "large.bin").write_bytes(random.Random(1).randbytes(200_000))
     followed.commit("Add what is no policy", web=GOOD.format(60))
     assert look().problem == "The repository is too large: at most 65,536 bytes are fetched at once."
@@ -243,14 +243,14 @@ def test_no_more_is_fetched_than_is_allowed(followed: Work, monkeypatch: pytest.
 
 
 def test_a_copy_that_has_grown_is_made_anew(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git, "COPY", 1)
+    monkeypatch.setattr(git, "MAX_COPY", 1)
     followed.commit("Look at more", web=GOOD.format(60))
     assert look().problem == ""
     assert numbers("web") == [1, 2]
 
 
 def test_no_more_is_read_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git, "SAID", 20)
+    monkeypatch.setattr(git, "MAX_OUTPUT", 20)
     followed.commit("Look at more", web=GOOD.format(60))
     assert look().problem == "The repository has too much to say: at most 20 bytes are read at once."
 
@@ -319,7 +319,7 @@ def test_a_draft_goes_with_its_branch_unless_a_live_scheduler_uses_it(followed: 
         followed.commit(branch, web=GOOD.format(60))
     look()
     assert set(Policy.objects.filter(name__startswith="web-").values_list("name", flat=True)) == {"web-one", "web-two"}
-    cluster = Cluster.objects.create(name="far", source=Source.TOKEN)
+    cluster = Cluster.objects.create(name="far", source=ClusterSource.TOKEN)
     LiveScheduler.objects.create(cluster=cluster, scheduler_name="ours", policy=Policy.objects.get(name="web-two"))
     followed.git("checkout", "--quiet", "main")
     followed.git("branch", "--quiet", "-D", "one", "two")

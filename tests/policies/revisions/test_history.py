@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.policies.revisions import history
-from kschedweb.policies.revisions.history import History, State
+from kschedweb.policies.revisions.history import DocumentState, EditHistory
 from tests.support import tiers
 
 STATES = st.builds(
-    State,
+    DocumentState,
     st.text("ab\n ", max_size=12),
     st.dictionaries(st.sampled_from(["process.release"]), st.text("13.", max_size=4)),
 )
@@ -22,46 +22,46 @@ STATES = st.builds(
 
 @settings(max_examples=tiers.count(100, 3000), deadline=None)
 @given(states=st.lists(STATES, min_size=1, max_size=8))
-def test_undoing_goes_back_through_every_state_and_redoing_forth_again(states: list[State]) -> None:
+def test_undoing_goes_back_through_every_state_and_redoing_forth_again(states: list[DocumentState]) -> None:
     different = [states[0]]
-    kept = History(states[0].process)
+    kept = EditHistory(states[0].process)
     for before, now in pairwise(states):
-        kept = History.read(kept.then(before.document, now).text, {})
+        kept = EditHistory.from_json(kept.after_change(before.document, now).text, {})
         if now != before:
             different.append(now)
     now, seen = different[-1], [different[-1]]
     while kept.back:
-        now, kept = kept.undone(now)
-        kept = History.read(kept.text, {})
+        now, kept = kept.undo_step(now)
+        kept = EditHistory.from_json(kept.text, {})
         seen.append(now)
     assert seen == different[::-1]
     while kept.forth:
-        now, kept = kept.redone(now)
+        now, kept = kept.redo_step(now)
         seen.append(now)
     assert now == different[-1]
     assert kept.process == now.process
 
 
 def test_a_new_change_ends_what_could_be_redone() -> None:
-    kept = History({}).then("a", State("ab", {}))
-    now, kept = kept.undone(State("ab", {}))
+    kept = EditHistory({}).after_change("a", DocumentState("ab", {}))
+    now, kept = kept.undo_step(DocumentState("ab", {}))
     assert (now.document, len(kept.forth)) == ("a", 1)
-    assert kept.then("a", State("ac", {})).forth == ()
+    assert kept.after_change("a", DocumentState("ac", {})).forth == ()
 
 
 def test_without_steps_nothing_is_undone() -> None:
-    now = State("a", {})
-    assert History({}).undone(now) == (now, History({}))
-    assert History({}).redone(now) == (now, History({}))
+    now = DocumentState("a", {})
+    assert EditHistory({}).undo_step(now) == (now, EditHistory({}))
+    assert EditHistory({}).redo_step(now) == (now, EditHistory({}))
 
 
 def test_old_steps_are_forgotten_and_large_ones_too() -> None:
-    kept = History({})
+    kept = EditHistory({})
     for number in range(history.MOST_STEPS + 20):
-        kept = kept.then(f"{number}", State(f"{number + 1}", {}))
+        kept = kept.after_change(f"{number}", DocumentState(f"{number + 1}", {}))
     assert len(kept.back) == history.MOST_STEPS
     long = "x" * (history.MOST_TEXT + 1)
-    assert History({}).then(long, State("", {})).back == ()
+    assert EditHistory({}).after_change(long, DocumentState("", {})).back == ()
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_old_steps_are_forgotten_and_large_ones_too() -> None:
     ],
 )
 def test_what_is_no_history_is_none(text: str) -> None:
-    assert History.read(text, {"process.release": "1.36"}) == History({"process.release": "1.36"})
+    assert EditHistory.from_json(text, {"process.release": "1.36"}) == EditHistory({"process.release": "1.36"})

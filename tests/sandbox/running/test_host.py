@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from kschedweb import server
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.sandbox.running import host
 from kschedweb.sandbox.selectors import open_client
 from tests.support.html import elements, text
@@ -27,11 +27,11 @@ ANEW = "form[action=/sandbox/anew/]"
 def made(tmp_path: Path, settings: Settings) -> Iterator[host.SandboxHost]:
     """One over a damaged file."""
     (tmp_path / host.FILE).write_bytes(b"no database " * 2000)
-    made = host.SandboxHost(tmp_path, lambda port: server.listen("127.0.0.1", port), TOKEN)
+    made = host.SandboxHost(tmp_path, lambda port: server.open_listener("127.0.0.1", port), TOKEN)
     told(settings, made.address)
-    host.install(made)
+    host.install_host(made)
     yield made
-    host.install(None)
+    host.install_host(None)
     made.stop()
 
 
@@ -49,7 +49,7 @@ def test_a_damaged_file_is_said_and_a_button_sets_the_sandbox_up_anew(
     assert client_as("editor").post("/sandbox/anew/").status_code == 403
     assert admin.post("/sandbox/anew/")["Location"] == "/sandbox/"
     assert (made.trouble, made.address) == ("", address)
-    assert Cluster.objects.get(source=Source.SANDBOX).snapshots.exists()
+    assert Cluster.objects.get(source=ClusterSource.SANDBOX).snapshots.exists()
     assert "sandbox.set-up-anew" in AuditEntry.objects.values_list("verb", flat=True)
     with open_client() as client:
         client.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "mine"}})
@@ -69,5 +69,5 @@ def test_one_that_answers_is_set_up_anew_by_rest(
     assert api_as("admin").post("/api/v1/sandbox/anew/").status_code == 204
     with open_client() as client:
         assert client.send("GET", "/api/v1/namespaces/default/configmaps/mine").code == 404
-    host.install(None)
+    host.install_host(None)
     assert api_as("admin").post("/api/v1/sandbox/anew/").status_code == 409

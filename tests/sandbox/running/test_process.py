@@ -18,7 +18,7 @@ import urllib3
 from pytest_django import Settings
 
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.failures import ClusterError, Gone
+from kschedweb.clusters.connecting.errors import ClusterError, ResourceExpired
 from kschedweb.clusters.following.reflector import Changed, Listed, Message, Reflector, Removed
 from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.engine.sandbox import store
@@ -102,7 +102,7 @@ def test_a_reflector_follows_it(client: Client) -> None:
 def test_a_watch_goes_on_from_a_version_and_an_old_one_is_gone(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "KEPT", 100)
+    monkeypatch.setattr(store, "LOG_SIZE", 100)
     with started(tmp_path / "sandbox.sqlite3", settings), open_client(patience=60) as client:
         begin = client.create(MAPS, config_map("a"))["metadata"]["resourceVersion"]
         client.patch(f"{MAPS}/a", {"data": {"round": "first"}})
@@ -110,7 +110,7 @@ def test_a_watch_goes_on_from_a_version_and_an_old_one_is_gone(
         assert next(iter(events))["object"]["data"] == {"round": "first"}
         for number in range(101):
             client.patch(f"{MAPS}/a", {"data": {"round": str(number)}})
-        with pytest.raises(Gone):
+        with pytest.raises(ResourceExpired):
             list(client.watch("/api/v1/configmaps", begin, seconds=1))
 
 

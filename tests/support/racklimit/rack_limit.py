@@ -12,14 +12,14 @@ from kschedweb.engine.authoring import (
     SUCCESS,
     ArgsSpec,
     Cycle,
-    Field,
     Ints,
     PluginSpec,
     Problem,
     Rows,
+    StructField,
     Verdicts,
     args_struct,
-    child,
+    child_path,
     default_normalize,
     invalid,
     unresolvable,
@@ -40,7 +40,7 @@ class RackLimit:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         codes = np.where(self._pods(cycle) >= self.max_pods, FULL, 0)
-        codes[~cycle.snapshot.label(self.label).present] = NOWHERE
+        codes[~cycle.snapshot.label_column(self.label).present] = NOWHERE
         return Verdicts(codes[rows].astype(np.int32), STATUSES)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
@@ -51,7 +51,7 @@ class RackLimit:
 
     def _pods(self, cycle: Cycle) -> Ints:
         """How many pods each node's rack runs; the last count is for nodes without the label, whose code is -1."""
-        racks = cycle.snapshot.label(self.label)
+        racks = cycle.snapshot.label_column(self.label)
         counts = np.zeros(len(racks.values) + 1, dtype=np.int64)
         np.add.at(counts, racks.codes, cycle.snapshot.pod_count)
         return counts[racks.codes]
@@ -65,14 +65,14 @@ def set_defaults(args: dict[str, Any]) -> None:
 
 def problems(args: dict[str, Any], path: str) -> list[Problem]:
     limit = args["maxPods"]
-    return [] if limit > 0 else [invalid(child(path, "maxPods"), limit, "must be greater than 0")]
+    return [] if limit > 0 else [invalid(child_path(path, "maxPods"), limit, "must be greater than 0")]
 
 
 ARGS = args_struct(
     "RackLimitArgs",
     "Which label names a node's rack, and how many pods a rack may run.",
-    Field("label", STRING, "Node label that names the rack.", default=LABEL),
-    Field("maxPods", INT32, "A rack with as many pods takes no more.", pointer=True, default=MAX_PODS, minimum=1),
+    StructField("label", STRING, "Node label that names the rack.", default=LABEL),
+    StructField("maxPods", INT32, "A rack with as many pods takes no more.", pointer=True, default=MAX_PODS, minimum=1),
 )
 SPEC = PluginSpec(
     name="RackLimit",

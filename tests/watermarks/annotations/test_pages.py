@@ -34,7 +34,7 @@ def in_the_wrong_zone() -> list[dict[str, Any]]:
     now = timezone.now().timestamp()
     nodes = [node(f"node-{number}") for number in range(30)]
     for raw in nodes:
-        texts = {metric: crane.write(0.3, now - 30, ZoneInfo("UTC")) for metric in crane.METRICS}
+        texts = {metric: crane.write_usage(0.3, now - 30, ZoneInfo("UTC")) for metric in crane.METRICS}
         raw["metadata"]["annotations"] = texts
     return nodes
 

@@ -16,14 +16,14 @@ from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.annotations.plan import (
+    AnnotationPlan,
     CraneForm,
     OwnForm,
-    Plan,
     by_kind,
-    fractions,
+    combine_forms,
+    compute_fractions,
     place_of,
-    removals,
-    together,
+    plan_removals,
 )
 from kschedweb.watermarks.inventory import inventory_make
 from tests.watermarks.conftest import OBJECTS
@@ -63,26 +63,26 @@ def test_workloads_are_sorted_by_kind() -> None:
 
 
 def test_what_is_not_there_is_not_written_and_what_may_stay_stays() -> None:
-    form, plan = own_form(table()), Plan()
+    form, plan = own_form(table()), AnnotationPlan()
     fresh = form.of_node("node-a", {})[KEY]
     assert fresh is not None
-    plan.add(NODE, {"/node-a": {KEY: fresh, "other": "x"}}, ["node-a", "node-b"], form.of_node)
-    assert (plan.changes, plan.unchanged, plan.gone) == ([], 1, 1)
-    plan.add(NODE, {"/node-b": {}}, ["node-b"], form.of_node)
+    plan.add_patches(NODE, {"/node-a": {KEY: fresh, "other": "x"}}, ["node-a", "node-b"], form.of_node)
+    assert (plan.changes, plan.unchanged, plan.missing) == ([], 1, 1)
+    plan.add_patches(NODE, {"/node-b": {}}, ["node-b"], form.of_node)
     [change] = plan.changes
     assert (change.reference, change.path) == ("Node node-b", "/api/v1/nodes/node-b")
 
 
 def test_a_workload_s_annotation_is_planned_under_its_own_name() -> None:
-    form, plan = own_form(table(shop_Deployment_web=0.25)), Plan()
-    plan.add(DEPLOYMENT, {"shop/web": {}, "shop/idle": {}}, [WEB], form.of_workload)
+    form, plan = own_form(table(shop_Deployment_web=0.25)), AnnotationPlan()
+    plan.add_patches(DEPLOYMENT, {"shop/web": {}, "shop/idle": {}}, [WEB], form.of_workload)
     [change] = plan.changes
     assert change.path == "/apis/apps/v1/namespaces/shop/deployments/web"
-    assert AnnotatedUse.read(change.annotations[KEY] or "") == AnnotatedUse(NOW, {"cpu": {"15m": 0.25}})
+    assert AnnotatedUse.from_json(change.annotations[KEY] or "") == AnnotatedUse(NOW, {"cpu": {"15m": 0.25}})
 
 
 def test_crane_s_usages_are_fractions_of_the_machine_and_not_of_allocatable() -> None:
-    found = fractions(table(), INVENTORY)
+    found = compute_fractions(table(), INVENTORY)
     assert found["node-a"]["cpu_usage_avg_5m"] == pytest.approx(0.4 * 2 / 4)
     assert found["node-b"]["cpu_usage_avg_5m"] == pytest.approx(0.6)
     assert found["node-b"]["mem_usage_max_avg_1d"] == pytest.approx(0.6 * 8 / 16)
@@ -91,7 +91,7 @@ def test_crane_s_usages_are_fractions_of_the_machine_and_not_of_allocatable() ->
 
 def test_nodes_of_unknown_size_have_no_fraction() -> None:
     stranger = Watermarks(["stranger"], np.array([NOW]), {("cpu", "5m"): np.array([40.0])}, {}, "test")
-    assert fractions(stranger, INVENTORY) == {}
+    assert compute_fractions(stranger, INVENTORY) == {}
 
 
 def test_crane_s_texts_are_written_whole_the_first_time() -> None:
@@ -141,7 +141,7 @@ def test_hot_values_that_nobody_knows_are_left_alone() -> None:
 
 
 def test_both_forms_are_one_request_a_node() -> None:
-    texts = together([own_form(table()), crane_form(table(), {})])("node-a", {})
+    texts = combine_forms([own_form(table()), crane_form(table(), {})])("node-a", {})
     assert set(texts) == {KEY, *crane.METRICS}
 
 
@@ -149,19 +149,19 @@ def test_only_annotations_of_the_chosen_form_are_removed() -> None:
     there = {"/a": {KEY: "x", "cpu_usage_avg_5m": "y", "kept": "z"}, "/b": {"kept": "z"}, "/c": {"node_hot_value": "1"}}
 
     def removed(**forms: bool) -> dict[str, Any]:
-        return {change.key: dict(change.annotations) for change in removals(NODE, there, **forms)}
+        return {change.key: dict(change.annotations) for change in plan_removals(NODE, there, **forms)}
 
-    assert removed(own=True, crane_too=False) == {"/a": {KEY: None}}
-    assert removed(own=False, crane_too=True) == {"/a": {"cpu_usage_avg_5m": None}, "/c": {"node_hot_value": None}}
-    assert removed(own=True, crane_too=True)["/a"] == {KEY: None, "cpu_usage_avg_5m": None}
+    assert removed(own_form=True, crane_too=False) == {"/a": {KEY: None}}
+    assert removed(own_form=False, crane_too=True) == {"/a": {"cpu_usage_avg_5m": None}, "/c": {"node_hot_value": None}}
+    assert removed(own_form=True, crane_too=True)["/a"] == {KEY: None, "cpu_usage_avg_5m": None}
     # On a workload such a name is somebody else's.
-    assert removals(DEPLOYMENT, there, own=False, crane_too=True) == []
+    assert plan_removals(DEPLOYMENT, there, own_form=False, crane_too=True) == []
 
 
 @given(st.floats(0, 100), st.floats(0, 179), st.integers(0, 5))
 def test_writing_twice_writes_once(cpu: float, later: float, hot: int) -> None:
-    first = together([own_form(table(cpu=cpu)), crane_form(table(cpu=cpu), {"node-a": hot})])
+    first = combine_forms([own_form(table(cpu=cpu)), crane_form(table(cpu=cpu), {"node-a": hot})])
     there = {key: text for key, text in first("node-a", {}).items() if text is not None}
     watermarks = table(NOW + later, cpu)
-    second = together([own_form(watermarks), crane_form(watermarks, {"node-a": hot}, NOW + later)])
+    second = combine_forms([own_form(watermarks), crane_form(watermarks, {"node-a": hot}, NOW + later)])
     assert second("node-a", there) == {}

@@ -12,9 +12,9 @@ from kschedweb.accounts.models import AuditEntry
 from kschedweb.celery import app
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.connecting.credentials import Secret, credential_save
-from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.engine.state.watermarks.annotations import KEY
-from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.annotations import services, tasks
@@ -65,7 +65,7 @@ def answers(odd_server: OddServer) -> Answers:
 @pytest.fixture
 def cluster(answers: Answers) -> Cluster:
     """A cluster that is connected to the answering server, with figures of three nodes."""
-    made = Cluster.objects.create(name="far", source=Source.TOKEN, server=answers.server.url)
+    made = Cluster.objects.create(name="far", source=ClusterSource.TOKEN, server=answers.server.url)
     credential_save(cluster=made, secret=Secret(server=answers.server.url, token="x"))
     clusters.snapshot_store(cluster=made, objects=OBJECTS, problems=[])
     values = {Figure(NODE, "cpu", "15m"): [40.0, 50.0, 60.0]}
@@ -105,7 +105,7 @@ def test_without_the_right_to_patch_nodes_nothing_is_switched_on(cluster: Cluste
 
 
 def test_a_time_zone_is_kept_for_a_cluster_that_nothing_can_be_written_to() -> None:
-    imported = Cluster.objects.create(name="files", source=Source.IMPORT)
+    imported = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     with pytest.raises(Conflict, match="is not connected"):
         save(imported, own=True)
     save(imported, time_zone="UTC")
@@ -228,16 +228,16 @@ def test_jobs_write_and_remove_and_say_what_they_did(cluster: Cluster, answers: 
     job = services.write_start(user=None, cluster=cluster)
     tasks.write.run(str(job.pk))
     job.refresh_from_db()
-    assert (job.state, job.result["patched"], job.result["gone"]) == (State.SUCCEEDED, 2, 1)
+    assert (job.state, job.result["patched"], job.result["gone"]) == (JobState.SUCCEEDED, 2, 1)
     _, removing = save(cluster, remove=True)
     assert removing is not None
     tasks.remove.run(str(removing.pk))
     removing.refresh_from_db()
-    assert (removing.state, removing.result["patched"]) == (State.SUCCEEDED, 0)
+    assert (removing.state, removing.result["patched"]) == (JobState.SUCCEEDED, 0)
 
 
 def test_the_linter_looks_at_the_newest_snapshot_as_of_its_own_time(db: None) -> None:
-    made = Cluster.objects.create(name="files", source=Source.IMPORT)
+    made = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     assert lint_get(made, "UTC") is None
     raw = node("node-a")
     taken = timezone.now()

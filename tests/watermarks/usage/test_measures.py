@@ -15,7 +15,7 @@ TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=12), e
 
 
 def test_skew_is_the_hottest_minus_the_coldest_and_names_both() -> None:
-    found = measures.skew(np.array([[68.0, 27.0, 40.0], [10.0, 20.0, 30.0]]))
+    found = measures.compute_skew(np.array([[68.0, 27.0, 40.0], [10.0, 20.0, 30.0]]))
     assert found.points.tolist() == [41.0, 20.0]
     assert found.hottest.tolist() == [0, 2]
     assert found.coldest.tolist() == [1, 0]
@@ -25,10 +25,10 @@ def test_skew_is_the_hottest_minus_the_coldest_and_names_both() -> None:
 
 @given(TABLES)
 def test_skew_equals_numpy_over_what_is_known_of_each_time(values: np.ndarray) -> None:
-    found = measures.skew(values)
+    found = measures.compute_skew(values)
     for time, row in enumerate(values):
         known = row[~np.isnan(row)]
-        assert found.known[time] == known.size
+        assert found.node_count[time] == known.size
         if not known.size:
             assert np.isnan([found.points[time], found.mean[time], found.deviation[time]]).all()
             assert (found.hottest[time], found.coldest[time]) == (-1, -1)
@@ -41,30 +41,30 @@ def test_skew_equals_numpy_over_what_is_known_of_each_time(values: np.ndarray) -
 
 
 def test_a_cluster_without_nodes_has_no_skew() -> None:
-    found = measures.skew(np.empty((3, 0)))
+    found = measures.compute_skew(np.empty((3, 0)))
     assert np.isnan(found.points).all()
-    assert found.last() is None
-    assert measures.distribution(np.empty(0)) is None
+    assert found.last_known() is None
+    assert measures.compute_distribution(np.empty(0)) is None
 
 
 def test_an_idle_cluster_has_no_variation_rather_than_an_endless_one() -> None:
-    assert np.isnan(measures.skew(np.zeros((1, 3))).variation).all()
+    assert np.isnan(measures.compute_skew(np.zeros((1, 3))).variation).all()
 
 
 def test_the_newest_known_time_is_the_last_one_with_any_figure() -> None:
     nan = float("nan")
-    assert measures.skew(np.array([[1.0, nan], [nan, 2.0], [nan, nan]])).last() == 1
+    assert measures.compute_skew(np.array([[1.0, nan], [nan, 2.0], [nan, nan]])).last_known() == 1
 
 
 @given(arrays(np.float64, st.integers(1, 40), elements=PERCENT | st.floats(0, 1e6)))
 def test_every_known_node_is_in_one_bar(values: np.ndarray) -> None:
-    found = measures.distribution(values)
+    found = measures.compute_distribution(values)
     known = values[~np.isnan(values)]
     if not known.size:
         assert found is None
         return
     assert found is not None
-    assert found.counts.sum() == found.known == known.size
+    assert found.counts.sum() == found.node_count == known.size
     assert found.edges[0] == 0
     assert found.edges[-1] >= max(100.0, known.max())
     assert len(found.edges) == len(found.counts) + 1 <= measures.MOST_BARS + 1
@@ -75,9 +75,9 @@ def test_every_known_node_is_in_one_bar(values: np.ndarray) -> None:
 @given(TABLES, st.integers(1, 6))
 def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray, most: int) -> None:
     names = [f"node-{column}" for column in range(values.shape[1])]
-    order = measures.ordered(names, measures.means(values))
+    order = measures.order_columns(names, measures.compute_means(values))
     assert sorted(order.tolist()) == list(range(len(names)))
-    rows = measures.lines(names, values, order, 1, len(names), most)
+    rows = measures.group_rows(names, values, order, 1, len(names), most)
     assert len(rows) == min(most, len(names))
     assert [place for row in rows for place in range(row.first, row.last + 1)] == list(range(1, len(names) + 1))
     for row in rows:
@@ -90,19 +90,19 @@ def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray,
 def test_the_hottest_node_comes_first_and_one_without_figures_last() -> None:
     nan = float("nan")
     values = np.array([[10.0, nan, 30.0], [20.0, nan, 30.0]])
-    assert measures.ordered(["a", "b", "c"], measures.means(values)).tolist() == [2, 0, 1]
-    assert measures.ordered(["c", "b", "a"], measures.means(values), by_name=True).tolist() == [2, 1, 0]
+    assert measures.order_columns(["a", "b", "c"], measures.compute_means(values)).tolist() == [2, 0, 1]
+    assert measures.order_columns(["c", "b", "a"], measures.compute_means(values), by_name=True).tolist() == [2, 1, 0]
 
 
 def test_a_line_of_one_node_has_its_name_and_a_line_of_several_their_places() -> None:
     values = np.array([[1.0, 2.0, 3.0]])
-    order = measures.ordered(["a", "b", "c"], measures.means(values))
-    assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 1, 3, 2)] == ["places 1 to 2", "a"]
-    assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 2, 9, 5)] == ["b", "a"]
+    order = measures.order_columns(["a", "b", "c"], measures.compute_means(values))
+    assert [row.label for row in measures.group_rows(["a", "b", "c"], values, order, 1, 3, 2)] == ["places 1 to 2", "a"]
+    assert [row.label for row in measures.group_rows(["a", "b", "c"], values, order, 2, 9, 5)] == ["b", "a"]
 
 
 def test_the_hottest_and_the_coldest_are_those_of_the_asked_time() -> None:
     values = np.array([[90.0, 10.0, 50.0], [20.0, 30.0, float("nan")]])
-    hot, cold = measures.extremes(["a", "b", "c"], values, 1, 1)
+    hot, cold = measures.find_extremes(["a", "b", "c"], values, 1, 1)
     assert [(node.name, node.now, node.high) for node in hot] == [("b", 30.0, 30.0)]
     assert [(node.name, node.now, node.high) for node in cold] == [("a", 20.0, 90.0)]

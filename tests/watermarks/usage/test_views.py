@@ -198,7 +198,7 @@ def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measur
     # Two pods request half a core each and use an eighth; what was not measured comes last.
     assert (uses[0].name, uses[0].requested, uses[0].used, uses[0].ratio) == ("shop/Deployment/web", 1000, 250, 4)
     assert (uses[1].name, uses[1].unused) == ("shop/StatefulSet/db", -250)
-    assert [use.known for use in uses] == [True, True, False, False]
+    assert [use.is_known for use in uses] == [True, True, False, False]
     assert heading(response) == "shop/Deployment/web leaves most unused: 750m CPU of 1 CPU requested"
     go.Figure(response.context["chart"].figure)
     memory = lines(viewer.get("/usage/workloads/?cluster=metered&resource=memory&format=csv"))

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.web.nodemap import grouping
-from kschedweb.web.nodemap.grouping import Grouping, Relabelled, groupings, packed, unpacked
+from kschedweb.web.nodemap.grouping import Grouping, Relabelled, make_groupings, pack_column, unpack_column
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 70_000)), max_size=40))
 def test_a_column_comes_back_as_it_was(numbers: list[int | None]) -> None:
-    column = packed(np.array([np.nan if one is None else one for one in numbers], dtype=np.float64))
+    column = pack_column(np.array([np.nan if one is None else one for one in numbers], dtype=np.float64))
     known = [one for one in numbers if one is not None]
     assert column["bytes"] == (2 if max(known, default=0) >= grouping.NARROW else 1)
     absent = grouping.WIDE if column["bytes"] == 2 else grouping.NARROW
     expected = [absent if one is None else min(one, absent - 1) for one in numbers]
-    assert unpacked(column).tolist() == expected
+    assert unpack_column(column).tolist() == expected
 
 
 def test_nodes_are_grouped_by_what_tells_them_apart() -> None:
@@ -35,11 +35,11 @@ def test_nodes_are_grouped_by_what_tells_them_apart() -> None:
         for number in range(5)
     ]
     del labels[4]["team"]
-    found = groupings(labels)
+    found = make_groupings(labels)
     assert [one.label for one in found] == ["zone", "instance type", "team"]
     team = found[2]
-    assert [team.words(code) for code in team.codes.tolist()] == ["red", "red", "blue", "blue", "no team"]
-    again = Grouping.of(team.to_dict())
+    assert [team.group_name(code) for code in team.codes.tolist()] == ["red", "red", "blue", "blue", "no team"]
+    again = Grouping.from_dict(team.to_dict())
     assert (again.values, again.codes.tolist()) == (team.values, team.codes.tolist())
 
 
@@ -47,7 +47,7 @@ def test_a_label_with_too_many_values_makes_no_groups_and_groupings_are_bounded(
     labels = [
         {"rack": str(number % 250), **{f"key-{key:02d}": str(number % 3) for key in range(40)}} for number in range(500)
     ]
-    found = groupings(labels)
+    found = make_groupings(labels)
     assert "rack" not in [one.label for one in found]
     assert len(found) == grouping.MOST_GROUPINGS
 
@@ -64,33 +64,33 @@ def test_at_each_time_a_node_is_in_the_group_that_its_labels_say_then(written: l
         Relabelled(10.0 * (place // 2), node, {"team": team} if team else {})
         for place, (node, team) in enumerate(written)
     ]
-    (team,) = (Grouping.of(json.loads(json.dumps(one.to_dict()))) for one in groupings(labels, later))
+    (team,) = (Grouping.from_dict(json.loads(json.dumps(one.to_dict()))) for one in make_groupings(labels, later))
     for time in (-1.0, 0.0, 9.9, 10.0, 35.0, 100.0):
         now = [own.get("team", "") for own in labels]
         for one in later:
             if one.time <= time:
                 now[one.node] = one.labels.get("team", "")
-        assert [team.values[code] for code in team.at(time).codes.tolist()] == now
+        assert [team.values[code] for code in team.at_time(time).codes.tolist()] == now
 
 
 def test_a_label_that_only_comes_later_groups_nodes_too_and_one_that_stays_has_no_shifts() -> None:
     zones = [{"topology.kubernetes.io/zone": name} for name in "ab"]
     labels = [*zones, {}, {}]
     later = [Relabelled(60.0, 2, zones[1]), Relabelled(90.0, 0, {**zones[0], "team": "x"})]
-    zone, team = groupings(labels, later)
-    assert [zone.words(code) for code in zone.codes.tolist()] == ["a", "b", "no zone", "no zone"]
-    assert [zone.words(code) for code in zone.at(60.0).codes.tolist()] == ["a", "b", "b", "no zone"]
+    zone, team = make_groupings(labels, later)
+    assert [zone.group_name(code) for code in zone.codes.tolist()] == ["a", "b", "no zone", "no zone"]
+    assert [zone.group_name(code) for code in zone.at_time(60.0).codes.tolist()] == ["a", "b", "b", "no zone"]
     assert (zone.shifts.times.tolist(), team.label) == ([60.0], "team")
-    assert [team.words(code) for code in team.at(59.0).codes.tolist()] == ["no team"] * 4
+    assert [team.group_name(code) for code in team.at_time(59.0).codes.tolist()] == ["no team"] * 4
 
 
 def test_a_label_that_changes_all_the_time_makes_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouping, "MOST_SHIFTS", 3)
     labels: list[dict[str, str]] = [{"state": "0", "team": "x"}, {"state": "0"}, {"state": "0"}]
     later = [Relabelled(float(time), 0, {"state": str(time % 2), "team": "x"}) for time in range(1, 5)]
-    assert [one.label for one in groupings(labels, later)] == ["team"]
+    assert [one.label for one in make_groupings(labels, later)] == ["team"]
 
 
 def test_a_grouping_that_was_stored_before_shifts_were_is_read() -> None:
-    stored = {"label": "zone", "values": ["a", "b"], "codes": packed(np.array([0, 1, 1]))}
-    assert Grouping.of(stored).at(5.0).codes.tolist() == [0, 1, 1]
+    stored = {"label": "zone", "values": ["a", "b"], "codes": pack_column(np.array([0, 1, 1]))}
+    assert Grouping.from_dict(stored).at_time(5.0).codes.tolist() == [0, 1, 1]

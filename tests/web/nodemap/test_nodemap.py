@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedweb.playground.runs.charts import heatmap
-from kschedweb.playground.runs.maps.frames import Frames, rows
+from kschedweb.playground.runs.charts import heatmap_chart
+from kschedweb.playground.runs.maps.frames import Frames, heatmap_rows
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.nodemap import nodemap
 from kschedweb.web.nodemap.grouping import Grouping
-from kschedweb.web.nodemap.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, Now
+from kschedweb.web.nodemap.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, MapState
 
 
 def test_a_state_that_needs_a_person_covers_how_full_a_node_is() -> None:
@@ -18,29 +18,29 @@ def test_a_state_that_needs_a_person_covers_how_full_a_node_is() -> None:
     fullest = np.array([0, 50, 95, 99, 10, 0])
     cordoned = np.array([False, False, False, True, True, False])
     ready = np.array([True, True, True, True, False, False])
-    found = nodemap.states(pods, fullest, cordoned, ready)
+    found = nodemap.classify_states(pods, fullest, cordoned, ready)
     assert found[:5].tolist() == [WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY]
     assert np.isnan(found[5])
 
 
-def zoned(show: nodemap.Show, values: list[float], pods: list[float]) -> tuple[Now, Grouping]:
+def zoned(show: nodemap.NodeColouring, values: list[float], pods: list[float]) -> tuple[MapState, Grouping]:
     zone = Grouping("zone", ["", "a"], np.array([1, 1, 0, 1], dtype=np.int32))
     names = ["one", "two", "three", "four"]
-    return Now(names, [zone], show, np.array(values), np.array(pods), "After 3 s"), zone
+    return MapState(names, [zone], show, np.array(values), np.array(pods), "After 3 s"), zone
 
 
 def test_map_and_heatmap_say_one_mean() -> None:
     """Of the nodes' values as they are, not of rounded ones, which would be 48 here."""
     values = [47.6, 47.6, np.nan, 47.1]
-    now, _ = zoned(nodemap.requested("cpu"), values, [1, 7, np.nan, 0])
+    now, _ = zoned(nodemap.show_requested("cpu"), values, [1, 7, np.nan, 0])
     assert "47 % requested on average, 48 % on the fullest" in now.summary()
     frames = Frames(np.array([0.0, 3.0]), list(now.names), np.array([values, values], dtype=np.float32))
-    said = heatmap(frames, rows(frames), now.show, 3.0).summary
+    said = heatmap_chart(frames, heatmap_rows(frames), now.show, 3.0).summary
     assert "at the end the mean is 47 %, the most 48 %" in said
 
 
 def test_a_map_says_what_it_shows_in_one_sentence_and_as_tables() -> None:
-    now, zone = zoned(nodemap.requested("cpu"), [10.4, 90.6, np.nan, 50], [1, 7, np.nan, 0])
+    now, zone = zoned(nodemap.show_requested("cpu"), [10.4, 90.6, np.nan, 50], [1, 7, np.nan, 0])
     assert now.summary() == (
         "After 3 s, CPU of 3 nodes: 50 % requested on average, 91 % on the fullest; 1 node without a pod."
     )
@@ -66,4 +66,4 @@ def test_pods_and_states_are_counted() -> None:
 
 def test_more_nodes_than_a_map_draws_are_refused_with_what_to_do() -> None:
     with pytest.raises(Unprocessable, match="at most 20,000 nodes, these are 20,001: filter them first"):
-        nodemap.bounded(20_001)
+        nodemap.check_node_count(20_001)

@@ -38,15 +38,15 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no active admin named {username}.")
             services.user_remove_factors(actor=None, user=user)
             user.refresh_from_db()
-            self._print(username, services.user_reset_password(actor=None, user=user))
+            self._print_password(username, services.user_reset_password(actor=None, user=user))
             return
-        given = variables.ADMIN_PASSWORD.read()
+        configured_password = variables.ADMIN_PASSWORD.read()
         try:
-            made, password = services.admin_ensure(username=username, password=given)
+            admin, password = services.admin_ensure(username=username, password=configured_password)
         except ValidationError as error:
             raise CommandError(f"KSCHEDWEB_ADMIN_PASSWORD: {' '.join(error.messages)}") from None
-        if made and not given:
-            self._print(username, password)
+        if admin and not configured_password:
+            self._print_password(username, password)
 
-    def _print(self, username: str, password: str) -> None:
+    def _print_password(self, username: str, password: str) -> None:
         self.stdout.write(f"username: {username}\npassword: {password}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from kschedweb.web.units import amount
+from kschedweb.web.units import format_amount
 
 register = template.Library()
 
@@ -25,10 +25,10 @@ def share(part: float) -> str:
 def share_of(pair: list[int], resource: str) -> str:
     """What is requested of what there is, such as "500m / 4 = 12.5 %"."""
     requested, has = pair
-    said = f"{amount(requested, resource)} / {amount(has, resource)}"
-    return f"{said} = {share(requested / has)}" if has else said
+    text = f"{format_amount(requested, resource)} / {format_amount(has, resource)}"
+    return f"{text} = {share(requested / has)}" if has else text
 
 
 @register.filter
 def joined(lists: list[list[str]]) -> list[str]:
-    return [item for one in lists for item in one]
+    return [item for group in lists for item in group]

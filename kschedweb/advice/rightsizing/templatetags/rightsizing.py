@@ -5,4 +5,4 @@ from django import template
 from kschedweb.advice.rightsizing import words
 
 register = template.Library()
-register.filter("saved", words.saved)
+register.filter("saved", words.format_saving)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from kschedweb.web.doctor import Level, examine
+from kschedweb.web.doctor import Level, run_examinations
 
 SIGNS = {Level.OK: "ok  ", Level.WARNING: "warn", Level.FAILURE: "FAIL"}
 
@@ -24,13 +24,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         failing = {Level.FAILURE, Level.WARNING} if options["strict"] else {Level.FAILURE}
         failed = False
-        for name, finding in examine():
+        for name, finding in run_examinations():
             failed |= finding.level in failing
             if options["json"]:
-                row = {"about": name, "level": finding.level, "what": finding.what, "advice": finding.advice}
+                row = {"about": name, "level": finding.level, "what": finding.message, "advice": finding.advice}
                 self.stdout.write(json.dumps(row))
                 continue
-            self.stdout.write(f"{SIGNS[finding.level]} {name}: {finding.what}")
+            self.stdout.write(f"{SIGNS[finding.level]} {name}: {finding.message}")
             if finding.advice:
                 self.stdout.write(f"     {finding.advice}")
         if failed:

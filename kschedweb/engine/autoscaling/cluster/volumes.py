@@ -6,9 +6,16 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
-from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, requirement
-from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
-from kschedweb.engine.objects.migration import DRIVERS
+from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, new_requirement
+from kschedweb.engine.objects.csi_migration import DRIVERS
+from kschedweb.engine.objects.json_access import (
+    Json,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_strings,
+)
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.storage import BIND_COMPLETED, PersistentVolume
 from kschedweb.engine.state.volumes import storage as state
@@ -20,7 +27,7 @@ EBS = "ebs.csi.aws.com"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class VolumeClaim:
     volume: str
     storage_class: str
     terminating: bool
@@ -36,7 +43,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class VolumeClass:
     driver: str
     immediate: bool
     alternatives: tuple[Requirements, ...]
@@ -50,49 +57,53 @@ class Unprovidable(Exception):
 class Storage:
     """The claims ("namespace/name"), volumes, classes and limits of a cluster."""
 
-    claims: dict[str, Claim] = field(default_factory=dict)
+    claims: dict[str, VolumeClaim] = field(default_factory=dict)
     volumes: dict[str, Volume] = field(default_factory=dict)
-    classes: dict[str, Class] = field(default_factory=dict)
+    classes: dict[str, VolumeClass] = field(default_factory=dict)
     limits: dict[str, dict[str, int]] = field(default_factory=dict)  # node to CSI driver to volumes
 
-    def take(self, kind: str, raw: Json) -> None:
+    def add_object(self, kind: str, raw: Json) -> None:
         """Read an object of storage; raises ObjectError."""
-        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
-        name = text(metadata, "name", "metadata.")
+        metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
+        name = get_string(metadata, "name", "metadata.")
         match kind:
             case "PersistentVolumeClaim":
-                annotations = mapping(metadata, "annotations", "metadata.")
-                namespace = text(metadata, "namespace", "metadata.") or "default"
-                self.claims[f"{namespace}/{name}"] = Claim(
-                    volume=text(spec, "volumeName", "spec."),
-                    storage_class=text(spec, "storageClassName", "spec."),
+                annotations = get_mapping(metadata, "annotations", "metadata.")
+                namespace = get_string(metadata, "namespace", "metadata.") or "default"
+                self.claims[f"{namespace}/{name}"] = VolumeClaim(
+                    volume=get_string(spec, "volumeName", "spec."),
+                    storage_class=get_string(spec, "storageClassName", "spec."),
                     terminating=metadata.get("deletionTimestamp") is not None,
-                    lost=text(mapping(raw, "status"), "phase", "status.") == "Lost",
+                    lost=get_string(get_mapping(raw, "status"), "phase", "status.") == "Lost",
                     bound=BIND_COMPLETED in annotations,
                 )
             case "PersistentVolume":
-                csi = mapping(spec, "csi", "spec.")
+                csi = get_mapping(spec, "csi", "spec.")
                 old = EBS if spec.get("awsElasticBlockStore") is not None else ""
                 terminating = metadata.get("deletionTimestamp") is not None
-                self.volumes[name] = Volume(text(csi, "driver", "spec.csi.") or old, terminating, _of_volume(spec))
+                self.volumes[name] = Volume(
+                    get_string(csi, "driver", "spec.csi.") or old, terminating, _of_volume(spec)
+                )
             case "StorageClass":
-                provisioner = text(raw, "provisioner")
-                self.classes[name] = Class(
+                provisioner = get_string(raw, "provisioner")
+                self.classes[name] = VolumeClass(
                     driver=DRIVERS.get(provisioner, provisioner),
-                    immediate=text(raw, "volumeBindingMode") == "Immediate",
+                    immediate=get_string(raw, "volumeBindingMode") == "Immediate",
                     alternatives=_of_class(raw),
                 )
             case "CSINode":
                 self.limits[name] = {
-                    text(one, "name", at): integer(mapping(one, "allocatable", at), "count", path=f"{at}allocatable.")
-                    for one, at in each(spec, "drivers", "spec.")
-                    if mapping(one, "allocatable", at).get("count") is not None
+                    get_string(driver, "name", at): get_integer(
+                        get_mapping(driver, "allocatable", at), "count", path=f"{at}allocatable."
+                    )
+                    for driver, at in get_objects_and_paths(spec, "drivers", "spec.")
+                    if get_mapping(driver, "allocatable", at).get("count") is not None
                 }
 
-    def follow(self, current: state.Storage) -> Storage:
+    def with_current(self, current: state.Storage) -> Storage:
         """Return this storage with the claims and volumes of a simulated cluster as they are now."""
         claims = {
-            f"{claim.namespace or 'default'}/{claim.name}": Claim(
+            f"{claim.namespace or 'default'}/{claim.name}": VolumeClaim(
                 volume=claim.volume,
                 storage_class=claim.spec_class or "",
                 terminating=claim.terminating,
@@ -101,22 +112,22 @@ class Storage:
             )
             for claim in current.claims.values()
         }
-        volumes = {name: self.volumes.get(name) or _provisioned(volume) for name, volume in current.volumes.items()}
+        volumes = {name: self.volumes.get(name) or _to_volume(volume) for name, volume in current.volumes.items()}
         return replace(self, claims=claims, volumes=volumes)
 
-    def attached(self, pods: Iterable[PodView]) -> Attached:
+    def find_attached(self, pods: Iterable[PodView]) -> Attached:
         """What the pods have attached, by driver."""
-        found: Attached = {}
+        claims_by_driver: Attached = {}
         for pod in pods:
-            for key, claim in self._of(pod):
-                if driver := self._driver(claim):
-                    found.setdefault(driver, set()).add(key)
-        return found
+            for key, claim in self._claims_of(pod):
+                if driver := self._find_driver(claim):
+                    claims_by_driver.setdefault(driver, set()).add(key)
+        return claims_by_driver
 
-    def alternatives(self, pod: PodView) -> list[Requirements]:
+    def find_alternatives(self, pod: PodView) -> list[Requirements]:
         """Requirements of which one must hold; none where volumes go anywhere. Raises Unprovidable."""
-        found: list[Requirements | None] = [None]
-        for _, claim in self._of(pod):
+        alternatives: list[Requirements | None] = [None]
+        for _, claim in self._claims_of(pod):
             listed: tuple[Requirements, ...] = ()
             if claim.volume:
                 if claim.volume not in self.volumes:
@@ -127,10 +138,10 @@ class Storage:
                     raise Unprovidable("getting storage class")
                 listed = self.classes[claim.storage_class].alternatives
             if listed:
-                found = _crossed(found, listed)
-        return [one for one in found if one is not None]
+                alternatives = _cross_alternatives(alternatives, listed)
+        return [alternative for alternative in alternatives if alternative is not None]
 
-    def check(self, pod: PodView) -> None:
+    def validate_claims(self, pod: PodView) -> None:
         """Raises Unprovidable where kube-scheduler would not place the pod for its claims."""
         for volume in pod.volumes:
             if volume.claim is None:
@@ -149,65 +160,71 @@ class Storage:
             elif self.classes[claim.storage_class].immediate:
                 raise Unprovidable("failed to validate pvc, pvc with immediate volume binding mode must be bound")
 
-    def _check_bound(self, claim: Claim) -> None:
+    def _check_bound(self, claim: VolumeClaim) -> None:
         volume = self.volumes.get(claim.volume)
         if volume is None or volume.terminating:
             raise Unprovidable("failed to validate pvc")
         if not claim.bound:
             raise Unprovidable("pvc is considered unbound because it does not contain annotation")
 
-    def _of(self, pod: PodView) -> Iterable[tuple[str, Claim]]:
+    def _claims_of(self, pod: PodView) -> Iterable[tuple[str, VolumeClaim]]:
         for volume in pod.volumes:
             key = f"{pod.namespace}/{volume.claim}"
             if volume.claim is not None and key in self.claims:
                 yield key, self.claims[key]
 
-    def _driver(self, claim: Claim) -> str:
+    def _find_driver(self, claim: VolumeClaim) -> str:
         if claim.volume:
-            found = self.volumes.get(claim.volume)
-            return "" if found is None else found.driver
-        known = self.classes.get(claim.storage_class)
-        return "" if known is None else known.driver
+            volume = self.volumes.get(claim.volume)
+            return "" if volume is None else volume.driver
+        storage_class = self.classes.get(claim.storage_class)
+        return "" if storage_class is None else storage_class.driver
 
 
-def _provisioned(volume: PersistentVolume) -> Volume:
+def _to_volume(volume: PersistentVolume) -> Volume:
     """A volume that was made in the simulation."""
     alternatives = (
-        Requirements.of_written((one.key, one.operator, one.values) for one in term.labels)
+        Requirements.of_written((expression.key, expression.operator, expression.values) for expression in term.labels)
         for term in volume.affinity or ()
     )
     return Volume(volume.csi[0] if volume.csi else "", volume.terminating, tuple(alternatives))
 
 
-def _crossed(found: list[Requirements | None], more: tuple[Requirements, ...]) -> list[Requirements | None]:
-    """Each of ``found`` with each of ``more``, those that can be met; all where none can."""
-    pairs = [(one, two) for one in found for two in more]
-    kept = [(one, two) for one, two in pairs if one is None or one.intersects(two)] or pairs
-    return [Requirements.of([*(one or {}).values(), *two.values()]) for one, two in kept]
+def _cross_alternatives(
+    alternatives: list[Requirements | None], more: tuple[Requirements, ...]
+) -> list[Requirements | None]:
+    """Each of ``alternatives`` with each of ``more``, those that can be met; all where none can."""
+    pairs = [(first, two) for first in alternatives for two in more]
+    compatible_pairs = [(first, two) for first, two in pairs if first is None or first.intersects(two)] or pairs
+    return [Requirements.from_requirements([*(first or {}).values(), *two.values()]) for first, two in compatible_pairs]
 
 
 def _of_volume(spec: Json) -> tuple[Requirements, ...]:
-    affinity = mapping(mapping(spec, "nodeAffinity", "spec."), "required", "spec.nodeAffinity.")
+    affinity = get_mapping(get_mapping(spec, "nodeAffinity", "spec."), "required", "spec.nodeAffinity.")
     local = spec.get("local") is not None or spec.get("hostPath") is not None
-    found = []
-    for term, at in each(affinity, "nodeSelectorTerms", "spec.nodeAffinity.required."):
+    alternatives = []
+    for term, at in get_objects_and_paths(affinity, "nodeSelectorTerms", "spec.nodeAffinity.required."):
         listed = [
-            (text(one, "key", path), text(one, "operator", path), texts(one, "values", path))
-            for one, path in each(term, "matchExpressions", at)
+            (
+                get_string(expression, "key", path),
+                get_string(expression, "operator", path),
+                get_strings(expression, "values", path),
+            )
+            for expression, path in get_objects_and_paths(term, "matchExpressions", at)
         ]
-        kept = [one for one in listed if not local or one[0] != HOSTNAME]
-        if kept or (local and listed):
-            found.append(Requirements.of_written(kept))
-    return tuple(found)
+        usable = [expression for expression in listed if not local or expression[0] != HOSTNAME]
+        if usable or (local and listed):
+            alternatives.append(Requirements.of_written(usable))
+    return tuple(alternatives)
 
 
 def _of_class(raw: Json) -> tuple[Requirements, ...]:
-    found = []
-    for term, at in each(raw, "allowedTopologies"):
+    alternatives = []
+    for term, at in get_objects_and_paths(raw, "allowedTopologies"):
         listed = [
-            requirement(text(one, "key", path), IN, texts(one, "values", path))
-            for one, path in each(term, "matchLabelExpressions", at)
+            new_requirement(get_string(expression, "key", path), IN, get_strings(expression, "values", path))
+            for expression, path in get_objects_and_paths(term, "matchLabelExpressions", at)
         ]
         if listed:
-            found.append(Requirements.of(listed))
-    return tuple(found)
+            alternatives.append(Requirements.from_requirements(listed))
+    return tuple(alternatives)

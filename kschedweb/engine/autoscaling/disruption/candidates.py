@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from kschedweb.engine.autoscaling.cluster.nodes import BASE_COST, CONSOLIDATABLE, Machine, evicting_cost
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState
 from kschedweb.engine.autoscaling.cluster.pods import PodView
-from kschedweb.engine.autoscaling.cluster.world import World
-from kschedweb.engine.autoscaling.disruption.events import BLOCKED, UNCONSOLIDATABLE, Events, sentence
-from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType
-from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL, listed
+from kschedweb.engine.autoscaling.cluster.state_nodes import BASE_COST, CONSOLIDATABLE, StateNode, evicting_cost
+from kschedweb.engine.autoscaling.disruption.events import BLOCKED, UNCONSOLIDATABLE, Events, to_sentence
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType
+from kschedweb.engine.autoscaling.offers.labels import (
+    CAPACITY_TYPE,
+    DO_NOT_DISRUPT,
+    INSTANCE_TYPE,
+    NODEPOOL,
+    format_list,
+)
 from kschedweb.engine.autoscaling.offers.nodepools import BALANCED, WHEN_EMPTY, NodePool
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.validation.golang import plain_sum, quote
@@ -18,10 +24,10 @@ from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class DisruptionCandidate:
     """``price`` an hour, 0 where it is unknown. ``moving``: the pods that have to go somewhere else."""
 
-    machine: Machine
+    machine: StateNode
     pool: NodePool
     type: InstanceType | None
     price: float
@@ -43,132 +49,136 @@ class Candidate:
         return self.price / self.reschedule_cost
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether no pod on it costs anything to evict."""
         return self.reschedule_cost <= BASE_COST
 
     @property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         return self.pool.policy == BALANCED
 
     @property
-    def consolidatable(self) -> bool:
-        return self.machine.claim is not None and self.machine.claim.holds(CONSOLIDATABLE)
+    def is_consolidatable(self) -> bool:
+        return self.machine.claim is not None and self.machine.claim.is_condition_true(CONSOLIDATABLE)
 
 
-def candidates(world: World, events: Events) -> list[Candidate]:
+def get_candidates(world: ClusterState, events: Events) -> list[DisruptionCandidate]:
     """The machines that nothing blocks; of the others ``events`` say what does."""
-    found = []
+    candidates = []
     for machine in world.machines:
-        said = blocked(world, machine)
-        if not said:
-            found.append(_candidate(world, machine))
+        reason = find_block_reason(world, machine)
+        if not reason:
+            candidates.append(_create_candidate(world, machine))
         elif machine.claim is not None:
-            events.say(machine, BLOCKED, said)
-    return found
+            events.publish(machine, BLOCKED, reason)
+    return candidates
 
 
-def blocked(world: World, machine: Machine) -> str:
+def find_block_reason(world: ClusterState, machine: StateNode) -> str:
     """What keeps Karpenter from disrupting a machine, in its words; "" where nothing does."""
-    if said := _of_node(machine):
-        return sentence(said)
+    if reason := _of_node(machine):
+        return to_sentence(reason)
     if machine.pool not in world.pools_by_name or machine.pool not in world.catalogues:
         return f"NodePool not found (NodePool={machine.pool})"
-    return sentence(_of_pods(world, machine.pods))
+    return to_sentence(_of_pods(world, machine.pods))
 
 
-def in_order(found: Sequence[Candidate], chance: Random | None) -> list[Candidate]:
+def sort_candidates(candidates: Sequence[DisruptionCandidate], chance: Random | None) -> list[DisruptionCandidate]:
     """The highest price for a unit of disruption first; ``chance`` decides between equal ones."""
-    shuffled = list(found)
+    shuffled = list(candidates)
     if chance is not None:
         chance.shuffle(shuffled)
-    return sorted(shuffled, key=lambda one: -one.savings_ratio)
+    return sorted(shuffled, key=lambda candidate: -candidate.savings_ratio)
 
 
-def deletable(one: Candidate, events: Events) -> bool:
+def is_deletable(candidate: DisruptionCandidate, events: Events) -> bool:
     """Whether it may go because it is empty."""
-    if one.pool.static:
+    if candidate.pool.static:
         return False
-    if said := not_deletable(one):
-        events.say(one.machine, UNCONSOLIDATABLE, said)
+    if reason := not_deletable(candidate):
+        events.publish(candidate.machine, UNCONSOLIDATABLE, reason)
         return False
-    return one.empty and one.consolidatable
+    return candidate.is_empty and candidate.is_consolidatable
 
 
-def underused(one: Candidate, events: Events) -> bool:
+def is_underutilized(candidate: DisruptionCandidate, events: Events) -> bool:
     """Whether it may go although there are pods on it that would have to go elsewhere."""
-    if one.pool.static:
+    if candidate.pool.static:
         return False
-    if said := not_underused(one):
-        events.say(one.machine, UNCONSOLIDATABLE, said)
+    if reason := not_underused(candidate):
+        events.publish(candidate.machine, UNCONSOLIDATABLE, reason)
         return False
-    return not one.empty and one.consolidatable
+    return not candidate.is_empty and candidate.is_consolidatable
 
 
-def not_deletable(one: Candidate) -> str:
+def not_deletable(candidate: DisruptionCandidate) -> str:
     """Why its NodePool keeps even empty nodes, in Karpenter's words; "" where it does not."""
-    return f"NodePool {quote(one.pool.name)} has consolidation disabled" if one.pool.consolidate_after is None else ""
+    return (
+        f"NodePool {quote(candidate.pool.name)} has consolidation disabled"
+        if candidate.pool.consolidate_after is None
+        else ""
+    )
 
 
-def not_underused(one: Candidate) -> str:
+def not_underused(candidate: DisruptionCandidate) -> str:
     """Why it stays as long as there are pods on it, in Karpenter's words; "" where it does not."""
-    labels, name = one.machine.labels, quote(one.pool.name)
-    if one.type is None:
+    labels, name = candidate.machine.labels, quote(candidate.pool.name)
+    if candidate.type is None:
         return f"Instance Type {quote(labels.get(INSTANCE_TYPE, ''))} not found"
     for key in (CAPACITY_TYPE, ZONE):
         if key not in labels:
             return f"Node does not have label {quote(key)}"
-    if said := not_deletable(one):
-        return said
-    if one.pool.policy == WHEN_EMPTY and not one.empty:
+    if reason := not_deletable(candidate):
+        return reason
+    if candidate.pool.policy == WHEN_EMPTY and not candidate.is_empty:
         return f"NodePool {name} has consolidation policy WhenEmpty, but node is not empty"
     return ""
 
 
-def _of_node(machine: Machine) -> str:
-    found = (
+def _of_node(machine: StateNode) -> str:
+    checks = (
         ("node isn't managed by karpenter", machine.claim is None),
         ("nodeclaim does not have an associated node", machine.node is None),
-        ("node is rebooting", machine.rebooting),
-        ("node is deleting or marked for deletion", machine.terminating),
-        ("node isn't initialized nor registered", not machine.initialized and not machine.registered),
-        ("node isn't initialized", not machine.initialized),
-        (f"disruption is blocked through the {quote(DO_NOT_DISRUPT)} annotation", machine.protected),
+        ("node is rebooting", machine.is_rebooting),
+        ("node is deleting or marked for deletion", machine.is_marked_for_deletion),
+        ("node isn't initialized nor registered", not machine.is_initialized and not machine.is_registered),
+        ("node isn't initialized", not machine.is_initialized),
+        (f"disruption is blocked through the {quote(DO_NOT_DISRUPT)} annotation", machine.is_protected),
         (f"node doesn't have required label (label={NODEPOOL})", NODEPOOL not in machine.labels),
     )
-    return next((said for said, holds in found if holds), "")
+    return next((reason for reason, holds in checks if holds), "")
 
 
-def _of_pods(world: World, pods: Sequence[PodView]) -> str:
+def _of_pods(world: ClusterState, pods: Sequence[PodView]) -> str:
     for pod in pods:
-        if not pod.disruptable(world.now):
+        if not pod.is_disruptable(world.now):
             return f"pod has {quote(DO_NOT_DISRUPT)} annotation (Pod={pod.key})"
-    guards = world.guards.against(pods)
+    guards = world.guards.find_blocking_budgets(pods)
     if len(guards) > 1:
-        return f"eviction does not support multiple PDBs (PodDisruptionBudget(s)={listed(guards)})"
-    return f"pdb prevents pod evictions (PodDisruptionBudget={listed(guards)})" if guards else ""
+        return f"eviction does not support multiple PDBs (PodDisruptionBudget(s)={format_list(guards)})"
+    return f"pdb prevents pod evictions (PodDisruptionBudget={format_list(guards)})" if guards else ""
 
 
-def _candidate(world: World, machine: Machine) -> Candidate:
+def _create_candidate(world: ClusterState, machine: StateNode) -> DisruptionCandidate:
     sold = world.catalogues[machine.pool].by_name.get(machine.labels.get(INSTANCE_TYPE, ""))
     zone, capacity_type = machine.labels.get(ZONE, ""), machine.labels.get(CAPACITY_TYPE, "")
-    return Candidate(
+    return DisruptionCandidate(
         machine=machine,
         pool=world.pools_by_name[machine.pool],
         type=sold,
-        price=(sold.price(zone, capacity_type) if sold else None) or 0.0,
+        price=(sold.find_price(zone, capacity_type) if sold else None) or 0.0,
         disruption_cost=plain_sum(pod.eviction_cost for pod in machine.pods) * _lifetime_left(world, machine),
-        reschedule_cost=evicting_cost(pod for pod in machine.pods if pod.reschedulable),
-        moving=tuple(pod for pod in machine.pods if world.guards.moves(pod)),
+        reschedule_cost=evicting_cost(pod for pod in machine.pods if pod.is_reschedulable),
+        moving=tuple(pod for pod in machine.pods if world.guards.is_currently_reschedulable(pod)),
     )
 
 
-def _lifetime_left(world: World, machine: Machine) -> float:
+def _lifetime_left(world: ClusterState, machine: StateNode) -> float:
     """The share of its life that a node has before it; 1 where it lives for ever."""
     claim = machine.claim
     if claim is None or claim.expire_after is None:
         return 1.0
     if claim.created is None or not claim.expire_after:
         return 0.0
-    left = claim.expire_after - (world.now - claim.created)
-    return min(max(left / claim.expire_after, 0.0), 1.0)
+    remaining = claim.expire_after - (world.now - claim.created)
+    return min(max(remaining / claim.expire_after, 0.0), 1.0)

@@ -6,27 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from random import Random
 
-from kschedweb.engine.autoscaling.disruption.balancing import Balance
-from kschedweb.engine.autoscaling.disruption.budgets import allowed
+from kschedweb.engine.autoscaling.disruption.balanced_scoring import BalancedScorer
+from kschedweb.engine.autoscaling.disruption.budgets import build_disruption_budgets
 from kschedweb.engine.autoscaling.disruption.candidates import (
-    Candidate,
-    candidates,
-    deletable,
-    in_order,
-    underused,
+    DisruptionCandidate,
+    get_candidates,
+    is_deletable,
+    is_underutilized,
+    sort_candidates,
 )
-from kschedweb.engine.autoscaling.disruption.consolidating import (
+from kschedweb.engine.autoscaling.disruption.consolidation import (
     Command,
+    ConsolidationOutcome,
     NoNodePools,
-    Outcome,
-    cheaper,
-    consolidate,
+    compute_consolidation,
+    filter_by_price,
 )
 from kschedweb.engine.autoscaling.disruption.events import CANDIDATE, UNCONSOLIDATABLE, Events
 from kschedweb.engine.autoscaling.offers.catalogue import NEVER
 from kschedweb.engine.autoscaling.offers.nodepools import EMPTY, UNDERUTILIZED
 from kschedweb.engine.autoscaling.offers.requirements import Requirements
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.values import dataclass
 
 MULTI_NODE, SINGLE_NODE = "MultiNode", "SingleNode"
@@ -35,12 +35,12 @@ MOST_NODES = 100
 
 
 @dataclass(slots=True)
-class Asked:
+class MethodResult:
     """What a method was asked, and its answer; ``budgets`` are None where there was nothing to ask."""
 
     type: str
     reason: str
-    candidates: list[Candidate]
+    candidates: list[DisruptionCandidate]
     budgets: dict[str, int] | None = None
     command: Command | None = None
     error: str = ""
@@ -50,135 +50,150 @@ class Asked:
 class Disruption:
     """Every method asked as if those before had found nothing; ``all`` are the candidates of any of them."""
 
-    methods: list[Asked]
-    all: list[Candidate]
-    balance: Balance
+    methods: list[MethodResult]
+    all: list[DisruptionCandidate]
+    balance: BalancedScorer
     events: Events
 
     @property
-    def command(self) -> tuple[Asked, Command] | None:
+    def command(self) -> tuple[MethodResult, Command] | None:
         """What Karpenter would start: the first command that a method found."""
-        return next(((asked, asked.command) for asked in self.methods if asked.command is not None), None)
+        return next(((method, method.command) for method in self.methods if method.command is not None), None)
 
 
 @dataclass(slots=True)
 class Consolidation:
     """One look at a cluster. ``chance`` decides where the original walks a map."""
 
-    ground: Ground
+    context: SchedulingContext
     chance: Random | None = None
     events: Events = field(default_factory=Events)
 
-    def look(self) -> Disruption:
+    def run_methods(self) -> Disruption:
         """Ask each method."""
-        world = self.ground.world
-        every = candidates(world, self.events)
-        balance = Balance(world, every)
-        found = []
-        for kind, reason, chosen, find in self._methods():
-            asked = Asked(kind, reason, [one for one in every if chosen(one, self.events)])
-            found.append(asked)
-            if asked.candidates:
-                asked.budgets = allowed(world, reason)
+        world = self.context.world
+        all_candidates = get_candidates(world, self.events)
+        balance = BalancedScorer(world, all_candidates)
+        results = []
+        for kind, reason, chosen, find in self._list_methods():
+            result = MethodResult(
+                kind, reason, [candidate for candidate in all_candidates if chosen(candidate, self.events)]
+            )
+            results.append(result)
+            if result.candidates:
+                result.budgets = build_disruption_budgets(world, reason)
                 try:
-                    asked.command = find(in_order(asked.candidates, self.chance), dict(asked.budgets), balance)
+                    result.command = find(
+                        sort_candidates(result.candidates, self.chance), dict(result.budgets), balance
+                    )
                 except NoNodePools as error:
-                    asked.error = str(error)
-        return Disruption(found, every, balance, self.events)
+                    result.error = str(error)
+        return Disruption(results, all_candidates, balance, self.events)
 
-    def _methods(self) -> Sequence[tuple[str, str, Callable[[Candidate, Events], bool], _Find]]:
+    def _list_methods(self) -> Sequence[tuple[str, str, Callable[[DisruptionCandidate, Events], bool], _Find]]:
         return (
-            (EMPTY, EMPTY, deletable, self._empty),
-            (MULTI_NODE, UNDERUTILIZED, underused, self._several),
-            (SINGLE_NODE, UNDERUTILIZED, underused, self._one),
+            (EMPTY, EMPTY, is_deletable, self._consolidate_empty),
+            (MULTI_NODE, UNDERUTILIZED, is_underutilized, self._consolidate_multi_node),
+            (SINGLE_NODE, UNDERUTILIZED, is_underutilized, self._consolidate_single_node),
         )
 
-    def _empty(self, ordered: list[Candidate], budgets: dict[str, int], _: Balance) -> Command | None:
-        found = _within(ordered, budgets)
-        return Command(found) if found else None
+    def _consolidate_empty(
+        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], _: BalancedScorer
+    ) -> Command | None:
+        disruptable = _filter_by_budgets(ordered, budgets)
+        return Command(disruptable) if disruptable else None
 
-    def _several(self, ordered: list[Candidate], budgets: dict[str, int], balance: Balance) -> Command | None:
+    def _consolidate_multi_node(
+        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
+    ) -> Command | None:
         """The longest beginning of the candidates that can go together, as far as halving finds it."""
-        found = _within(ordered, budgets)
-        low, high = 1, min(len(found), MOST_NODES)
-        if len(found) <= high:
-            high = len(found) - 1
+        disruptable = _filter_by_budgets(ordered, budgets)
+        low, high = 1, min(len(disruptable), MOST_NODES)
+        if len(disruptable) <= high:
+            high = len(disruptable) - 1
         command: Command | None = None
         while low <= high:
             middle = (low + high) // 2
-            tried = self._sensible(found[: middle + 1])
-            if tried is not None and balance.approves(tried.candidates, tried.savings, self.events):
-                command, low = tried, middle + 1
+            option = self._filter_out_same_instance_type(disruptable[: middle + 1])
+            if option is not None and balance.approves(option.candidates, option.savings, self.events):
+                command, low = option, middle + 1
             else:
                 high = middle - 1
         return command
 
-    def _one(self, ordered: list[Candidate], budgets: dict[str, int], balance: Balance) -> Command | None:
+    def _consolidate_single_node(
+        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
+    ) -> Command | None:
         """The first candidate that can go, one of each NodePool in turn."""
-        for one in self._in_turn(ordered):
-            if not budgets[one.pool.name] or not balance.could_approve(one):
+        for candidate in self._interleave_pools(ordered):
+            if not budgets[candidate.pool.name] or not balance.could_approve(candidate):
                 continue
             try:
-                command = self._tried([one]).command
+                command = self._try_consolidation([candidate]).command
             except NoNodePools:
                 continue
-            if command is not None and balance.approves([one], command.savings, self.events):
+            if command is not None and balance.approves([candidate], command.savings, self.events):
                 return command
         return None
 
-    def _in_turn(self, ordered: list[Candidate]) -> list[Candidate]:
-        names = list(dict.fromkeys(one.pool.name for one in ordered))
+    def _interleave_pools(self, ordered: list[DisruptionCandidate]) -> list[DisruptionCandidate]:
+        names = list(dict.fromkeys(candidate.pool.name for candidate in ordered))
         if self.chance is not None:
             self.chance.shuffle(names)
-        by_pool = {name: [one for one in ordered if one.pool.name == name] for name in names}
-        longest = max((len(own) for own in by_pool.values()), default=0)
-        return [own[turn] for turn in range(longest) for own in by_pool.values() if turn < len(own)]
+        by_pool = {name: [candidate for candidate in ordered if candidate.pool.name == name] for name in names}
+        longest = max((len(pool_candidates) for pool_candidates in by_pool.values()), default=0)
+        return [
+            pool_candidates[turn]
+            for turn in range(longest)
+            for pool_candidates in by_pool.values()
+            if turn < len(pool_candidates)
+        ]
 
-    def _tried(self, moved: Sequence[Candidate]) -> Outcome:
-        outcome = consolidate(self.ground, moved, self.chance)
+    def _try_consolidation(self, moved: Sequence[DisruptionCandidate]) -> ConsolidationOutcome:
+        outcome = compute_consolidation(self.context, moved, self.chance)
         if outcome.command is not None and outcome.command.replacement is not None:
-            for one in moved:
-                self.events.say(one.machine, CANDIDATE, outcome.command.said_of(one))
+            for candidate in moved:
+                self.events.publish(candidate.machine, CANDIDATE, outcome.command.describe_candidate(candidate))
         elif outcome.why and len(moved) == 1:
-            self.events.say(moved[0].machine, UNCONSOLIDATABLE, outcome.why)
+            self.events.publish(moved[0].machine, UNCONSOLIDATABLE, outcome.why)
         return outcome
 
-    def _sensible(self, moved: Sequence[Candidate]) -> Command | None:
+    def _filter_out_same_instance_type(self, moved: Sequence[DisruptionCandidate]) -> Command | None:
         """A command for several nodes that does not just start anew one of those that it stops."""
-        command = self._tried(moved).command
+        command = self._try_consolidation(moved).command
         if command is None or command.replacement is None:
             return command
-        wrong = cheaper(command.replacement, _cheapest_kept(command))
+        wrong = filter_by_price(command.replacement, _cheapest_kept(command))
         return None if wrong or not command.replacement.types else command
 
 
-_Find = Callable[[list[Candidate], dict[str, int], Balance], Command | None]
+_Find = Callable[[list[DisruptionCandidate], dict[str, int], BalancedScorer], Command | None]
 
 
-def _within(ordered: Sequence[Candidate], budgets: dict[str, int]) -> list[Candidate]:
+def _filter_by_budgets(ordered: Sequence[DisruptionCandidate], budgets: dict[str, int]) -> list[DisruptionCandidate]:
     """The candidates that the budgets let go, in their order."""
-    found = []
-    for one in ordered:
-        if budgets[one.pool.name]:
-            budgets[one.pool.name] -= 1
-            found.append(one)
-    return found
+    disruptable = []
+    for candidate in ordered:
+        if budgets[candidate.pool.name]:
+            budgets[candidate.pool.name] -= 1
+            disruptable.append(candidate)
+    return disruptable
 
 
 def _cheapest_kept(command: Command) -> float:
     """What a new node must be cheaper than: the cheapest node that goes of a type that it could be."""
     prices: dict[str, float] = {}
-    for one in command.candidates:
-        assert one.type is not None
-        labels = Requirements.of_labels(one.machine.labels)
-        offered = [each.price for each in one.type.offerings if labels.intersects(each.requirements)]
-        known = prices.get(one.type.name)
+    for candidate in command.candidates:
+        assert candidate.type is not None
+        labels = Requirements.of_labels(candidate.machine.labels)
+        offered = [offering.price for offering in candidate.type.offerings if labels.intersects(offering.requirements)]
+        known_price = prices.get(candidate.type.name)
         if offered:
-            prices[one.type.name] = min(offered) if known is None else min(known, *offered)
+            prices[candidate.type.name] = min(offered) if known_price is None else min(known_price, *offered)
     assert command.replacement is not None
     catalogue = command.replacement.node.template.catalogue
-    going = {one.type.name for one in command.candidates if one.type is not None}
-    again = [
+    going = {candidate.type.name for candidate in command.candidates if candidate.type is not None}
+    reused_prices = [
         prices.get(name, 0.0) for place in command.replacement.types if (name := catalogue.types[place].name) in going
     ]
-    return min(again, default=NEVER)
+    return min(reused_prices, default=NEVER)

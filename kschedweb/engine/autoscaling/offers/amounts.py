@@ -4,101 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
-from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, quantity
-from kschedweb.engine.objects.access import Json, ObjectError
-from kschedweb.engine.objects.quantity import MILLI, NANO, read_list
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
+from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, to_quantity
+from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.objects.quantity import MILLI, NANO, read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.validation.golang import marshal
+from kschedweb.engine.validation.golang import marshal_json
 
 PODS, NODES = "pods", "nodes"
 HUGE_PAGES = "hugepages-"
 MILLI_UNIT = NANO // MILLI
 Milli = dict[str, int]
 """Resource name to milli-units, which fit in 64 bits where nano-units would not."""
-Shown = dict[str, Quantity]
+Quantities = dict[str, Quantity]
 
 
 def read_milli(raw: Json, key: str, path: str = "") -> Milli:
     """``raw[key]``; raises ObjectError."""
-    return {name: amount // MILLI for name, amount in read_list(raw, key, path).items()}
+    return {name: amount // MILLI for name, amount in read_quantities(raw, key, path).items()}
 
 
-def forms(raws: Iterable[Json]) -> dict[str, str]:
+def find_formats(raws: Iterable[Json]) -> dict[str, str]:
     """The form in which each resource is written first in lists of quantities."""
-    found: dict[str, str] = {}
+    formats: dict[str, str] = {}
     for raw in raws:
         for name, value in raw.items():
             try:
-                found.setdefault(name, quantity(str(value)).format)
-            except (EvaluationError, Refused) as error:
+                formats.setdefault(name, to_quantity(str(value)).format)
+            except (EvaluationError, ExpressionError) as error:
                 raise ObjectError(f"a quantity of {name}: {error}") from None
-    return found
+    return formats
 
 
-def shown(milli: Mapping[str, int], written: Mapping[str, str]) -> Shown:
-    """Quantities of ``milli`` in the forms in which they were ``written``."""
-    return {name: as_quantity(amount, written.get(name, "")) for name, amount in milli.items()}
+def to_quantities(milli: Mapping[str, int], formats: Mapping[str, str]) -> Quantities:
+    """Quantities of ``milli`` in the forms in which they were ``formats``."""
+    return {name: as_quantity(amount, formats.get(name, "")) for name, amount in milli.items()}
 
 
 def as_quantity(milli: int, form: str) -> Quantity:
-    return Quantity(milli * MILLI, -9, format=form or quantity("0").format)
+    return Quantity(milli * MILLI, -9, format=form or to_quantity("0").format)
 
 
-def count(number: int) -> Quantity:
+def count_quantity(number: int) -> Quantity:
     """A number of pods, in the form in which Karpenter has it."""
     return as_quantity(number * MILLI_UNIT, DECIMAL_EXPONENT)
 
 
-def merged(*lists: Shown) -> Shown:
+def sum_quantities(*lists: Quantities) -> Quantities:
     """The sums of quantities; each has the form of the first that is not zero."""
-    total: Shown = {}
-    for one in lists:
-        for name, amount in one.items():
+    total: Quantities = {}
+    for quantities in lists:
+        for name, amount in quantities.items():
             total[name] = total[name].plus(amount) if name in total else amount
     return total
 
 
-def least(one: Shown, other: Shown) -> Shown:
+def min_quantities(first: Quantities, other: Quantities) -> Quantities:
     """The smaller amount of each resource that both have."""
-    return {name: other[name] if other[name].compare(one[name]) < 0 else one[name] for name in one if name in other}
+    return {
+        name: other[name] if other[name].compare(first[name]) < 0 else first[name] for name in first if name in other
+    }
 
 
-def most(one: Shown, other: Shown) -> Shown:
+def max_quantities(first: Quantities, other: Quantities) -> Quantities:
     """The larger amount of each resource that either has."""
-    return one | {name: two for name, two in other.items() if name not in one or two.compare(one[name]) > 0}
+    return first | {name: two for name, two in other.items() if name not in first or two.compare(first[name]) > 0}
 
 
-def milli_of(amounts: Shown) -> Milli:
+def milli_of(amounts: Quantities) -> Milli:
     return {name: amount.nano // MILLI for name, amount in amounts.items()}
 
 
-def text_of(amounts: Shown) -> str:
+def text_of(amounts: Quantities) -> str:
     """A list of resources as Karpenter's messages have it."""
-    return marshal({name: str(amounts[name]) for name in sorted(amounts)}) if amounts else "{}"
+    return marshal_json({name: str(amounts[name]) for name in sorted(amounts)}) if amounts else "{}"
 
 
-def added(one: Mapping[str, int], other: Mapping[str, int]) -> Milli:
-    total = dict(one)
+def add_amounts(first: Mapping[str, int], other: Mapping[str, int]) -> Milli:
+    total = dict(first)
     for name, amount in other.items():
         total[name] = total.get(name, 0) + amount
     return total
 
 
-def less(one: Mapping[str, int], other: Mapping[str, int]) -> Milli:
-    """``one`` without ``other``, for the resources that ``one`` names."""
-    return {name: amount - other.get(name, 0) for name, amount in one.items()}
+def subtract_amounts(first: Mapping[str, int], other: Mapping[str, int]) -> Milli:
+    """``first`` without ``other``, for the resources that ``first`` names."""
+    return {name: amount - other.get(name, 0) for name, amount in first.items()}
 
 
-def allocatable(capacity: Milli, overhead: Milli) -> Milli:
+def compute_allocatable(capacity: Milli, overhead: Milli) -> Milli:
     """What is left for pods; huge pages are taken from memory."""
-    left = less(capacity, overhead)
+    remaining = subtract_amounts(capacity, overhead)
     for name, amount in capacity.items():
         if name.startswith(HUGE_PAGES):
-            left[MEMORY] = max(left.get(MEMORY, 0) - amount, 0)
-    return left
+            remaining[MEMORY] = max(remaining.get(MEMORY, 0) - amount, 0)
+    return remaining
 
 
-def ordered(amounts: Mapping[str, int]) -> tuple[int, int]:
+def queue_key(amounts: Mapping[str, int]) -> tuple[int, int]:
     """What a queue of pods goes by: CPU and memory."""
     return amounts.get(CPU, 0), amounts.get(MEMORY, 0)

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType, Offering
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType, Offering
 from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT
-from kschedweb.engine.autoscaling.offers.requirements import IN, Requirement, Requirements, requirement
+from kschedweb.engine.autoscaling.offers.requirements import IN, Requirement, Requirements, new_requirement
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Column: TypeAlias = npt.NDArray[Any]
@@ -23,11 +23,13 @@ Column: TypeAlias = npt.NDArray[Any]
 Prices: TypeAlias = npt.NDArray[np.float64]
 NEVER = float(np.finfo(np.float64).max)
 """The price of what cannot be had, as Karpenter has it."""
-LAUNCH_ORDER = tuple(requirement(CAPACITY_TYPE, IN, (one,)) for one in (RESERVED, SPOT, ON_DEMAND))
+LAUNCH_ORDER = tuple(
+    new_requirement(CAPACITY_TYPE, IN, (capacity_type,)) for capacity_type in (RESERVED, SPOT, ON_DEMAND)
+)
 _LARGEST = np.iinfo(np.int64).max
 
 
-def column(amounts: Sequence[int]) -> Column:
+def to_column(amounts: Sequence[int]) -> Column:
     fits = all(-_LARGEST <= amount <= _LARGEST for amount in amounts)
     return np.array(amounts, dtype=np.int64 if fits else object)
 
@@ -37,139 +39,139 @@ class Catalogue:
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self.types = tuple(types)
-        self.by_name = {one.name: one for one in self.types}
+        self.by_name = {instance_type.name: instance_type for instance_type in self.types}
         self.everything: Mask = np.ones(len(self.types), dtype=np.bool_)
-        offerings = [(place, one) for place, sold in enumerate(self.types) for one in sold.offerings]
+        offerings = [(place, offering) for place, sold in enumerate(self.types) for offering in sold.offerings]
         self._of_type = np.array([place for place, _ in offerings], dtype=np.int64)
-        self._offerings = [one for _, one in offerings]
-        self._available = np.array([one.available for one in self._offerings], dtype=np.bool_)
-        self._launchable = np.array([one.launchable for one in self._offerings], dtype=np.bool_)
-        self._prices = np.array([one.price for one in self._offerings], dtype=np.float64)
-        self.reserves = any(one.capacity_type == RESERVED for one in self._offerings)
+        self._offerings = [offering for _, offering in offerings]
+        self._available = np.array([offering.available for offering in self._offerings], dtype=np.bool_)
+        self._launchable = np.array([offering.is_launchable for offering in self._offerings], dtype=np.bool_)
+        self._prices = np.array([offering.price for offering in self._offerings], dtype=np.float64)
+        self.reserves = any(offering.capacity_type == RESERVED for offering in self._offerings)
         self._keys = {key for sold in self.types for key in sold.requirements}
-        self._offered_keys = {key for one in self._offerings for key in one.requirements}
+        self._offered_keys = {key for offering in self._offerings for key in offering.requirements}
         self._meeting: dict[Hashable, Mask] = {}
         self._meeting_offerings: dict[Hashable, Mask] = {}
         self._columns: dict[tuple[bool, str], Column] = {}
         self._sound = np.array([min(sold.allocatable.values(), default=0) >= 0 for sold in self.types], dtype=np.bool_)
 
-    def names(self, mask: Mask) -> list[str]:
+    def list_names(self, mask: Mask) -> list[str]:
         return [self.types[place].name for place in np.flatnonzero(mask)]
 
-    def meeting(self, wanted: Requirements) -> Mask:
-        """The types whose own requirements can be met together with those ``wanted``."""
-        found = self.everything
-        for key in self._keys & wanted.keys():
-            found = found & self._types_meeting(wanted[key])
-        return found
+    def filter_compatible(self, requirements: Requirements) -> Mask:
+        """The types whose own requirements can be met together with those ``requirements``."""
+        mask = self.everything
+        for key in self._keys & requirements.keys():
+            mask = mask & self._types_meeting(requirements[key])
+        return mask
 
-    def offered(self, wanted: Requirements) -> Mask:
-        """The types that have an available offering that meets what is ``wanted``."""
-        return self._any(self._available & self._offerings_meeting(wanted))
+    def filter_offered(self, requirements: Requirements) -> Mask:
+        """The types that have an available offering that meets what is ``requirements``."""
+        return self._any_by_type(self._available & self._offerings_meeting(requirements))
 
-    def fitting(self, requests: Mapping[str, int]) -> Mask:
+    def filter_fitting(self, requests: Mapping[str, int]) -> Mask:
         """The types on which ``requests`` (milli-units) fit."""
-        found = self._sound
+        mask = self._sound
         for name, amount in requests.items():
             if amount > 0:
-                found = found & (self._column(name) >= amount)
-        return found
+                mask = mask & (self._get_column(name) >= amount)
+        return mask
 
-    def within(self, limits: Mapping[str, int]) -> Mask:
+    def filter_within_limits(self, limits: Mapping[str, int]) -> Mask:
         """The types whose capacity is within ``limits`` (milli-units)."""
-        found = self.everything
+        mask = self.everything
         for name, amount in limits.items():
-            found = found & (self._column(name, capacity=True) <= amount)
-        return found
+            mask = mask & (self._get_column(name, capacity=True) <= amount)
+        return mask
 
-    def largest(self, mask: Mask) -> dict[str, int]:
+    def find_largest(self, mask: Mask) -> dict[str, int]:
         """The largest capacity of each resource over the types of a mask, in milli-units."""
         names = {name for sold in self.types for name in sold.capacity}
-        return {name: int(self._column(name, capacity=True)[mask].max(initial=0)) for name in names}
+        return {name: int(self._get_column(name, capacity=True)[mask].max(initial=0)) for name in names}
 
-    def roomiest(self, mask: Mask, name: str) -> int:
+    def find_roomiest(self, mask: Mask, name: str) -> int:
         """The most that a type of a mask has for pods, in milli-units."""
-        return int(self._column(name)[mask].max(initial=0))
+        return int(self._get_column(name)[mask].max(initial=0))
 
-    def reserved(self, mask: Mask, wanted: Requirements) -> tuple[list[int], bool]:
+    def find_reserved(self, mask: Mask, requirements: Requirements) -> tuple[list[int], bool]:
         """The available reserved offerings of the types of a mask, and whether there is any that is not reserved."""
-        found = np.flatnonzero(self._available & mask[self._of_type] & self._offerings_meeting(wanted))
-        reserved = [int(place) for place in found if self._offerings[place].capacity_type == RESERVED]
-        return reserved, len(reserved) < len(found)
+        offerings = np.flatnonzero(self._available & mask[self._of_type] & self._offerings_meeting(requirements))
+        reserved = [int(place) for place in offerings if self._offerings[place].capacity_type == RESERVED]
+        return reserved, len(reserved) < len(offerings)
 
-    def reservation(self, place: int) -> tuple[str, int]:
+    def get_reservation(self, place: int) -> tuple[str, int]:
         """The reservation of an offering, and how many slots it has."""
         return self._offerings[place].reservation, self._offerings[place].reservation_capacity
 
-    def cheapest(self, wanted: Requirements) -> Prices:
+    def find_cheapest(self, requirements: Requirements) -> Prices:
         """The lowest price at which each type can be launched; infinite where it cannot."""
-        found = np.full(len(self.types), inf)
-        usable = self._launchable & self._offerings_meeting(wanted)
-        np.minimum.at(found, self._of_type[usable], self._prices[usable])
-        return found
+        prices = np.full(len(self.types), inf)
+        usable = self._launchable & self._offerings_meeting(requirements)
+        np.minimum.at(prices, self._of_type[usable], self._prices[usable])
+        return prices
 
-    def worst(self, wanted: Requirements) -> Prices:
+    def worst_launch_prices(self, requirements: Requirements) -> Prices:
         """The highest price of the capacity type that each type would be launched with; NEVER where it cannot be."""
-        found = np.full(len(self.types), NEVER)
-        usable, left = self._launchable & self._offerings_meeting(wanted), self.everything
+        prices = np.full(len(self.types), NEVER)
+        usable, undecided = self._launchable & self._offerings_meeting(requirements), self.everything
         for kind in LAUNCH_ORDER:
             of_kind = usable & self._one_meeting(kind)
-            here = left & self._any(of_kind)
+            decided = undecided & self._any_by_type(of_kind)
             highest = np.full(len(self.types), -inf)
             np.maximum.at(highest, self._of_type[of_kind], self._prices[of_kind])
-            found[here] = highest[here]
-            left = left & ~here
-        return found
+            prices[decided] = highest[decided]
+            undecided = undecided & ~decided
+        return prices
 
-    def by_price(self, mask: Mask, wanted: Requirements, chance: Random | None = None) -> list[int]:
+    def by_price(self, mask: Mask, requirements: Requirements, chance: Random | None = None) -> list[int]:
         """The types of a mask from the cheapest on; ``chance`` decides between equal prices."""
         places = [int(place) for place in np.flatnonzero(mask)]
         if chance is not None:
             chance.shuffle(places)
-        prices = self.cheapest(wanted)
+        prices = self.find_cheapest(requirements)
         return sorted(places, key=lambda place: prices[place])
 
-    def offers(self, places: Sequence[int], wanted: Requirements) -> list[tuple[str, Offering]]:
+    def list_offers(self, places: Sequence[int], requirements: Requirements) -> list[tuple[str, Offering]]:
         """What can be launched of some types, the cheapest first, each with the name of its type."""
-        usable = self._launchable & self._offerings_meeting(wanted) & self.mask(places)[self._of_type]
-        found = [(self.types[int(self._of_type[at])].name, self._offerings[int(at)]) for at in np.flatnonzero(usable)]
-        return sorted(found, key=lambda one: (one[1].price, one[0], one[1].zone))
+        usable = self._launchable & self._offerings_meeting(requirements) & self.to_mask(places)[self._of_type]
+        offers = [(self.types[int(self._of_type[at])].name, self._offerings[int(at)]) for at in np.flatnonzero(usable)]
+        return sorted(offers, key=lambda offer: (offer[1].price, offer[0], offer[1].zone))
 
-    def mask(self, places: Iterable[int]) -> Mask:
-        found = np.zeros(len(self.types), dtype=np.bool_)
-        found[list(places)] = True
-        return found
+    def to_mask(self, places: Iterable[int]) -> Mask:
+        mask = np.zeros(len(self.types), dtype=np.bool_)
+        mask[list(places)] = True
+        return mask
 
-    def _types_meeting(self, wanted: Requirement) -> Mask:
-        key = wanted.rule
+    def _types_meeting(self, requirement: Requirement) -> Mask:
+        key = requirement.rule
         if key not in self._meeting:
-            alone = Requirements({wanted.key: wanted})
-            found = [sold.requirements.intersects(alone) for sold in self.types]
-            self._meeting[key] = np.array(found, dtype=np.bool_)
+            alone = Requirements({requirement.key: requirement})
+            meets = [sold.requirements.intersects(alone) for sold in self.types]
+            self._meeting[key] = np.array(meets, dtype=np.bool_)
         return self._meeting[key]
 
-    def _offerings_meeting(self, wanted: Requirements) -> Mask:
-        found = np.ones(len(self._offerings), dtype=np.bool_)
-        for key in self._offered_keys & wanted.keys():
-            found &= self._one_meeting(wanted[key])
-        return found
+    def _offerings_meeting(self, requirements: Requirements) -> Mask:
+        mask = np.ones(len(self._offerings), dtype=np.bool_)
+        for key in self._offered_keys & requirements.keys():
+            mask &= self._one_meeting(requirements[key])
+        return mask
 
-    def _one_meeting(self, wanted: Requirement) -> Mask:
-        key = wanted.rule
+    def _one_meeting(self, requirement: Requirement) -> Mask:
+        key = requirement.rule
         if key not in self._meeting_offerings:
-            alone = Requirements({wanted.key: wanted})
-            found = [alone.intersects(one.requirements) for one in self._offerings]
-            self._meeting_offerings[key] = np.array(found, dtype=np.bool_)
+            alone = Requirements({requirement.key: requirement})
+            meets = [alone.intersects(offering.requirements) for offering in self._offerings]
+            self._meeting_offerings[key] = np.array(meets, dtype=np.bool_)
         return self._meeting_offerings[key]
 
-    def _any(self, offerings: Mask) -> Mask:
-        found = np.zeros(len(self.types), dtype=np.bool_)
-        found[self._of_type[offerings]] = True
-        return found
+    def _any_by_type(self, offerings: Mask) -> Mask:
+        mask = np.zeros(len(self.types), dtype=np.bool_)
+        mask[self._of_type[offerings]] = True
+        return mask
 
-    def _column(self, name: str, *, capacity: bool = False) -> Column:
+    def _get_column(self, name: str, *, capacity: bool = False) -> Column:
         key = capacity, name
         if key not in self._columns:
             amounts = [(sold.capacity if capacity else sold.allocatable).get(name, 0) for sold in self.types]
-            self._columns[key] = column(amounts)
+            self._columns[key] = to_column(amounts)
         return self._columns[key]

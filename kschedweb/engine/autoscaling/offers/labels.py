@@ -44,21 +44,24 @@ def node_class_label(group: str, kind: str) -> str:
     return f"{group}/{kind.lower()}"
 
 
-def restricted(key: str, known: frozenset[str]) -> str:
+def find_restriction(key: str, well_known_labels: frozenset[str]) -> str:
     """Why Karpenter does not let ``key`` be used, in its words; "" where it does."""
-    if key in known:
+    if key in well_known_labels:
         return ""
     domain = key.split("/", 1)[0] if "/" in key else ""
-    reserved = any(domain == one or domain.endswith(f".{one}") for one in RESTRICTED_DOMAINS)
+    reserved = any(
+        domain == restricted_domain or domain.endswith(f".{restricted_domain}")
+        for restricted_domain in RESTRICTED_DOMAINS
+    )
     if not reserved and key not in RESTRICTED:
         return ""
     return (
         f"using label {key} is not allowed as it might interfere with the internal provisioning logic;"
-        f" specify a well known label: {listed(sorted(known))},"
-        f" or a custom label that does not use a restricted domain: {listed(sorted(RESTRICTED_DOMAINS))}"
+        f" specify a well known label: {format_list(sorted(well_known_labels))},"
+        f" or a custom label that does not use a restricted domain: {format_list(sorted(RESTRICTED_DOMAINS))}"
     )
 
 
-def listed(values: list[str] | tuple[str, ...]) -> str:
+def format_list(values: list[str] | tuple[str, ...]) -> str:
     """A list as Go prints it."""
     return f"[{' '.join(values)}]"

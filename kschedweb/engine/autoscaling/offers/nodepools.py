@@ -17,11 +17,26 @@ from kschedweb.engine.autoscaling.offers.labels import (
     REGISTERED,
     node_class_label,
 )
-from kschedweb.engine.autoscaling.offers.requirements import IN, OPERATORS, Requirements, Written, requirement
+from kschedweb.engine.autoscaling.offers.requirements import (
+    IN,
+    OPERATORS,
+    Requirements,
+    WrittenRequirement,
+    new_requirement,
+)
 from kschedweb.engine.controllers.autoscaling import cron
-from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, string_map, text, texts
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+    get_string_map,
+    get_strings,
+)
 from kschedweb.engine.objects.taints import Taint, read_taints
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 API_VERSION, KIND = "karpenter.sh/v1", "NodePool"
@@ -35,7 +50,7 @@ _DAY_BEGINS = cron.MONDAY.timestamp()
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class NodePoolBudget:
     """How many nodes may go at once, for some reasons (all where ``None``), at some times."""
 
     nodes: str
@@ -43,18 +58,18 @@ class Budget:
     schedule: cron.Cron | None
     duration: float | None  # seconds
 
-    def allowed(self, total: int, now: float) -> int:
+    def get_allowed_disruptions(self, total: int, now: float) -> int:
         """How many of ``total`` nodes may go; without bound while it is not active."""
-        if not self.active(now):
+        if not self.is_active(now):
             return UNBOUNDED
-        found = _NODES.fullmatch(self.nodes)
-        assert found is not None
-        return math.ceil(int(found["percent"]) * total / 100) if found["percent"] else int(found["number"])
+        match = _NODES.fullmatch(self.nodes)
+        assert match is not None
+        return math.ceil(int(match["percent"]) * total / 100) if match["percent"] else int(match["number"])
 
-    def active(self, now: float) -> bool:
+    def is_active(self, now: float) -> bool:
         if self.schedule is None:
             return True
-        due = self.schedule.after(now - _DAY_BEGINS - (self.duration or 0.0), cron.MONDAY)
+        due = self.schedule.next_after(now - _DAY_BEGINS - (self.duration or 0.0), cron.MONDAY)
         return due is not None and due <= now - _DAY_BEGINS
 
 
@@ -66,16 +81,16 @@ class NodeClassRef(NamedTuple):
     name: str
 
     @classmethod
-    def read(cls, raw: Json, path: str) -> NodeClassRef:
+    def from_json(cls, raw: Json, path: str) -> NodeClassRef:
         """The class of the kwok provider where ``raw`` is empty. Raises ObjectError."""
         if not raw:
             return cls(KWOK_GROUP, NODE_CLASS_KIND, "default")
-        return cls(*(text(raw, key, path) for key in cls._fields))
+        return cls(*(get_string(raw, key, path) for key in cls._fields))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodePool:
-    """``written`` are the requirements of its template as they stand there, each with its minValues.
+    """``written_requirements`` are the requirements of its template as they stand there, each with its minValues.
 
     Any provider's node class will do: whoever asks says what instance types there are, which is what providers make of
     their classes.
@@ -85,7 +100,7 @@ class NodePool:
     weight: int
     static: bool
     terminating: bool
-    written: tuple[tuple[Written, int | None], ...]
+    written_requirements: tuple[tuple[WrittenRequirement, int | None], ...]
     labels: dict[str, str]
     node_class: NodeClassRef
     taints: tuple[Taint, ...]
@@ -93,7 +108,7 @@ class NodePool:
     limits: Milli
     consolidate_after: float | None  # seconds; None: never
     policy: str
-    budgets: tuple[Budget, ...]
+    budgets: tuple[NodePoolBudget, ...]
     raw: Json = field(repr=False)
 
     @property
@@ -102,62 +117,69 @@ class NodePool:
         label = node_class_label(self.node_class.group, self.node_class.kind)
         return self.labels | {NODEPOOL: self.name, label: self.node_class.name}
 
-    def requirements(self) -> Requirements:
+    def build_requirements(self) -> Requirements:
         """What a new node of it is."""
-        found = self.own_requirements()
-        found.add(Requirements.of_labels(self.all_labels).values())
-        found.add(requirement(key, IN, ("true",)) for key in (REGISTERED, INITIALIZED))
-        return found
+        requirements = self.own_requirements()
+        requirements.add(Requirements.of_labels(self.all_labels).values())
+        requirements.add(new_requirement(key, IN, ("true",)) for key in (REGISTERED, INITIALIZED))
+        return requirements
 
     def own_requirements(self) -> Requirements:
-        return Requirements.of(requirement(*one, min_values) for one, min_values in self.written)
+        return Requirements.from_requirements(
+            new_requirement(*expression, min_values) for expression, min_values in self.written_requirements
+        )
 
-    def domains(self) -> Requirements:
+    def domain_requirements(self) -> Requirements:
         """What of its nodes is known for topology: its requirements and the labels of its template."""
-        found = self.own_requirements()
-        found.add(Requirements.of_labels(self.labels).values())
-        return found
+        requirements = self.own_requirements()
+        requirements.add(Requirements.of_labels(self.labels).values())
+        return requirements
 
     def allowed_disruptions(self, total: int, reason: str, now: float) -> int:
         """The least that its budgets allow for a reason."""
-        counted = (one for one in self.budgets if one.reasons is None or reason in one.reasons)
-        return min((one.allowed(total, now) for one in counted), default=UNBOUNDED)
+        counted = (budget for budget in self.budgets if budget.reasons is None or reason in budget.reasons)
+        return min((budget.get_allowed_disruptions(total, now) for budget in counted), default=UNBOUNDED)
 
     @classmethod
-    def read(cls, raw: Json) -> NodePool:
+    def from_json(cls, raw: Json) -> NodePool:
         """Raises ObjectError."""
         check_kind(raw)
-        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
-        template, disruption = mapping(spec, "template", "spec."), mapping(spec, "disruption", "spec.")
-        inner, at = mapping(template, "spec", "spec.template."), "spec.template.spec."
-        name = text(metadata, "name", "metadata.")
+        metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
+        template, disruption = get_mapping(spec, "template", "spec."), get_mapping(spec, "disruption", "spec.")
+        inner, at = get_mapping(template, "spec", "spec.template."), "spec.template.spec."
+        name = get_string(metadata, "name", "metadata.")
         if not name:
             raise ObjectError("metadata.name: is missing")
-        policy = text(disruption, "consolidationPolicy", "spec.disruption.") or UNDERUTILIZED_TOO
+        policy = get_string(disruption, "consolidationPolicy", "spec.disruption.") or UNDERUTILIZED_TOO
         if policy not in POLICIES:
             raise ObjectError(f"spec.disruption.consolidationPolicy: must be one of {', '.join(POLICIES)}")
-        weight = integer(spec, "weight", path="spec.")
+        weight = get_integer(spec, "weight", path="spec.")
         if spec.get("weight") is not None and not 1 <= weight <= MOST_WEIGHT:
             raise ObjectError(f"spec.weight: must be 1 to {MOST_WEIGHT}, is {weight}")
         read_nillable(inner, "expireAfter", at)
-        found = cls(
+        pool = cls(
             name=name,
             weight=weight,
             static=spec.get("replicas") is not None,
             terminating=metadata.get("deletionTimestamp") is not None,
-            written=tuple(_written(one, path) for one, path in each(inner, "requirements", at)),
-            labels=string_map(mapping(template, "metadata", "spec.template."), "labels", "spec.template.metadata."),
-            node_class=NodeClassRef.read(mapping(inner, "nodeClassRef", at), f"{at}nodeClassRef."),
+            written_requirements=tuple(
+                _read_requirement(expression, path)
+                for expression, path in get_objects_and_paths(inner, "requirements", at)
+            ),
+            labels=get_string_map(
+                get_mapping(template, "metadata", "spec.template."), "labels", "spec.template.metadata."
+            ),
+            node_class=NodeClassRef.from_json(get_mapping(inner, "nodeClassRef", at), f"{at}nodeClassRef."),
             taints=read_taints(inner, "taints", at),
             startup_taints=read_taints(inner, "startupTaints", at),
             limits=read_milli(spec, "limits", "spec."),
             consolidate_after=read_nillable(disruption, "consolidateAfter", "spec.disruption.", 0.0),
             policy=policy,
-            budgets=_budgets(disruption),
+            budgets=_read_budgets(disruption),
             raw=raw,
         )
-        _possible(found)
-        return found
+        _check_possible(pool)
+        return pool
 
 
 def check_kind(raw: Mapping[str, Any], kind: str = KIND) -> None:
@@ -172,64 +194,75 @@ def check_kind(raw: Mapping[str, Any], kind: str = KIND) -> None:
 
 def read_nillable(raw: Json, key: str, path: str, default: float | None = None) -> float | None:
     """A duration in seconds, ``None`` for Never; ``default`` where it is missing. Raises ObjectError."""
-    written = text(raw, key, path)
+    duration = get_string(raw, key, path)
     if key not in raw or raw[key] is None:
         return default
-    if written == NEVER:
+    if duration == NEVER:
         return None
     try:
-        return seconds(written)
+        return parse_seconds(duration)
     except ValueError as error:
         raise ObjectError(f"{path}{key}: {error}; write a duration such as 30m, or {NEVER}") from None
 
 
-def _written(raw: Json, path: str) -> tuple[Written, int | None]:
-    found = text(raw, "key", path), text(raw, "operator", path), texts(raw, "values", path)
-    if not found[0]:
+def _read_requirement(raw: Json, path: str) -> tuple[WrittenRequirement, int | None]:
+    expression = get_string(raw, "key", path), get_string(raw, "operator", path), get_strings(raw, "values", path)
+    if not expression[0]:
         raise ObjectError(f"{path}key: is missing")
-    if found[1] not in OPERATORS:
-        raise ObjectError(f"{path}operator: must be one of {', '.join(OPERATORS)}, is {found[1][:60]!r}")
+    if expression[1] not in OPERATORS:
+        raise ObjectError(f"{path}operator: must be one of {', '.join(OPERATORS)}, is {expression[1][:60]!r}")
     if raw.get("minValues") is None:
-        return found, None
-    least = integer(raw, "minValues", path=path)
-    if least < 1:
-        raise ObjectError(f"{path}minValues: must be at least 1, is {least}")
-    return found, least
+        return expression, None
+    min_values = get_integer(raw, "minValues", path=path)
+    if min_values < 1:
+        raise ObjectError(f"{path}minValues: must be at least 1, is {min_values}")
+    return expression, min_values
 
 
-def _budgets(disruption: Json) -> tuple[Budget, ...]:
+def _read_budgets(disruption: Json) -> tuple[NodePoolBudget, ...]:
     if disruption.get("budgets") is None:
-        return (Budget("10%", None, None, None),)
-    return tuple(_budget(raw, path) for raw, path in each(disruption, "budgets", "spec.disruption."))
+        return (NodePoolBudget("10%", None, None, None),)
+    return tuple(
+        _read_budget(raw, path) for raw, path in get_objects_and_paths(disruption, "budgets", "spec.disruption.")
+    )
 
 
-def _budget(raw: Json, path: str) -> Budget:
-    nodes = text(raw, "nodes", path) or "10%"
+def _read_budget(raw: Json, path: str) -> NodePoolBudget:
+    nodes = get_string(raw, "nodes", path) or "10%"
     if not _NODES.fullmatch(nodes):
         raise ObjectError(f"{path}nodes: must be a number, or a percentage of at most 100%, is {nodes[:60]!r}")
     if (raw.get("schedule") is None) != (raw.get("duration") is None):
         raise ObjectError(f"{path}schedule: must be set with duration, and duration with schedule")
-    reasons = None if raw.get("reasons") is None else texts(raw, "reasons", path)
+    reasons = None if raw.get("reasons") is None else get_strings(raw, "reasons", path)
     if raw.get("schedule") is None:
-        return Budget(nodes, reasons, None, None)
+        return NodePoolBudget(nodes, reasons, None, None)
     try:
-        return Budget(nodes, reasons, cron.parse(text(raw, "schedule", path)), seconds(text(raw, "duration", path)))
+        return NodePoolBudget(
+            nodes,
+            reasons,
+            cron.parse_cron(get_string(raw, "schedule", path)),
+            parse_seconds(get_string(raw, "duration", path)),
+        )
     except cron.CronError as error:
         raise ObjectError(f"{path}schedule: {error}") from None
     except ValueError as error:
         raise ObjectError(f"{path}duration: {error}") from None
 
 
-def _possible(pool: NodePool) -> None:
+def _check_possible(pool: NodePool) -> None:
     """Raises ObjectError where requirements rule each other out, so that there can be no node."""
-    found = Requirements()
-    for place, (written, _) in enumerate(pool.written):
-        one = requirement(*written)
-        if (known := found.get(one.key)) is not None and not known.meets(one) and not (known.excludes and one.excludes):
+    requirements = Requirements()
+    for place, (expression, _) in enumerate(pool.written_requirements):
+        requirement = new_requirement(*expression)
+        if (
+            (existing := requirements.get(requirement.key)) is not None
+            and not existing.has_intersection(requirement)
+            and not (existing.excludes and requirement.excludes)
+        ):
             at = f"spec.template.spec.requirements[{place}]"
-            raise ObjectError(f"{at}: {one} and {known} rule each other out, so that there can be no node")
-        found.add([one])
+            raise ObjectError(f"{at}: {requirement} and {existing} rule each other out, so that there can be no node")
+        requirements.add([requirement])
     for key, value in pool.labels.items():
-        if key in found and not found[key].has(value):
+        if key in requirements and not requirements[key].has(value):
             at = f"spec.template.metadata.labels.{key}"
-            raise ObjectError(f"{at}: {value!r} and the requirement {found[key]} rule each other out")
+            raise ObjectError(f"{at}: {value!r} and the requirement {requirements[key]} rule each other out")

@@ -8,7 +8,7 @@ from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SchedulingRefusal:
     """``reserved``: the pod waits for a reservation, ``devices``: it claims devices; it then gives up no preference."""
 
     say: Callable[[], str]
@@ -16,17 +16,17 @@ class Refusal:
     devices: bool = False
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         return self.reserved or self.devices
 
 
-def refused(text: str, *, reserved: bool = False, devices: bool = False) -> Refusal:
+def create_refusal(text: str, *, reserved: bool = False, devices: bool = False) -> SchedulingRefusal:
     """A refusal whose words are there already."""
-    return Refusal(lambda: text, reserved, devices)
+    return SchedulingRefusal(lambda: text, reserved, devices)
 
 
-def all_of(refusals: Iterable[Refusal]) -> Refusal:
+def combine_refusals(refusals: Iterable[SchedulingRefusal]) -> SchedulingRefusal:
     """Several refusals as one."""
     listed = tuple(refusals)
-    reserved, devices = any(one.reserved for one in listed), any(one.devices for one in listed)
-    return Refusal(lambda: "; ".join(one.say() for one in listed), reserved, devices)
+    reserved, devices = any(refusal.reserved for refusal in listed), any(refusal.devices for refusal in listed)
+    return SchedulingRefusal(lambda: "; ".join(refusal.say() for refusal in listed), reserved, devices)

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.autoscaling.cluster.world import World
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState
 from kschedweb.engine.autoscaling.offers.labels import RESERVED
 
 
-class Reservations:
+class ReservationManager:
     """Slots by reservation id; each new node takes at most one of each."""
 
     def __init__(self, slots: dict[str, int]) -> None:
-        self._left = dict(slots)
-        self._held: dict[str, set[str]] = {}
+        self._remaining = dict(slots)
+        self._held_by_host: dict[str, set[str]] = {}
 
-    def free(self, host: str, identity: str) -> bool:
+    def can_reserve(self, host: str, identity: str) -> bool:
         """Whether a node can have a slot, or has one."""
-        return identity in self._held.get(host, ()) or self._left[identity] > 0
+        return identity in self._held_by_host.get(host, ()) or self._remaining[identity] > 0
 
-    def hold(self, host: str, identities: Iterable[str]) -> None:
+    def reserve_slots(self, host: str, identities: Iterable[str]) -> None:
         """The node has a slot of just these reservations."""
-        wanted, held = set(identities), self._held.get(host, set())
-        for identity in wanted - held:
-            self._left[identity] -= 1
-        for identity in held - wanted:
-            self._left[identity] += 1
-        self._held[host] = wanted
+        requested, current = set(identities), self._held_by_host.get(host, set())
+        for identity in requested - current:
+            self._remaining[identity] -= 1
+        for identity in current - requested:
+            self._remaining[identity] += 1
+        self._held_by_host[host] = requested
 
 
-def slots(world: World) -> dict[str, int]:
+def count_slots(world: ClusterState) -> dict[str, int]:
     """The slots of each reservation: the fewest, where several offerings tell of it."""
-    found: dict[str, int] = {}
-    names = {pool.name for pool in world.usable}
+    slots_by_id: dict[str, int] = {}
+    names = {pool.name for pool in world.usable_pools}
     for sold in world.types:
-        for one in sold.offerings if not sold.pools or names & set(sold.pools) else ():
-            if one.capacity_type == RESERVED:
-                known = found.get(one.reservation, one.reservation_capacity)
-                found[one.reservation] = min(known, one.reservation_capacity)
-    return found
+        for offering in sold.offerings if not sold.pools or names & set(sold.pools) else ():
+            if offering.capacity_type == RESERVED:
+                fewest = slots_by_id.get(offering.reservation, offering.reservation_capacity)
+                slots_by_id[offering.reservation] = min(fewest, offering.reservation_capacity)
+    return slots_by_id

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.functions import Library, Run
-from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, quantity
+from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, to_quantity
 from kschedweb.engine.cel.values import INT_MAX, Value
-from kschedweb.engine.cel.versions import Version, normalized, version
+from kschedweb.engine.cel.versions import Version, parse_tolerant, parse_version
 
 LIBRARY = Library()
 
 
 def is_quantity(text: str) -> bool:
     try:
-        quantity(text)
+        to_quantity(text)
     except EvaluationError:
         return False
     return True
@@ -27,7 +27,7 @@ def as_integer(amount: Quantity) -> int:
 
 
 def read_version(text: str, normalize: bool = False) -> Version:
-    return normalized(text) if normalize else version(text)
+    return parse_tolerant(text) if normalize else parse_version(text)
 
 
 def is_version(text: str, normalize: bool = False) -> bool:
@@ -43,7 +43,7 @@ _SUMS, _COMPARISONS = ("add", "sub"), ("compareTo", "isGreaterThan", "isLessThan
 _TELLING = frozenset((*_SUMS, "asInteger", "isInteger"))
 
 
-def keeping(name: str, run: Run, names: set[str], *, sums: bool) -> Run:
+def guard_mutation(name: str, run: Run, names: set[str], *, sums: bool) -> Run:
     """``run`` for a quantity that may be used elsewhere in an expression that calls the functions ``names``.
 
     kube-scheduler changes quantities with many digits when it adds to them (if ``sums``), and turns others into such
@@ -52,64 +52,64 @@ def keeping(name: str, run: Run, names: set[str], *, sums: bool) -> Run:
     if not (sums and name in _SUMS) and not (name in _COMPARISONS and names & _TELLING):
         return run
 
-    def kept(*values: Value) -> Value:
-        one, other = values[0], values[-1]
-        if type(one) is Quantity:
-            if name in _SUMS and one.big:
-                raise Refused("kube-scheduler changes a quantity that it adds to or subtracts from")
-            if name in _COMPARISONS and not one.big and type(other) is Quantity and other.big:
-                raise Refused("kube-scheduler changes a quantity that it compares")
+    def run_guarded(*values: Value) -> Value:
+        first, other = values[0], values[-1]
+        if type(first) is Quantity:
+            if name in _SUMS and first.big:
+                raise ExpressionError("kube-scheduler changes a quantity that it adds to or subtracts from")
+            if name in _COMPARISONS and not first.big and type(other) is Quantity and other.big:
+                raise ExpressionError("kube-scheduler changes a quantity that it compares")
         return run(*values)
 
-    return kept
+    return run_guarded
 
 
-def _declare() -> None:
-    add = LIBRARY.add
-    add("quantity", "string -> kubernetes.Quantity", quantity)
+def _declare_functions() -> None:
+    add = LIBRARY.add_overloads
+    add("quantity", "string -> kubernetes.Quantity", to_quantity)
     add("isQuantity", "string -> bool", is_quantity)
     amount, two = "kubernetes.Quantity", "kubernetes.Quantity, kubernetes.Quantity"
-    add("sign", f"{amount} -> int", lambda one: (one.unscaled > 0) - (one.unscaled < 0))
+    add("sign", f"{amount} -> int", lambda operand: (operand.unscaled > 0) - (operand.unscaled < 0))
     add("asApproximateFloat", f"{amount} -> double", Quantity.number, member=True)
     add("asInteger", f"{amount} -> int", as_integer, member=True)
-    add("isInteger", f"{amount} -> bool", lambda one: one.whole() is not None, member=True)
+    add("isInteger", f"{amount} -> bool", lambda operand: operand.whole() is not None, member=True)
     add("add", f"{two} -> {amount}", Quantity.plus, member=True)
     add(
         "add",
         f"{amount}, int -> {amount}",
-        lambda one, other: one.plus(Quantity(other, 0, format=DECIMAL_EXPONENT)),
+        lambda operand, other: operand.plus(Quantity(other, 0, format=DECIMAL_EXPONENT)),
         member=True,
     )
-    add("sub", f"{two} -> {amount}", lambda one, other: one.plus(other, -1), member=True)
+    add("sub", f"{two} -> {amount}", lambda operand, other: operand.plus(other, -1), member=True)
     add(
         "sub",
         f"{amount}, int -> {amount}",
-        lambda one, other: one.plus(Quantity(other, 0, format=DECIMAL_EXPONENT), -1),
+        lambda operand, other: operand.plus(Quantity(other, 0, format=DECIMAL_EXPONENT), -1),
         member=True,
     )
     for kind, compare in (("kubernetes.Quantity", Quantity.compare), ("kubernetes.Semver", Version.compare)):
         both = f"{kind}, {kind}"
-        add("isGreaterThan", f"{both} -> bool", _compares(compare, 1), member=True)
-        add("isLessThan", f"{both} -> bool", _compares(compare, -1), member=True)
+        add("isGreaterThan", f"{both} -> bool", _comparison(compare, 1), member=True)
+        add("isLessThan", f"{both} -> bool", _comparison(compare, -1), member=True)
         add("compareTo", f"{both} -> int", compare, member=True)
-    add("semver", "string -> kubernetes.Semver", version)
+    add("semver", "string -> kubernetes.Semver", parse_version)
     add("semver", "string, bool -> kubernetes.Semver", read_version)
     add("isSemver", "string -> bool", is_version)
     add("isSemver", "string, bool -> bool", is_version)
     for place, name in enumerate(("major", "minor", "patch")):
-        add(name, "kubernetes.Semver -> int", _part(place), member=True)
+        add(name, "kubernetes.Semver -> int", _version_part(place), member=True)
 
 
-def _compares(compare: Run, wanted: int) -> Run:
-    return lambda one, other: compare(one, other) == wanted
+def _comparison(compare: Run, expected: int) -> Run:
+    return lambda operand, other: compare(operand, other) == expected
 
 
-def _part(place: int) -> Run:
-    def part(one: Version) -> int:
-        number = (one.major, one.minor, one.patch)[place]
+def _version_part(place: int) -> Run:
+    def part(semver: Version) -> int:
+        number = (semver.major, semver.minor, semver.patch)[place]
         return number if number <= INT_MAX else number - (1 << 64)  # as Go puts it into 64 bits with a sign
 
     return part
 
 
-_declare()
+_declare_functions()

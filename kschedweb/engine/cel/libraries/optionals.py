@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.errors import EvaluationError, Refused
+from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.functions import Library
-from kschedweb.engine.cel.operations import present
+from kschedweb.engine.cel.operations import unwrap_present
 from kschedweb.engine.cel.syntax import INDEX, OPTIONAL_INDEX
-from kschedweb.engine.cel.values import LISTS, MISSING, NOTHING, Broken, Mapping, Perhaps, TypeName, Value, shown
+from kschedweb.engine.cel.values import (
+    LISTS,
+    MISSING,
+    NOTHING,
+    LostValue,
+    Mapping,
+    OptionalValue,
+    TypeName,
+    Value,
+    format_value,
+)
 
 LIBRARY = Library()
 
@@ -19,37 +29,37 @@ def is_zero(value: Value) -> bool:
     return plain and type(value) is not TypeName and not value
 
 
-def of_non_zero(value: Value) -> Perhaps:
-    return NOTHING if is_zero(value) else Perhaps(value)
+def of_non_zero(value: Value) -> OptionalValue:
+    return NOTHING if is_zero(value) else OptionalValue(value)
 
 
-def first(values: list[Value]) -> Perhaps:
-    return Perhaps(values[0]) if values else NOTHING
+def first_value(values: list[Value]) -> OptionalValue:
+    return OptionalValue(values[0]) if values else NOTHING
 
 
-def last(values: list[Value]) -> Perhaps:
-    return Perhaps(values[-1]) if values else NOTHING
+def last_value(values: list[Value]) -> OptionalValue:
+    return OptionalValue(values[-1]) if values else NOTHING
 
 
-def unwrapped(values: list[Value]) -> list[Value]:
+def unwrap_values(values: list[Value]) -> list[Value]:
     """The values of those optionals of a list that have one."""
-    found = []
+    result = []
     for value in values:
-        if type(value) is not Perhaps:
-            raise EvaluationError(f"value {shown(value)} is not optional")
-        if type(value.value) is Broken:
-            raise Refused("an optional's value gets lost in kube-scheduler")
+        if type(value) is not OptionalValue:
+            raise EvaluationError(f"value {format_value(value)} is not optional")
+        if type(value.value) is LostValue:
+            raise ExpressionError("an optional's value gets lost in kube-scheduler")
         if value.value is not MISSING:
-            found.append(value.value)
-    return found
+            result.append(value.value)
+    return result
 
 
-def _declare() -> None:
-    add = LIBRARY.add
-    add("optional.of", "V -> optional_type(V)", Perhaps)
+def _declare_functions() -> None:
+    add = LIBRARY.add_overloads
+    add("optional.of", "V -> optional_type(V)", OptionalValue)
     add("optional.ofNonZeroValue", "V -> optional_type(V)", of_non_zero)
     add("optional.none", "-> optional_type(V)", lambda: NOTHING)
-    add("value", "optional_type(V) -> V", present, member=True)
+    add("value", "optional_type(V) -> V", unwrap_present, member=True)
     add("hasValue", "optional_type(V) -> bool", lambda value: value.value is not MISSING, member=True)
     # Their second argument is computed only where it is needed: see `plan`.
     add("or", "optional_type(V), optional_type(V) -> optional_type(V)", member=True)
@@ -57,10 +67,10 @@ def _declare() -> None:
     add(OPTIONAL_INDEX, ["list(V), int -> optional_type(V)", "optional_type(list(V)), int -> optional_type(V)"])
     add(OPTIONAL_INDEX, ["map(K, V), K -> optional_type(V)", "optional_type(map(K, V)), K -> optional_type(V)"])
     add(INDEX, ["optional_type(list(V)), int -> optional_type(V)", "optional_type(map(K, V)), K -> optional_type(V)"])
-    add("last", "list(V) -> optional_type(V)", last, member=True)
-    add("first", "list(V) -> optional_type(V)", first, member=True)
-    add("optional.unwrap", "list(optional_type(V)) -> list(V)", unwrapped)
-    add("unwrapOpt", "list(optional_type(V)) -> list(V)", unwrapped, member=True)
+    add("last", "list(V) -> optional_type(V)", last_value, member=True)
+    add("first", "list(V) -> optional_type(V)", first_value, member=True)
+    add("optional.unwrap", "list(optional_type(V)) -> list(V)", unwrap_values)
+    add("unwrapOpt", "list(optional_type(V)) -> list(V)", unwrap_values, member=True)
 
 
-_declare()
+_declare_functions()

@@ -7,7 +7,7 @@ from itertools import islice
 
 from kschedweb.engine.cel.errors import EvaluationError, no_such_overload
 from kschedweb.engine.cel.functions import Library, Run
-from kschedweb.engine.cel.matching import program
+from kschedweb.engine.cel.matching import compile_program
 from kschedweb.engine.cel.values import Value
 
 LIBRARY = Library()
@@ -24,45 +24,45 @@ def matches(text: Value, pattern: Value) -> bool:
 
 @lru_cache(maxsize=16384)
 def is_match(text: str, pattern: str) -> bool:
-    return program(pattern).first(text) is not None
+    return compile_program(pattern).find_first(text) is not None
 
 
 def find(text: str, pattern: str) -> str:
-    found = program(pattern).first(text)
-    return text[found[0] : found[1]] if found else ""
+    span = compile_program(pattern).find_first(text)
+    return text[span[0] : span[1]] if span else ""
 
 
-def find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    return list(islice(program(pattern).every(text), most if most >= 0 else None))
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    return list(islice(compile_program(pattern).find_all(text), limit if limit >= 0 else None))
 
 
 def with_constant(run: Run) -> Run:
     """``run`` for a pattern that is written out: then kube-scheduler says less of a text that is none."""
 
-    def found(text: Value, *rest: Value) -> Value:
+    def run_checked(text: Value, *arguments: Value) -> Value:
         if type(text) is not str:
             raise no_such_overload()
-        if len(rest) > 1 and type(rest[1]) is not int:
+        if len(arguments) > 1 and type(arguments[1]) is not int:
             raise no_such_overload()
-        return run(text, *rest)
+        return run(text, *arguments)
 
-    return found
+    return run_checked
 
 
-def effort(text: Value, pattern: Value, *_: Value) -> int:
+def search_cost(text: Value, pattern: Value, *_: Value) -> int:
     """How many steps a search counts for."""
-    return program(pattern).effort(text) if type(text) is str and type(pattern) is str else 0
+    return compile_program(pattern).search_cost(text) if type(text) is str and type(pattern) is str else 0
 
 
 CONSTANT = {MATCHES: with_constant(is_match), FIND: with_constant(find), FIND_ALL: with_constant(find_all)}
 
 
-def _declare() -> None:
+def _declare_functions() -> None:
     LIBRARY.add_whole(MATCHES, ["string, string -> bool"], matches)
     LIBRARY.add_whole(MATCHES, ["string, string -> bool"], matches, member=True)
-    LIBRARY.add(FIND, "string, string -> string", find, member=True)
-    LIBRARY.add(FIND_ALL, "string, string -> list(string)", find_all, member=True)
-    LIBRARY.add(FIND_ALL, "string, string, int -> list(string)", find_all, member=True)
+    LIBRARY.add_overloads(FIND, "string, string -> string", find, member=True)
+    LIBRARY.add_overloads(FIND_ALL, "string, string -> list(string)", find_all, member=True)
+    LIBRARY.add_overloads(FIND_ALL, "string, string, int -> list(string)", find_all, member=True)
 
 
-_declare()
+_declare_functions()

@@ -28,7 +28,7 @@ from kschedweb.engine.cel.values import (
     TypeName,
     Uint,
     Value,
-    shown_double,
+    format_double,
 )
 from kschedweb.engine.validation.golang import parse_float, parse_int
 
@@ -39,7 +39,7 @@ _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE"
 _TWO_TO_64 = 2.0**64
 
 
-def _forms(kinds: tuple[str, ...], result: str = "") -> list[str]:
+def _binary_forms(kinds: tuple[str, ...], result: str = "") -> list[str]:
     return [f"{kind}, {kind} -> {result or kind}" for kind in kinds]
 
 
@@ -51,27 +51,27 @@ def size(value: Value) -> int:
     raise EvaluationError("no such overload: size")
 
 
-def _cannot(value: str, kind: str) -> EvaluationError:
+def _conversion_error(value: str, kind: str) -> EvaluationError:
     return EvaluationError(f"type conversion error from 'string' to '{kind}'")
 
 
 def to_bool(text: str) -> bool:
     if text not in _TRUE and text not in _FALSE:
-        raise _cannot(text, "bool")
+        raise _conversion_error(text, "bool")
     return text in _TRUE
 
 
 def to_int(text: str) -> int:
     number = parse_int(text)
     if number is None:
-        raise _cannot(text, "int")
+        raise _conversion_error(text, "int")
     return number
 
 
 def to_uint(text: str) -> Uint:
     digits = text.lstrip("0") or "0"
     if not re.fullmatch(r"[0-9]+", text, re.ASCII) or len(digits) > len(str(UINT_MAX)) or int(digits) > UINT_MAX:
-        raise _cannot(text, "uint")
+        raise _conversion_error(text, "uint")
     return Uint(int(digits))
 
 
@@ -80,7 +80,7 @@ def to_double(text: str) -> float:
         return float(text)
     number = parse_float(text)
     if number is None:
-        raise _cannot(text, "double")
+        raise _conversion_error(text, "double")
     return number
 
 
@@ -124,24 +124,24 @@ def type_name(value: Value) -> TypeName:
 
 
 def text_contains(text: Value, part: Value) -> bool:
-    return _text(part) in _text(text)
+    return _require_text(part) in _require_text(text)
 
 
 def text_starts(text: Value, part: Value) -> bool:
-    return _text(text).startswith(_text(part))
+    return _require_text(text).startswith(_require_text(part))
 
 
 def text_ends(text: Value, part: Value) -> bool:
-    return _text(text).endswith(_text(part))
+    return _require_text(text).endswith(_require_text(part))
 
 
-def _text(value: Value) -> str:
+def _require_text(value: Value) -> str:
     if type(value) is not str:
         raise no_such_overload()
     return value
 
 
-def _operators() -> None:
+def _declare_operators() -> None:
     # The order counts where the type of a value is still open: it becomes that of the first overload.
     add = LIBRARY.add_whole
     # The first of these, indexes and optionals have their own ways of being computed: see `plan`.
@@ -153,30 +153,30 @@ def _operators() -> None:
         (INSERT, "map(K, V), K, V -> map(K, V)"),
         (INSERT, "map(K, V), map(K, V) -> map(K, V)"),
     ]:
-        LIBRARY.add(function, form)
-    LIBRARY.add(INDEX, ["list(A), int -> A", "map(A, B), A -> B"])
+        LIBRARY.add_overloads(function, form)
+    LIBRARY.add_overloads(INDEX, ["list(A), int -> A", "map(A, B), A -> B"])
     add(NOT, ["bool -> bool"], operations.invert)
     add(BINARY["=="], ["A, A -> bool"], operations.equal)
     add(BINARY["!="], ["A, A -> bool"], operations.equal)
     add(
         BINARY["+"],
-        [*_forms(("bytes", "double", "int")), "list(A), list(A) -> list(A)", *_forms(("string", "uint"))],
+        [*_binary_forms(("bytes", "double", "int")), "list(A), list(A) -> list(A)", *_binary_forms(("string", "uint"))],
         operations.add,
     )
-    add(BINARY["/"], _forms(("double", "int", "uint")), operations.divide)
-    add(BINARY["%"], _forms(("int", "uint")), operations.modulo)
-    add(BINARY["*"], _forms(("double", "int", "uint")), operations.multiply)
+    add(BINARY["/"], _binary_forms(("double", "int", "uint")), operations.divide)
+    add(BINARY["%"], _binary_forms(("int", "uint")), operations.modulo)
+    add(BINARY["*"], _binary_forms(("double", "int", "uint")), operations.multiply)
     add(NEGATE, ["double -> double", "int -> int"], operations.negate)
-    add(BINARY["-"], _forms(("double", "int", "uint")), operations.subtract)
+    add(BINARY["-"], _binary_forms(("double", "int", "uint")), operations.subtract)
     numbers = {"int": ("int", "double", "uint"), "uint": ("uint", "double", "int"), "double": ("double", "int", "uint")}
-    mixed = [f"{one}, {two} -> bool" for one, others in numbers.items() for two in others]
+    mixed = [f"{kind}, {other_kind} -> bool" for kind, other_kinds in numbers.items() for other_kind in other_kinds]
     for sign in ("<", "<=", ">", ">="):
-        forms = [*_forms(("bool",), "bool"), *mixed, *_forms(("string", "bytes"), "bool")]
-        add(BINARY[sign], forms, operations.comparison(sign))
-    add(IN, ["A, list(A) -> bool", "A, map(A, B) -> bool"], operations.holds)
+        forms = [*_binary_forms(("bool",), "bool"), *mixed, *_binary_forms(("string", "bytes"), "bool")]
+        add(BINARY[sign], forms, operations.make_comparison(sign))
+    add(IN, ["A, list(A) -> bool", "A, map(A, B) -> bool"], operations.is_member)
 
 
-def _functions() -> None:
+def _declare_functions() -> None:
     sized = ("bytes", "list(A)", "map(A, B)", "string")
     LIBRARY.add_whole("size", [f"{kind} -> int" for kind in sized], size)
     LIBRARY.add_whole("size", [f"{kind} -> int" for kind in sized], size, member=True)
@@ -191,7 +191,7 @@ def _functions() -> None:
             "string": same_value,
             "bool": lambda value: "true" if value else "false",
             "bytes": bytes_to_string,
-            "double": shown_double,
+            "double": format_double,
             "int": str,
             "uint": str,
         },
@@ -199,11 +199,11 @@ def _functions() -> None:
     }
     for name, ways in conversions.items():
         for kind, run in ways.items():
-            LIBRARY.add(name, f"{kind} -> {name}", run)
+            LIBRARY.add_overloads(name, f"{kind} -> {name}", run)
     for name, run in {"contains": text_contains, "endsWith": text_ends, "startsWith": text_starts}.items():
-        LIBRARY.add(name, "string, string -> bool", run, member=True, guarded=False)
+        LIBRARY.add_overloads(name, "string, string -> bool", run, member=True, guarded=False)
 
 
 CONVERSIONS = frozenset(("bool", "bytes", "double", "dyn", "int", "string", "type", "uint"))
-_operators()
-_functions()
+_declare_operators()
+_declare_functions()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.effort import MAX_LENGTH, bounded
+from kschedweb.engine.cel.cost import MAX_LENGTH, check_size
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.functions import Library, Run
-from kschedweb.engine.cel.values import Value, shown
+from kschedweb.engine.cel.values import Value, format_value
 
 LIBRARY, EARLIER, LATER = Library(), Library(), Library()
 
@@ -76,7 +76,7 @@ def last_index_of_from(text: str, part: str, start: int) -> int:
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
     times = text.count(old)
     times = times if count < 0 else min(times, count)
-    bounded(len(text) + times * (len(new) - len(old)), MAX_LENGTH)
+    check_size(len(text) + times * (len(new) - len(old)), MAX_LENGTH)
     return text.replace(old, new, times)
 
 
@@ -109,34 +109,34 @@ def substring_between(text: str, start: int, end: int) -> str:
 def join(values: list[Value], separator: str = "") -> str:
     for value in values:
         if type(value) is not str:
-            raise EvaluationError(f"join: invalid input: {shown(value)}")
-    bounded(sum(map(len, values)) + len(separator) * len(values), MAX_LENGTH)
+            raise EvaluationError(f"join: invalid input: {format_value(value)}")
+    check_size(sum(map(len, values)) + len(separator) * len(values), MAX_LENGTH)
     return separator.join(values)
 
 
-def _declare() -> None:
-    def add(name: str, form: str, run: Run) -> None:
-        LIBRARY.add(name, form, run, member=True)
+def _declare_functions() -> None:
+    def add_member(name: str, form: str, run: Run) -> None:
+        LIBRARY.add_overloads(name, form, run, member=True)
 
-    add("charAt", "string, int -> string", char_at)
-    add("indexOf", "string, string -> int", index_of)
-    EARLIER.add("indexOf", "string, string, int -> int", index_of, member=True)
-    LATER.add("indexOf", "string, string, int -> int", index_within, member=True)
-    add("lastIndexOf", "string, string -> int", last_index_of)
-    EARLIER.add("lastIndexOf", "string, string, int -> int", last_index_of_from, member=True)
-    LATER.add("lastIndexOf", "string, string, int -> int", last_index_within, member=True)
-    add("lowerAscii", "string -> string", lambda text: text.translate(_LOWER))
-    add("replace", "string, string, string -> string", replace)
-    add("replace", "string, string, string, int -> string", replace)
-    add("split", "string, string -> list(string)", split)
-    add("split", "string, string, int -> list(string)", split)
-    add("substring", "string, int -> string", substring)
-    add("substring", "string, int, int -> string", substring_between)
-    add("trim", "string -> string", lambda text: text.strip(_SPACES))
-    add("upperAscii", "string -> string", lambda text: text.translate(_UPPER))
-    add("join", "list(string) -> string", join)
-    add("join", "list(string), string -> string", join)
-    LIBRARY.add("strings.quote", "string -> string", lambda text: f'"{text.translate(_QUOTED)}"')
+    add_member("charAt", "string, int -> string", char_at)
+    add_member("indexOf", "string, string -> int", index_of)
+    EARLIER.add_overloads("indexOf", "string, string, int -> int", index_of, member=True)
+    LATER.add_overloads("indexOf", "string, string, int -> int", index_within, member=True)
+    add_member("lastIndexOf", "string, string -> int", last_index_of)
+    EARLIER.add_overloads("lastIndexOf", "string, string, int -> int", last_index_of_from, member=True)
+    LATER.add_overloads("lastIndexOf", "string, string, int -> int", last_index_within, member=True)
+    add_member("lowerAscii", "string -> string", lambda text: text.translate(_LOWER))
+    add_member("replace", "string, string, string -> string", replace)
+    add_member("replace", "string, string, string, int -> string", replace)
+    add_member("split", "string, string -> list(string)", split)
+    add_member("split", "string, string, int -> list(string)", split)
+    add_member("substring", "string, int -> string", substring)
+    add_member("substring", "string, int, int -> string", substring_between)
+    add_member("trim", "string -> string", lambda text: text.strip(_SPACES))
+    add_member("upperAscii", "string -> string", lambda text: text.translate(_UPPER))
+    add_member("join", "list(string) -> string", join)
+    add_member("join", "list(string), string -> string", join)
+    LIBRARY.add_overloads("strings.quote", "string -> string", lambda text: f'"{text.translate(_QUOTED)}"')
 
 
-_declare()
+_declare_functions()

@@ -21,7 +21,7 @@ FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("month", 1, 12, MONTHS),
     ("day of the week", 0, 6, WEEKDAYS),
 )
-NAMED = {
+ALIASES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
     "@monthly": "0 0 1 * *",
@@ -51,70 +51,70 @@ class Cron:
     weekdays: frozenset[int]
     either: bool
 
-    def after(self, time: float, begin: datetime) -> float | None:
+    def next_after(self, time: float, begin: datetime) -> float | None:
         """When it is due next after ``time``, both in seconds from ``begin``, a midnight in UTC; ``None`` for never."""
         minute = int(time // MINUTE) + 1
-        first, within = divmod(minute * MINUTE, DAY)
+        first, start_second = divmod(minute * MINUTE, DAY)
         for number in range(first, first + LONGEST):
-            if not self._on((begin + timedelta(days=number)).date()):
+            if not self._is_due_on((begin + timedelta(days=number)).date()):
                 continue
-            for second in self._times():
-                if number > first or second >= within:
+            for second in self._times_of_day():
+                if number > first or second >= start_second:
                     return float(number * DAY + second)
         return None
 
-    def _times(self) -> Iterator[int]:
+    def _times_of_day(self) -> Iterator[int]:
         return (hour * HOUR + minute * MINUTE for hour in self.hours for minute in self.minutes)
 
-    def _on(self, day: date) -> bool:
+    def _is_due_on(self, day: date) -> bool:
         if day.month not in self.months:
             return False
         of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
         return (of_month or of_week) if self.either else (of_month and of_week)
 
 
-def parse(text: str) -> Cron:
+def parse_cron(text: str) -> Cron:
     """The expression ``text``; raises CronError."""
-    spoken = NAMED.get(text.strip(), text)
+    spoken = ALIASES.get(text.strip(), text)
     if spoken.startswith("@"):
-        raise CronError(f"{spoken}: is not known; known are {', '.join(NAMED)}")
+        raise CronError(f"{spoken}: is not known; known are {', '.join(ALIASES)}")
     parts = spoken.split()
     if len(parts) != len(FIELDS):
         raise CronError(f"must have five parts (minute, hour, day, month, day of the week), has {len(parts)}")
-    found = [_field(part, *field) for part, field in zip(parts, FIELDS, strict=True)]
-    (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = found
+    parsed_fields = [_parse_field(part, *field) for part, field in zip(parts, FIELDS, strict=True)]
+    (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = parsed_fields
     either = not any_day and not any_weekday
     return Cron(
         tuple(sorted(minutes)), tuple(sorted(hours)), frozenset(days), frozenset(months), frozenset(weekdays), either
     )
 
 
-def _field(text: str, name: str, least: int, most: int, words: dict[str, int]) -> tuple[set[int], bool]:
+def _parse_field(text: str, name: str, minimum: int, maximum: int, words: dict[str, int]) -> tuple[set[int], bool]:
     """The values of one part, and whether it is a star."""
-    found: set[int] = set()
+    all_values: set[int] = set()
     star = False
     for part in filter(None, text.split(",")):
-        values, whole = _range(part, name, least, most, words)
-        found |= set(values)
+        values, whole = _parse_range(part, name, minimum, maximum, words)
+        all_values |= set(values)
         star = star or whole
-    return found, star
+    return all_values, star
 
 
-def _range(text: str, name: str, least: int, most: int, words: dict[str, int]) -> tuple[range, bool]:
+def _parse_range(text: str, name: str, minimum: int, maximum: int, words: dict[str, int]) -> tuple[range, bool]:
     extent, slash, stride = text.partition("/")
     low, dash, high = extent.partition("-")
     star = low in ("*", "?")
-    begin = least if star else _number(low, name, words)
-    end = most if star or (slash and not dash) else _number(high, name, words) if dash else begin
-    step = _number(stride, name, {}) if slash else 1
-    if not least <= begin <= end <= most:
-        raise CronError(f"{name}: {text} is not within {least} to {most}")
+    begin = minimum if star else _parse_number(low, name, words)
+    end = maximum if star or (slash and not dash) else _parse_number(high, name, words) if dash else begin
+    step = _parse_number(stride, name, {}) if slash else 1
+    if not minimum <= begin <= end <= maximum:
+        raise CronError(f"{name}: {text} is not within {minimum} to {maximum}")
     if step < 1:
         raise CronError(f"{name}: {text} has a step of 0")
     return range(begin, end + 1, step), star and step == 1
 
 
-def _number(text: str, name: str, words: dict[str, int]) -> int:
+def _parse_number(text: str, name: str, words: dict[str, int]) -> int:
     if text.lower() in words:
         return words[text.lower()]
     if not NUMBER.fullmatch(text):

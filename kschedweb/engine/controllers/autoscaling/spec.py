@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, text
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_integer,
+    get_mapping,
+    get_objects_and_paths,
+    get_string,
+)
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.values import dataclass
 
@@ -29,7 +36,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ScalingPolicy:
     """So many pods, or percent of them, in ``period`` seconds at most."""
 
     kind: str
@@ -38,28 +45,28 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ScalingRules:
     """How fast is scaled in one direction; ``window`` is the stabilisation in seconds."""
 
-    policies: tuple[Policy, ...]
+    policies: tuple[ScalingPolicy, ...]
     select: str = MAX
     window: int | None = None
     tolerance: float | None = None
 
     @property
-    def longest(self) -> int:
+    def longest_period(self) -> int:
         """The longest period in seconds."""
         return max((policy.period for policy in self.policies), default=0)
 
 
-UP = Rules((Policy(PODS, 4, 15), Policy(PERCENT, 100, 15)), window=0)
-DOWN = Rules((Policy(PERCENT, 100, 15),))
+UP = ScalingRules((ScalingPolicy(PODS, 4, 15), ScalingPolicy(PERCENT, 100, 15)), window=0)
+DOWN = ScalingRules((ScalingPolicy(PERCENT, 100, 15),))
 
 
 @dataclass(frozen=True, slots=True)
 class Behavior:
-    up: Rules = UP
-    down: Rules = DOWN
+    up: ScalingRules = UP
+    down: ScalingRules = DOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +75,8 @@ class Autoscaler:
 
     key: str
     target: str
-    most: int
-    least: int = 1
+    max_replicas: int
+    min_replicas: int = 1
     metrics: tuple[Metric, ...] = (Metric(utilization=USUAL),)
     behavior: Behavior | None = None
 
@@ -77,104 +84,119 @@ class Autoscaler:
     def tolerances(self) -> tuple[float, float]:
         """How far the ratio of what is used to what is aimed at may be below and above 1."""
         rules = (self.behavior.down, self.behavior.up) if self.behavior else (None, None)
-        down, up = (TOLERANCE if one is None or one.tolerance is None else one.tolerance for one in rules)
+        down, up = (
+            TOLERANCE if scaling_rules is None or scaling_rules.tolerance is None else scaling_rules.tolerance
+            for scaling_rules in rules
+        )
         return down, up
 
 
-def read(raw: Json) -> Autoscaler:
+def read_autoscaler(raw: Json) -> Autoscaler:
     """The autoscaler of a raw object; raises ObjectError."""
-    version, metadata, spec = text(raw, "apiVersion"), mapping(raw, "metadata"), mapping(raw, "spec")
+    version, metadata, spec = get_string(raw, "apiVersion"), get_mapping(raw, "metadata"), get_mapping(raw, "spec")
     if version not in VERSIONS:
         raise ObjectError(f"apiVersion: is {version or 'missing'}, can be {' or '.join(VERSIONS)}")
-    namespace, goal = text(metadata, "namespace", "metadata.") or "default", mapping(spec, "scaleTargetRef", "spec.")
-    least, most = (integer(spec, key, default, "spec.") for key, default in (("minReplicas", 1), ("maxReplicas", 0)))
-    kind, name = (text(goal, key, "spec.scaleTargetRef.") for key in ("kind", "name"))
+    namespace, goal = (
+        get_string(metadata, "namespace", "metadata.") or "default",
+        get_mapping(spec, "scaleTargetRef", "spec."),
+    )
+    min_replicas, max_replicas = (
+        get_integer(spec, key, default, "spec.") for key, default in (("minReplicas", 1), ("maxReplicas", 0))
+    )
+    kind, name = (get_string(goal, key, "spec.scaleTargetRef.") for key in ("kind", "name"))
     if not kind or not name:
         raise ObjectError("spec.scaleTargetRef: must have kind and name")
-    if most < 1:
+    if max_replicas < 1:
         raise ObjectError("spec.maxReplicas: must be greater than 0")
-    if not 0 <= least <= most:
+    if not 0 <= min_replicas <= max_replicas:
         raise ObjectError("spec.minReplicas: must be from 0 to maxReplicas")
     metrics: tuple[Metric, ...] = ()
     behavior = None
     if version == "autoscaling/v1":
-        metrics = (_of_v1(spec),)
+        metrics = (_read_v1_metric(spec),)
     else:
-        metrics = tuple(_metric(one, path) for one, path in each(spec, "metrics", "spec."))
+        metrics = tuple(_read_metric(entry, path) for entry, path in get_objects_and_paths(spec, "metrics", "spec."))
         if spec.get("behavior") is not None:
-            behavior = read_behavior(mapping(spec, "behavior", "spec."), "spec.behavior.")
-    own = f"{namespace}/{text(metadata, 'name', 'metadata.')}"
+            behavior = read_behavior(get_mapping(spec, "behavior", "spec."), "spec.behavior.")
+    autoscaler_key = f"{namespace}/{get_string(metadata, 'name', 'metadata.')}"
     usual = (Metric(utilization=USUAL),)
-    return Autoscaler(own, f"{namespace}/{kind}/{name}", most, least, metrics or usual, behavior)
+    return Autoscaler(
+        autoscaler_key, f"{namespace}/{kind}/{name}", max_replicas, min_replicas, metrics or usual, behavior
+    )
 
 
 def read_behavior(raw: Json, path: str = "") -> Behavior:
     """The behavior of autoscaling/v2; raises ObjectError."""
-    up, down = (_rules(raw, key, usual, path) for key, usual in (("scaleUp", UP), ("scaleDown", DOWN)))
+    up, down = (_read_rules(raw, key, usual, path) for key, usual in (("scaleUp", UP), ("scaleDown", DOWN)))
     return Behavior(up, down)
 
 
-def _of_v1(spec: Json) -> Metric:
-    target = integer(spec, "targetCPUUtilizationPercentage", USUAL, "spec.")
+def _read_v1_metric(spec: Json) -> Metric:
+    target = get_integer(spec, "targetCPUUtilizationPercentage", USUAL, "spec.")
     if target < 1:
         raise ObjectError("spec.targetCPUUtilizationPercentage: must be greater than 0")
     return Metric(utilization=target)
 
 
-def _metric(raw: Json, path: str) -> Metric:
-    kind = text(raw, "type", path)
-    source = mapping(raw, "resource", path)
-    resource = text(source, "name", f"{path}resource.")
+def _read_metric(raw: Json, path: str) -> Metric:
+    kind = get_string(raw, "type", path)
+    source = get_mapping(raw, "resource", path)
+    resource = get_string(source, "name", f"{path}resource.")
     if kind != "Resource" or resource not in (CPU, MEMORY):
         return Metric(resource, unknown=f"{kind} {resource}".strip() or "none")
-    target, path = mapping(source, "target", f"{path}resource."), f"{path}resource.target."
+    target, path = get_mapping(source, "target", f"{path}resource."), f"{path}resource.target."
     if (value := target.get("averageValue")) is not None:
-        average = -(-quantity.read(value, f"{path}averageValue") // quantity.MILLI)
-        return Metric(resource, average=_positive(average, f"{path}averageValue"))
+        average = -(-quantity.read_quantity(value, f"{path}averageValue") // quantity.MILLI)
+        return Metric(resource, average=_check_positive(average, f"{path}averageValue"))
     if target.get("averageUtilization") is None:
         raise ObjectError(f"{path}averageUtilization: must set either a target raw value or a target utilization")
-    utilization = integer(target, "averageUtilization", 0, path)
-    return Metric(resource, utilization=_positive(utilization, f"{path}averageUtilization"))
+    utilization = get_integer(target, "averageUtilization", 0, path)
+    return Metric(resource, utilization=_check_positive(utilization, f"{path}averageUtilization"))
 
 
-def _positive(value: int, path: str) -> int:
+def _check_positive(value: int, path: str) -> int:
     if value < 1:
         raise ObjectError(f"{path}: must be greater than 0")
     return value
 
 
-def _rules(raw: Json, key: str, usual: Rules, path: str) -> Rules:
-    given = mapping(raw, key, path)
+def _read_rules(raw: Json, key: str, usual: ScalingRules, path: str) -> ScalingRules:
+    raw_rules = get_mapping(raw, key, path)
     path = f"{path}{key}."
-    select = _among(text(given, "selectPolicy", path) or usual.select, (MAX, MIN, DISABLED), f"{path}selectPolicy")
+    select = _check_choice(
+        get_string(raw_rules, "selectPolicy", path) or usual.select, (MAX, MIN, DISABLED), f"{path}selectPolicy"
+    )
     window = usual.window
-    if given.get("stabilizationWindowSeconds") is not None:
-        window = _within(given, "stabilizationWindowSeconds", 0, LONGEST_WINDOW, path)
+    if raw_rules.get("stabilizationWindowSeconds") is not None:
+        window = _read_bounded_integer(raw_rules, "stabilizationWindowSeconds", 0, LONGEST_WINDOW, path)
     policies = usual.policies
-    if given.get("policies") is not None:
-        policies = tuple(_policy(one, where) for one, where in each(given, "policies", path))
+    if raw_rules.get("policies") is not None:
+        policies = tuple(
+            _read_policy(raw_policy, policy_path)
+            for raw_policy, policy_path in get_objects_and_paths(raw_rules, "policies", path)
+        )
         if not policies:
             raise ObjectError(f"{path}policies: must specify at least one Policy")
     tolerance = None
-    if given.get("tolerance") is not None:
-        tolerance = quantity.read(given["tolerance"], f"{path}tolerance") / quantity.NANO
-    return Rules(policies, select, window, tolerance)
+    if raw_rules.get("tolerance") is not None:
+        tolerance = quantity.read_quantity(raw_rules["tolerance"], f"{path}tolerance") / quantity.NANO
+    return ScalingRules(policies, select, window, tolerance)
 
 
-def _policy(raw: Json, path: str) -> Policy:
-    kind = _among(text(raw, "type", path), (PODS, PERCENT), f"{path}type")
-    value = _positive(integer(raw, "value", 0, path), f"{path}value")
-    return Policy(kind, value, _within(raw, "periodSeconds", 1, LONGEST_PERIOD, path))
+def _read_policy(raw: Json, path: str) -> ScalingPolicy:
+    kind = _check_choice(get_string(raw, "type", path), (PODS, PERCENT), f"{path}type")
+    value = _check_positive(get_integer(raw, "value", 0, path), f"{path}value")
+    return ScalingPolicy(kind, value, _read_bounded_integer(raw, "periodSeconds", 1, LONGEST_PERIOD, path))
 
 
-def _among(value: str, known: tuple[str, ...], path: str) -> str:
-    if value not in known:
-        raise ObjectError(f"{path}: must be one of {', '.join(known)}")
+def _check_choice(value: str, choices: tuple[str, ...], path: str) -> str:
+    if value not in choices:
+        raise ObjectError(f"{path}: must be one of {', '.join(choices)}")
     return value
 
 
-def _within(raw: Json, key: str, least: int, most: int, path: str) -> int:
-    value = integer(raw, key, 0, path)
-    if not least <= value <= most:
-        raise ObjectError(f"{path}{key}: must be from {least} to {most}")
+def _read_bounded_integer(raw: Json, key: str, minimum: int, maximum: int, path: str) -> int:
+    value = get_integer(raw, key, 0, path)
+    if not minimum <= value <= maximum:
+        raise ObjectError(f"{path}{key}: must be from {minimum} to {maximum}")
     return value

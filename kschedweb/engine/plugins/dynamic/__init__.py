@@ -13,22 +13,22 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PointedFile, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial, PointedFile
 from kschedweb.engine.framework.interface import Cycle, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, divide_toward_zero
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.json_access import Json, get_mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins.dynamic.arguments import ARGS, advice, problems, set_defaults
+from kschedweb.engine.plugins.dynamic.arguments import ARGS, advice, set_defaults, validate_args
 from kschedweb.engine.plugins.dynamic.policyfile import policy_of
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import crane
-from kschedweb.engine.state.watermarks.capacity import of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity_percent
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
-from kschedweb.engine.state.watermarks.recent import Columns, Counted, Estimate
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.state.watermarks.recent_pods import Estimate, EstimateColumns, PodContribution
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
@@ -47,7 +47,7 @@ class MetricUse:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class MetricPart:
     """One metric of the score; ``part`` is float64[nodes], 0 where the metric is not valid."""
 
     metric: str
@@ -65,24 +65,24 @@ class Dynamic:
         self.zone = crane.time_zone(args.get("timeZone") or "")
         self.active: dict[str, float] = {}  # metric -> seconds for which it is valid
         for rule in policy.get("syncPolicy") or ():
-            if period := seconds(rule.get("period") or "0s"):
+            if period := parse_seconds(rule.get("period") or "0s"):
                 self.active.setdefault(rule["name"], period + crane.EXTRA)
         self.active = {metric: active for metric, active in self.active.items() if active}
         self.limits = [(rule["name"], rule.get("maxLimitPecent") or 0.0) for rule in policy.get("predicate") or ()]
         self.weights = [(rule["name"], rule.get("weight") or 0.0) for rule in policy.get("priority") or ()]
         self.hot_rules = [
-            crane.HotRule(int(seconds(rule["timeRange"])), rule["count"]) for rule in policy.get("hotValue") or ()
+            crane.HotRule(int(parse_seconds(rule["timeRange"])), rule["count"]) for rule in policy.get("hotValue") or ()
         ]
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a limit. Pods of DaemonSets pass, and so do nodes without any figures."""
-        size = cycle.size(rows)
+        size = cycle.num_rows(rows)
         if of_daemon_set(cycle.pod):
             return Verdicts.uniform(size)
         first = np.full(size, -1, dtype=np.int64)  # the first limit that the node is above
         for position, (metric, limit) in enumerate(self.limits):
             if limit:
-                use = self.use(cycle.snapshot, metric)
+                use = self.metric_use(cycle.snapshot, metric)
                 first[(first < 0) & (use.valid & (use.usage > limit))[rows]] = position
         codes = np.zeros(size, dtype=np.int32)
         statuses: list[Status] = [SUCCESS]
@@ -90,7 +90,7 @@ class Dynamic:
         for place in np.flatnonzero(first >= 0).tolist():  # each node has its own reason
             codes[place] = len(statuses)
             metric, node = self.limits[first[place]][0], cycle.snapshot.names[nodes[place]]
-            statuses.append(unschedulable(TOO_HIGH.format(metric, node), about=metric))
+            statuses.append(unschedulable(TOO_HIGH.format(metric, node), fact=metric))
         return Verdicts(codes, statuses)
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
@@ -99,60 +99,60 @@ class Dynamic:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The weighted mean of the free share, truncated, less FACTOR points for each point of heat; 0 to 100."""
         base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
-        heat = whole(self.hot(cycle.snapshot) * float(FACTOR))
+        heat = truncate_int64(self.hot(cycle.snapshot) * float(FACTOR))
         scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
         return scores[rows]
 
-    def use(self, snapshot: Snapshot, metric: str) -> MetricUse:
+    def metric_use(self, snapshot: Snapshot, metric: str) -> MetricUse:
         """What is known of ``metric`` at each node."""
 
         def compute() -> tuple[Floats, Floats, Mask, Mask]:
-            usage, time, annotated = _annotations(snapshot, metric, self.zone)
+            usage, time, annotated = _read_annotations(snapshot, metric, self.zone)
             if metric in crane.METRICS and snapshot.watermarks is not None:
-                usage = np.where(annotated, usage, of_capacity(snapshot, *crane.METRICS[metric]) / 100.0)
+                usage = np.where(annotated, usage, capacity_percent(snapshot, *crane.METRICS[metric]) / 100.0)
                 time = np.where(annotated, time, snapshot.watermarks.updated)
             # crane accepts NaN from an annotation, so only missing annotations make a usage unknown.
             return usage, time, annotated, annotated | ~np.isnan(usage)
 
-        usage, time, annotated, known = snapshot.derived(("crane", metric, self.zone.key), compute)
+        usage, time, annotated, has_usage = snapshot.cached_by_watermarks(("crane", metric, self.zone.key), compute)
         if metric not in self.active:
             return MetricUse(usage, time, annotated, np.zeros(len(snapshot), dtype=np.bool_))
-        return MetricUse(usage, time, annotated, known & (snapshot.now < time + self.active[metric]))
+        return MetricUse(usage, time, annotated, has_usage & (snapshot.now < time + self.active[metric]))
 
-    def parts(self, snapshot: Snapshot) -> list[Part]:
+    def parts(self, snapshot: Snapshot) -> list[MetricPart]:
         """What each metric adds to the score."""
-        found = []
+        parts = []
         for metric, weight in self.weights:
-            use = self.use(snapshot, metric)
+            use = self.metric_use(snapshot, metric)
             with np.errstate(invalid="ignore", over="ignore"):
                 part = np.where(use.valid, (1.0 - use.usage) * weight * float(MAX_NODE_SCORE), 0.0)
-            found.append(Part(metric, weight, use, part))
-        return found
+            parts.append(MetricPart(metric, weight, use, part))
+        return parts
 
     def hot(self, snapshot: Snapshot) -> Floats:
         """The heat of each node: from its annotation while that is valid, else from recent bindings. Shape [nodes]."""
-        value, time, annotated = _annotations(snapshot, crane.HOT_VALUE, self.zone)
-        said = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)
+        value, time, annotated = _read_annotations(snapshot, crane.HOT_VALUE, self.zone)
+        annotated_heat = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)
         if annotated.all() or not self.hot_rules:
-            return said
+            return annotated_heat
         # crane does not accept a heat below 0 in an annotation.
-        return np.where(annotated, said, np.maximum(self.bindings(snapshot), 0))
+        return np.where(annotated, annotated_heat, np.maximum(self.count_bindings(snapshot), 0))
 
-    def bindings(self, snapshot: Snapshot) -> Ints:
+    def count_bindings(self, snapshot: Snapshot) -> Ints:
         """The heat of each node by the times at which its pods were bound. Shape [nodes]."""
         counts = [
-            snapshot.recent(("bindings", rule.seconds), 1, *_within(rule.seconds))[0].astype(np.int64)
+            snapshot.recent_sums(("bindings", rule.seconds), 1, *_binding_window(rule.seconds))[0].astype(np.int64)
             for rule in self.hot_rules
         ]
         if max(int(count.sum()) for count in counts) > crane.HEAP_SIZE:
-            counts = _latest(snapshot, [rule.seconds for rule in self.hot_rules])
+            counts = _latest_bindings(snapshot, [rule.seconds for rule in self.hot_rules])
         heat = np.zeros(len(snapshot), dtype=np.int64)
         for rule, count in zip(self.hot_rules, counts, strict=True):
-            heat += truncated(count, rule.pods)
+            heat += divide_toward_zero(count, rule.pods)
         return heat
 
 
-def base_scores(parts: list[Part], size: int) -> Ints:
+def base_scores(parts: list[MetricPart], size: int) -> Ints:
     """The weighted mean of ``parts``, truncated towards 0; 0 without parts. Shape [size].
 
     Metrics that are not valid count with their weight.
@@ -164,70 +164,70 @@ def base_scores(parts: list[Part], size: int) -> Ints:
         weights += part.weight
         total = total + part.part
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return whole(total / np.float64(weights))
+        return truncate_int64(total / np.float64(weights))
 
 
-def whole(values: Floats) -> Ints:
+def truncate_int64(values: Floats) -> Ints:
     """Truncate to int64 as Go does on amd64: NaN and values out of range become the smallest int64."""
     fits = np.abs(values) < 2.0**63
     return np.where(fits, np.trunc(np.where(fits, values, 0.0)).astype(np.int64), SMALLEST)
 
 
-def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, Floats, Mask]:
+def _read_annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, Floats, Mask]:
     """Values, times and which nodes have the annotation; the time of one that crane cannot read is -inf."""
 
     def compute() -> tuple[Floats, Floats, Mask]:
         size = len(snapshot)
         values, times = np.full(size, math.nan), np.full(size, -math.inf)
         present = np.zeros(size, dtype=np.bool_)
-        for position, said in _annotated(snapshot):
-            text = said.get(key)
+        for position, node_annotations in _annotated_nodes(snapshot):
+            text = node_annotations.get(key)
             if text is None:
                 continue
             present[position] = True
             try:
-                values[position], times[position] = crane.read(text, zone)
+                values[position], times[position] = crane.read_annotation(text, zone)
             except crane.CraneError:
                 continue
         return values, times, present
 
-    return snapshot.memo(("crane", key, zone.key), compute)
+    return snapshot.cached_by_nodes(("crane", key, zone.key), compute)
 
 
-def _annotated(snapshot: Snapshot) -> list[tuple[int, Json]]:
+def _annotated_nodes(snapshot: Snapshot) -> list[tuple[int, Json]]:
     """The nodes that have annotations, and these."""
 
     def compute() -> list[tuple[int, Json]]:
-        found = (mapping(mapping(node.raw, "metadata"), "annotations") for node in snapshot.nodes)
-        return [(position, said) for position, said in enumerate(found) if said]
+        annotations_by_node = (get_mapping(get_mapping(node.raw, "metadata"), "annotations") for node in snapshot.nodes)
+        return [(position, annotations) for position, annotations in enumerate(annotations_by_node) if annotations]
 
-    return snapshot.memo("annotated nodes", compute)
+    return snapshot.cached_by_nodes("annotated nodes", compute)
 
 
-def _within(span: int) -> tuple[Estimate, Columns]:
+def _binding_window(span: int) -> tuple[Estimate, EstimateColumns]:
     """Count a pod until it has been on its node for ``span`` seconds; both are truncated to whole seconds first."""
 
-    def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+    def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
         if math.isnan(time):
             return None
-        return Counted((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
+        return PodContribution((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
 
-    def until(pods: PodTimes) -> Floats:
-        found: Floats = np.nextafter(np.floor(pods.scheduled) + span, -math.inf)
-        return found
+    def expiry_times(pods: PodTimes) -> Floats:
+        times: Floats = np.nextafter(np.floor(pods.scheduled) + span, -math.inf)
+        return times
 
-    return estimate, Columns(until, alike=True)
+    return estimate, EstimateColumns(expiry_times, alike=True)
 
 
-def _latest(snapshot: Snapshot, spans: list[int]) -> list[Ints]:
+def _latest_bindings(snapshot: Snapshot, spans: list[int]) -> list[Ints]:
     """The counts for each of ``spans`` among the bindings that crane still keeps: the latest of all nodes."""
     bound = zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True)
     times = [(snapshot.scheduled_at(pod), node) for pod, node in bound if pod is not None]
-    known = [(math.floor(time), node) for time, node in times if not math.isnan(time)]
-    kept = sorted(known, key=lambda binding: binding[0])[-crane.HEAP_SIZE :]
+    bindings = [(math.floor(time), node) for time, node in times if not math.isnan(time)]
+    latest = sorted(bindings, key=lambda binding: binding[0])[-crane.HEAP_SIZE :]
     now = math.floor(snapshot.now)
     return [
-        np.bincount([node for time, node in kept if time > now - span], minlength=len(snapshot)).astype(np.int64)
+        np.bincount([node for time, node in latest if time > now - span], minlength=len(snapshot)).astype(np.int64)
         for span in spans
     ]
 
@@ -236,10 +236,12 @@ SPEC = PluginSpec(
     "Dynamic",
     frozenset({"filter", "score"}),
     "Rejects and scores nodes by the use in their annotations, and spares nodes that just got many pods.",
-    ArgsSpec(ARGS, set_defaults, problems, advice=advice, file=PointedFile("policyConfigPath", "policy", policy_of)),
+    ArgsSpec(
+        ARGS, set_defaults, validate_args, advice=advice, file=PointedFile("policyConfigPath", "policy", policy_of)
+    ),
     factory=Dynamic,
     origin="crane-scheduler",
     load_aware=True,
     rank=7,
-    trials=(Trial("dynamic", weight=3),),
+    trials=(PluginTrial("dynamic", weight=3),),
 )

@@ -5,40 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, Field, ListOf, Struct
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, ListType, Struct, StructField
 from kschedweb.engine.state.watermarks import crane
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.validation.golang import parse_duration, quote
 
 DURATIONS = ("period", "timeRange")
 METRIC_HELP = "Name of the metric, which is its annotation on nodes, such as cpu_usage_avg_5m."
 
 
-def _rule(go: str, help: str, *fields: Field) -> Struct:
-    return Struct(go, help, (Field("name", STRING, METRIC_HELP, omit_empty=False), *fields), required=("name",))
+def _rule_struct(go: str, help: str, *fields: StructField) -> Struct:
+    return Struct(go, help, (StructField("name", STRING, METRIC_HELP, omit_empty=False), *fields), required=("name",))
 
 
-SYNC = _rule(
+SYNC = _rule_struct(
     "v1alpha1.SyncPolicy",
     "How often a metric is written.",
-    Field("period", DURATION, "A value is valid for this long and five minutes more; 0s: never.", omit_empty=False),
+    StructField(
+        "period", DURATION, "A value is valid for this long and five minutes more; 0s: never.", omit_empty=False
+    ),
 )
-PREDICATE = _rule(
+PREDICATE = _rule_struct(
     "v1alpha1.PredicatePolicy",
     "How much of a metric keeps pods away from a node.",
-    Field("maxLimitPecent", FLOAT64, "The most that is let pass, as a fraction: 0.65 is 65 %. 0: everything passes."),
+    StructField(
+        "maxLimitPecent", FLOAT64, "The most that is let pass, as a fraction: 0.65 is 65 %. 0: everything passes."
+    ),
 )
-PRIORITY = _rule(
+PRIORITY = _rule_struct(
     "v1alpha1.PriorityPolicy",
     "How much a metric counts for the score.",
-    Field("weight", FLOAT64, "Used in proportion; it counts where the metric is missing too, with a score of 0."),
+    StructField("weight", FLOAT64, "Used in proportion; it counts where the metric is missing too, with a score of 0."),
 )
 HOT_VALUE = Struct(
     "v1alpha1.HotValuePolicy",
     "How many pods make a node hot.",
     (
-        Field("timeRange", DURATION, "Pods bound to the node within this time are counted.", omit_empty=False),
-        Field("count", INT64, "This many of them take 10 points off the node's score.", omit_empty=False),
+        StructField("timeRange", DURATION, "Pods bound to the node within this time are counted.", omit_empty=False),
+        StructField("count", INT64, "This many of them take 10 points off the node's score.", omit_empty=False),
     ),
     required=("timeRange", "count"),
 )
@@ -46,29 +50,29 @@ POLICY = Struct(
     "v1alpha1.PolicySpec",
     "What crane-scheduler's policy file says under spec.",
     (
-        Field("syncPolicy", ListOf(SYNC), "How often each metric is written; a metric without is never valid."),
-        Field("predicate", ListOf(PREDICATE), "Limits; the first one that a node is above rejects it."),
-        Field("priority", ListOf(PRIORITY), "Metrics that are scored."),
-        Field("hotValue", ListOf(HOT_VALUE), "What makes a node hot: the rules add up."),
+        StructField("syncPolicy", ListType(SYNC), "How often each metric is written; a metric without is never valid."),
+        StructField("predicate", ListType(PREDICATE), "Limits; the first one that a node is above rejects it."),
+        StructField("priority", ListType(PRIORITY), "Metrics that are scored."),
+        StructField("hotValue", ListType(HOT_VALUE), "What makes a node hot: the rules add up."),
     ),
 )
 ARGS = args_struct(
     "DynamicArgs",
     "By which metrics nodes are rejected and scored, and how to read their annotations.",
-    Field(
+    StructField(
         "policy",
         POLICY,
         "The policy. Left out: the one that crane-scheduler ships; what is written replaces all of that.",
         pointer=True,
     ),
-    Field(
+    StructField(
         "timeZone",
         STRING,
         "The zone of the local times in the annotations, which crane-scheduler takes from its variable TZ.",
         default=crane.DEFAULT_TIME_ZONE,
         examples=("UTC", "Europe/Berlin"),
     ),
-    Field(
+    StructField(
         "policyConfigPath",
         STRING,
         "The file with crane-scheduler's policy, a DynamicSchedulerPolicy. It counts where no policy is written here.",
@@ -80,33 +84,35 @@ ARGS = args_struct(
 def set_defaults(args: dict[str, Any]) -> None:
     args["timeZone"] = args["timeZone"] or crane.DEFAULT_TIME_ZONE
     if args["policy"] is None:
-        args["policy"] = {name: [_decoded(rule) for rule in rules] for name, rules in crane.SAMPLE_POLICY.items()}
+        args["policy"] = {name: [_decode_rule(rule) for rule in rules] for name, rules in crane.SAMPLE_POLICY.items()}
 
 
-def _decoded(rule: dict[str, Any]) -> dict[str, Any]:
+def _decode_rule(rule: dict[str, Any]) -> dict[str, Any]:
     return {key: parse_duration(value) if key in DURATIONS else value for key, value in rule.items()}
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
+def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    problems: list[Problem] = []
     try:
         crane.time_zone(args["timeZone"])
     except crane.CraneError as error:
-        found.append(invalid(child(path, "timeZone"), args["timeZone"], str(error)))
-    return found + policy_problems(args["policy"], child(path, "policy"))
+        problems.append(invalid(child_path(path, "timeZone"), args["timeZone"], str(error)))
+    return problems + policy_problems(args["policy"], child_path(path, "policy"))
 
 
 def policy_problems(policy: dict[str, Any], at: str) -> list[Problem]:
     """What is wrong with a decoded policy at the path ``at``."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for name in ("syncPolicy", "predicate", "priority"):
         for index, rule in enumerate(policy[name] or ()):
             if not rule["name"]:
-                found.append(invalid(f"{at}.{name}[{index}].name", "", "must name a metric, such as cpu_usage_avg_5m"))
+                problems.append(
+                    invalid(f"{at}.{name}[{index}].name", "", "must name a metric, such as cpu_usage_avg_5m")
+                )
     for index, rule in enumerate(policy["hotValue"] or ()):
         if rule["count"] == 0:
-            found.append(invalid(f"{at}.hotValue[{index}].count", 0, "must not be 0: the pods are divided by it"))
-    return found
+            problems.append(invalid(f"{at}.hotValue[{index}].count", 0, "must not be 0: the pods are divided by it"))
+    return problems
 
 
 def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
@@ -115,14 +121,14 @@ def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
 
 def policy_advice(policy: dict[str, Any], at: str) -> list[tuple[str, str]]:
     """What a decoded policy at the path ``at`` says without effect: (path, sentence)."""
-    found: list[tuple[str, str]] = []
+    remarks: list[tuple[str, str]] = []
     synced = {rule["name"] for rule in policy["syncPolicy"] or () if rule["period"]}
     for name, effect in (("predicate", "no node is above it"), ("priority", "it scores 0 everywhere")):
         for index, rule in enumerate(policy[name] or ()):
             if rule["name"] not in synced:
-                found.append((f"{at}.{name}[{index}]", f"{quote(rule['name'])} has no syncPolicy, so {effect}"))
+                remarks.append((f"{at}.{name}[{index}]", f"{quote(rule['name'])} has no syncPolicy, so {effect}"))
     if not policy["priority"]:
-        found.append((at, "lists no priority, so every node scores 0: what is written replaces the shipped policy"))
+        remarks.append((at, "lists no priority, so every node scores 0: what is written replaces the shipped policy"))
     elif not sum(rule["weight"] for rule in policy["priority"]):
-        found.append((f"{at}.priority", "the weights sum to 0, so a node scores 0 or, where it is hot, 100"))
-    return found
+        remarks.append((f"{at}.priority", "the weights sum to 0, so a node scores 0 or, where it is hot, 100"))
+    return remarks

@@ -11,12 +11,12 @@ from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.decode import DecodeError, decode
-from kschedweb.engine.config.document import RefusedError, object_kind, refusal, repetition
-from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.document import RefusedError, find_repetition, object_kind, refusal
+from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.source import UnreadableError
-from kschedweb.engine.config.types import STRING, Field, Struct, encode
+from kschedweb.engine.config.types import STRING, Struct, StructField, encode
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.plugins.dynamic.arguments import POLICY, policy_advice, policy_problems
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.fields import Problem
@@ -30,9 +30,9 @@ DOCUMENT = Struct(
     f"v1alpha1.{KIND}",
     "The policy file of crane-scheduler's plugin Dynamic.",
     (
-        Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
-        Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
-        Field("spec", POLICY, "Which metrics there are, and what they decide.", omit_empty=False),
+        StructField("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
+        StructField("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
+        StructField("spec", POLICY, "Which metrics there are, and what they decide.", omit_empty=False),
     ),
 )
 
@@ -53,14 +53,14 @@ class PolicyFile:
     @property
     def spec(self) -> Json:
         """The spec as plain JSON, as arguments of Dynamic take it; {} where it is refused."""
-        found: Json = {} if self.policy is None else encode(POLICY, self.policy)
-        return found
+        spec: Json = {} if self.policy is None else encode(POLICY, self.policy)
+        return spec
 
     def to_dict(self) -> Json:
         """As the command line tells it: ``valid`` and, if there are any, errors, warnings, defaulted."""
         parts = {
             "errors": self.errors,
-            "warnings": [f"{path}: {said}" for path, said in self.warnings],
+            "warnings": [f"{path}: {sentence}" for path, sentence in self.warnings],
             "defaulted": {"spec": self.spec} if self.policy is not None else {},
         }
         return {"valid": self.policy is not None, **{name: value for name, value in parts.items() if value}}
@@ -69,7 +69,7 @@ class PolicyFile:
 def is_policy_file(text: str) -> bool:
     """Whether ``text`` says by its kind or version that it is a policy file."""
     try:
-        value = read(text).value
+        value = read_document(text).value
     except UnreadableError:
         return False
     return isinstance(value, dict) and (
@@ -80,7 +80,7 @@ def is_policy_file(text: str) -> bool:
 def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
     """Read YAML or JSON text; never raises for what it says."""
     try:
-        policy = _decoded(document)
+        policy = _decode_policy(document)
     except RefusedError as refused:
         return PolicyFile(refused.errors, refused.problems)
     return PolicyFile(warnings=policy_advice(policy, "spec"), policy=policy)
@@ -89,24 +89,24 @@ def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
 def policy_of(text: str) -> dict[str, Any]:
     """The decoded spec of a file, as the argument ``policy``. Raises RefusedError with crane-scheduler's words."""
     try:
-        return _decoded(text)
+        return _decode_policy(text)
     except RefusedError as refused:
         raise RefusedError([f"{FAILED}: {'; '.join(refused.errors)}"], refused.problems) from refused
 
 
 def file_schema() -> Json:
     """The JSON Schema of a policy file."""
-    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
-def shipped() -> Json:
+def shipped_policy() -> Json:
     """The file that crane-scheduler ships."""
     return {"apiVersion": API_VERSION, "kind": KIND, "spec": crane.SAMPLE_POLICY}
 
 
-def _decoded(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+def _decode_policy(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
     try:
-        source = read(document)
+        source = read_document(document)
     except UnreadableError as error:
         raise refusal("", str(error)) from None
     object_kind(source.value, source.text, {KIND}, SCHEME, version=API_VERSION)
@@ -114,11 +114,11 @@ def _decoded(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
         decoded = decode(DOCUMENT, source.value)
     except DecodeError as error:
         raise refusal(error.problem.path, error.problem.text) from error
-    strict = [problem for problem in (repetition(source), *decoded.strict) if problem]
+    strict = [problem for problem in (find_repetition(source), *decoded.strict) if problem]
     if strict:
-        said = ", ".join(problem.text for problem in strict)
-        raise RefusedError([f"strict decoding error: {said}"], strict)
+        message = ", ".join(problem.text for problem in strict)
+        raise RefusedError([f"strict decoding error: {message}"], strict)
     policy: dict[str, Any] = decoded.value["spec"]
-    if found := policy_problems(policy, "spec"):
-        raise RefusedError([problem.text for problem in found], found)
+    if problems := policy_problems(policy, "spec"):
+        raise RefusedError([problem.text for problem in problems], problems)
     return policy

@@ -23,9 +23,9 @@ from kschedweb.engine.framework.interface import (
     SKIPPED,
     Cycle,
     Handle,
+    PluginScope,
     PostFilterResult,
     PreFilterResult,
-    Scope,
     Verdicts,
 )
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
@@ -34,14 +34,14 @@ from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, error
 from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
-from kschedweb.engine.plugins.dynamicresources.arguments import ARGS, arguments
-from kschedweb.engine.plugins.dynamicresources.hints import hints
-from kschedweb.engine.plugins.dynamicresources.reserving import choose, give_back, to_prepare, write
+from kschedweb.engine.plugins.dynamicresources.arguments import ARGS, args_spec
+from kschedweb.engine.plugins.dynamicresources.hints import list_hints
+from kschedweb.engine.plugins.dynamicresources.reserving import choose_devices, give_back, to_prepare, write_claims
 from kschedweb.engine.plugins.dynamicresources.verdicts import NO_ACCESS as NO_ACCESS
-from kschedweb.engine.plugins.dynamicresources.verdicts import UNAVAILABLE, Judged, judge, usable
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.plugins.dynamicresources.verdicts import UNAVAILABLE, Judged, judge_nodes, usable_nodes
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask, Rows
-from kschedweb.engine.state.devices.needs import ClaimError, Needs, claims_of, may_be_extended, needs_of
+from kschedweb.engine.state.devices.needs import ClaimError, DeviceNeeds, claims_of, may_be_extended, needs_of
 from kschedweb.engine.state.snapshot import Snapshot
 
 MISSING = error("not found")
@@ -69,10 +69,10 @@ class DynamicResources:
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
-        return hints(deletions=self._hears)
+        return list_hints(deletions=self._hears)
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if self.concerns(pod) else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if self.concerns(pod) else PluginScope.NODE
 
     def concerns(self, pod: Pod) -> bool:
         return bool(pod.resource_claims) or any(map(may_be_extended, pod.requests))
@@ -85,54 +85,58 @@ class DynamicResources:
         return SUCCESS
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        cycle.state[self.name] = Needs()
+        cycle.state[self.name] = DeviceNeeds()
         try:
-            found = needs_of(cycle.snapshot, cycle.pod, extended=self.features.extended)
+            needs = needs_of(cycle.snapshot, cycle.pod, extended=self.features.extended)
         except ClaimError as problem:
             return PreFilterResult(unresolvable(str(problem)))
-        if found.empty:
+        if needs.is_empty:
             return SKIPPED
-        refusal = _refusal(cycle.snapshot, found, self.features)
+        refusal = _check_claims(cycle.snapshot, needs, self.features)
         if refusal.ok:
-            cycle.state[self.name] = found
+            cycle.state[self.name] = needs
         return PreFilterResult(refusal)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        needs: Needs | None = cycle.state.get(self.name)
+        needs: DeviceNeeds | None = cycle.state.get(self.name)
         if needs is None:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
-        if needs.empty:
-            return Verdicts.uniform(cycle.size(rows))
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
+        if needs.is_empty:
+            return Verdicts.uniform(cycle.num_rows(rows))
         judged: Judged | None = cycle.state.get(JUDGED)
         if judged is None:
-            judged = cycle.state[JUDGED] = judge(cycle.snapshot, cycle.pod, needs, self.features)
+            judged = cycle.state[JUDGED] = judge_nodes(cycle.snapshot, cycle.pod, needs, self.features)
         return Verdicts(judged.verdicts.codes[rows], judged.verdicts.statuses)
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
         """Deallocate a claim that nobody else uses if it keeps the pod off a node: other devices may suit."""
-        needs: Needs | None = cycle.state.get(self.name)
+        needs: DeviceNeeds | None = cycle.state.get(self.name)
         if needs is None:
             return PostFilterResult(MISSING)
-        if needs.empty:
+        if needs.is_empty:
             return PostFilterResult(self.nothing_new)
         frees = self.frees_for(cycle, diagnosis)
         if not frees:
             return PostFilterResult(self.no_help)
-        (one,) = frees
+        (claim,) = frees
         if not (handle.explains or handle.elsewhere):
-            cycle.snapshot.resource_claims.free(one.namespace, one.claim, made=one.made)
-        done = "deletion" if one.made else "deallocation"
-        said = unschedulable(f"{done} of ResourceClaim completed")
-        return PostFilterResult(said, frees=frees if handle.elsewhere or not one.made else ())
+            cycle.snapshot.resource_claims.free_devices(claim.namespace, claim.claim, generated=claim.is_generated)
+        action = "deletion" if claim.is_generated else "deallocation"
+        status = unschedulable(f"{action} of ResourceClaim completed")
+        return PostFilterResult(status, frees=frees if handle.elsewhere or not claim.is_generated else ())
 
     def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]:
         """The claim to be given back that nobody else uses and that keeps the pod off a node; none, or one."""
-        needs: Needs = cycle.state.get(self.name) or Needs()
-        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis), self.features):
+        needs: DeviceNeeds = cycle.state.get(self.name) or DeviceNeeds()
+        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable_nodes(diagnosis), self.features):
             chosen = cycle.snapshot.resource_claims.in_flight(claim.namespace, claim.name)
             if chosen is None and set(claim.reserved_for) <= {cycle.pod.uid}:
                 return (FreeClaim(claim.namespace, claim.name),)
-        return () if needs.earlier is None else (FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True),)
+        return (
+            ()
+            if needs.earlier is None
+            else (FreeClaim(needs.earlier.namespace, needs.earlier.name, is_generated=True),)
+        )
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Give back a claim of each pod that was tried, even of one that found a node while others did not."""
@@ -140,10 +144,10 @@ class DynamicResources:
             return GroupRoom(unschedulable())
         if self.name not in cycle.prepared:
             return GroupRoom(error("not found"))
-        found = {pod.key: cycle.frees.get((self.name, pod.key), ()) for pod in cycle.pods}
-        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"), frees=found)
+        frees = {pod.key: cycle.frees.get((self.name, pod.key), ()) for pod in cycle.pods}
+        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"), frees=frees)
 
-    def _unavailable(self, diagnosis: Diagnosis) -> Mask:
+    def _unavailable_nodes(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""
         nodes = np.zeros(len(diagnosis.names), dtype=np.bool_)
         for position, column in enumerate(diagnosis.filters):
@@ -157,19 +161,19 @@ class DynamicResources:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The sum of the scores of the chosen alternatives. Called only if some claim had no devices yet."""
-        needs: Needs | None = cycle.state.get(self.name)
+        needs: DeviceNeeds | None = cycle.state.get(self.name)
         if needs is None:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: not found')
         judged: Judged | None = cycle.state.get(JUDGED)
-        if judged is None or not needs.claims or not needs.searches:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+        if judged is None or not needs.claims or not needs.needs_allocator:
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         return judged.worth[rows] + sum(claim.worth for claim in needs.claims)
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         return default_normalize(scores)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
-        return choose(cycle, node, self.features)
+        return choose_devices(cycle, node, self.features)
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
         give_back(cycle)
@@ -179,10 +183,10 @@ class DynamicResources:
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
-        return write(cycle, self.features)
+        return write_claims(cycle, self.features)
 
 
-def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:
+def _check_claims(snapshot: Snapshot, needs: DeviceNeeds, features: Features) -> Status:
     """The status that refuses all nodes: an allocation cannot be parsed, is on its way, or a class does not exist."""
     for claim in needs.all_claims:
         if claim.allocation is not None:
@@ -200,12 +204,12 @@ def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:
 def _refused_request(
     snapshot: Snapshot, claim: ResourceClaim, request: DeviceRequest, features: Features
 ) -> Status | None:
-    said = f"resource claim {claim.key}, request {request.name}"
+    prefix = f"resource claim {claim.key}, request {request.name}"
     if not request.choices:
-        return unresolvable(f"{said}: unknown request type")
+        return unresolvable(f"{prefix}: unknown request type")
     if not request.exact and not features.prioritized:
-        return unresolvable(f"{said}: has subrequests, but the DRAPrioritizedList feature is disabled")
-    for name, device_class in request.classes:
+        return unresolvable(f"{prefix}: has subrequests, but the DRAPrioritizedList feature is disabled")
+    for name, device_class in request.device_classes:
         if not device_class:
             return error(f"request {name}: unsupported request type")
         if device_class not in snapshot.objects.devices.classes:
@@ -213,40 +217,40 @@ def _refused_request(
     return None
 
 
-def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask, features: Features) -> list[ResourceClaim]:
+def _in_the_way(snapshot: Snapshot, needs: DeviceNeeds, nodes: Mask, features: Features) -> list[ResourceClaim]:
     """The claims that cannot be used on some node of ``nodes``."""
     return [
         claim
         for claim in needs.claims
-        if claim.allocation is not None and bool((nodes & ~usable(snapshot, claim.allocation, features)).any())
+        if claim.allocation is not None and bool((nodes & ~usable_nodes(snapshot, claim.allocation, features)).any())
     ]
 
 
-def _language(behaviour: Behaviour) -> Language:
-    if behaviour.selectors_keep_values:
+def _selector_language(behaviour: Behaviour) -> Language:
+    if behaviour.cel_typed_optionals:
         return SINCE_1_37
-    return ONLY_1_36 if behaviour.selectors_know_includes else UP_TO_1_35
+    return ONLY_1_36 if behaviour.cel_includes_function else UP_TO_1_35
 
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
-    features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
+    features = Features.from_gates(release.is_enabled, heeds_status=behaviour.dra_capacity_error_with_status)
     factory = partial(
         DynamicResources,
         features=replace(
             features,
-            plainly=behaviour.device_capacity_is_refused_by_request,
-            early=behaviour.device_search_is_early,
-            local=behaviour.device_pools_are_local,
-            revised=behaviour.device_search_is_revised,
-            language=_language(behaviour),
+            plainly=behaviour.dra_capacity_error_by_request,
+            early=behaviour.dra_early_allocator,
+            local=behaviour.dra_node_local_pools,
+            revised=behaviour.dra_revised_allocator,
+            language=_selector_language(behaviour),
         ),
-        tells=behaviour.tells_of_devices_left,
-        hears=behaviour.hears_of_deleted_claims,
-        groups_by_topology=release.groups_by_topology,
+        tells=behaviour.dra_postfilter_message,
+        hears=behaviour.claim_delete_requeues,
+        groups_by_topology=release.has_topology_scheduling,
     )
-    points = POINTS if behaviour.devices_score else POINTS - {"score"}
-    return {"points": points, "args": arguments(release), "factory": factory}
+    points = POINTS if behaviour.dra_prioritized_list_scoring else POINTS - {"score"}
+    return {"points": points, "args": args_spec(release), "factory": factory}
 
 
 POINTS = frozenset(

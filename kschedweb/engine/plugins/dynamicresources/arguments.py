@@ -7,8 +7,8 @@ from typing import Any
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec
-from kschedweb.engine.config.types import DURATION, Field
-from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid
+from kschedweb.engine.config.types import DURATION, StructField
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, forbidden, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
 NO_FILTER_TIMEOUT = "DRASchedulingFilterTimeout feature gate is disabled"
@@ -16,7 +16,7 @@ NO_BINDING_TIMEOUT = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus
 ARGS = args_struct(
     "DynamicResourcesArgs",
     "Time limits of dynamic resource allocation.",
-    Field(
+    StructField(
         "filterTimeout",
         DURATION,
         "Longest time to look for devices on one node; 0s for no limit.",
@@ -24,7 +24,7 @@ ARGS = args_struct(
         omit_empty=False,
         default="10s",
     ),
-    Field(
+    StructField(
         "bindingTimeout",
         DURATION,
         "Longest wait for devices to become ready; at least 1s.",
@@ -34,11 +34,15 @@ ARGS = args_struct(
 )
 
 
-def arguments(release: Any) -> ArgsSpec:
+def args_spec(release: Any) -> ArgsSpec:
     """The arguments in ``release``: a time limit of a feature whose gate is off has no default and is refused."""
-    filters = release.on("DRASchedulerFilterTimeout")
-    known = release.behaviour.devices_have_binding_timeout
-    binds = known and release.on("DRADeviceBindingConditions") and release.on("DRAResourceClaimDeviceStatus")
+    filters = release.is_enabled("DRASchedulerFilterTimeout")
+    has_binding_timeout = release.behaviour.dra_binding_timeout_argument
+    binds = (
+        has_binding_timeout
+        and release.is_enabled("DRADeviceBindingConditions")
+        and release.is_enabled("DRAResourceClaimDeviceStatus")
+    )
 
     def set_defaults(args: dict[str, Any]) -> None:
         if filters and args["filterTimeout"] is None:
@@ -46,21 +50,23 @@ def arguments(release: Any) -> ArgsSpec:
         if binds and args["bindingTimeout"] is None:
             args["bindingTimeout"] = 600 * SECOND
 
-    def problems(args: dict[str, Any], path: str) -> list[Problem]:
-        found = _time_limit(args, path, "filterTimeout", 0, "" if filters else NO_FILTER_TIMEOUT)
-        if not known:
-            return found
-        return found + _time_limit(args, path, "bindingTimeout", SECOND, "" if binds else NO_BINDING_TIMEOUT)
+    def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+        problems = _time_limit(args, path, "filterTimeout", 0, "" if filters else NO_FILTER_TIMEOUT)
+        if not has_binding_timeout:
+            return problems
+        return problems + _time_limit(args, path, "bindingTimeout", SECOND, "" if binds else NO_BINDING_TIMEOUT)
 
-    return ArgsSpec(ARGS if known else replace(ARGS, fields=ARGS.fields[:-1]), set_defaults, problems)
+    return ArgsSpec(
+        ARGS if has_binding_timeout else replace(ARGS, fields=ARGS.fields[:-1]), set_defaults, validate_args
+    )
 
 
-def _time_limit(args: dict[str, Any], path: str, name: str, least: int, gated: str) -> list[Problem]:
+def _time_limit(args: dict[str, Any], path: str, name: str, minimum: int, gated: str) -> list[Problem]:
     if args[name] is None:
         return []
     if gated:
-        return [forbidden(child(path, name), gated)]
-    if args[name] >= least:
+        return [forbidden(child_path(path, name), gated)]
+    if args[name] >= minimum:
         return []
-    words = "must be at least 1 second" if least else "must be zero or positive"
-    return [invalid(child(path, name), Typed(duration_text(args[name])), words)]
+    words = "must be at least 1 second" if minimum else "must be zero or positive"
+    return [invalid(child_path(path, name), Typed(duration_text(args[name])), words)]

@@ -15,13 +15,13 @@ from kschedweb.engine.framework.events import (
     EventHint,
     ObjectChange,
 )
-from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.state.devices.needs import ClaimError, claims_of
 
 
-def hints(*, deletions: bool = False) -> list[EventHint]:
+def list_hints(*, deletions: bool = False) -> list[EventHint]:
     """The events to which the plugin pays attention; ``deletions``: also when a claim is deleted."""
     changed = Action.ADD | Action.UPDATE
     of_claims = changed | Action.DELETE if deletions else changed
@@ -37,26 +37,26 @@ def hints(*, deletions: bool = False) -> list[EventHint]:
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Devices came free, or the status of a claim of the pod changed."""
     if change.new is None:
-        return _typed(change.old).allocation is not None
+        return _to_claim(change.old).allocation is not None
     try:
         used = claims_of(change.cluster.devices, pod)
     except ClaimError:
         return False
-    old, new = _typed(change.old), _typed(change.new)
+    old, new = _to_claim(change.old), _to_claim(change.new)
     if old.allocation is not None and new.allocation is None:
         return True
     mine = any(claim.key == new.key for claim in used)
-    return mine and (change.old is None or _status(change.old) != _status(change.new))
+    return mine and (change.old is None or _claim_status(change.old) != _claim_status(change.new))
 
 
-def _typed(claim: Any) -> ResourceClaim:
-    return claim if isinstance(claim, ResourceClaim) else ResourceClaim.read(claim or {})
+def _to_claim(claim: Any) -> ResourceClaim:
+    return claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_json(claim or {})
 
 
-def _status(claim: Any) -> Any:
+def _claim_status(claim: Any) -> Any:
     if isinstance(claim, ResourceClaim):
         return claim.reserved_for, claim.allocation
-    return mapping(claim, "status")
+    return get_mapping(claim, "status")
 
 
 def _after_own_update(pod: Pod, change: ObjectChange) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kschedweb.engine.allocation.allocator import Allocator
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.inspecting import Inspection, inspect
+from kschedweb.engine.allocation.inspection import Inspection, inspect_node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import BindingState, DeviceId
-from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, usable
+from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, usable_nodes
 from kschedweb.engine.state.devices.needs import ClaimError, needs_of
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
@@ -47,20 +47,20 @@ def inspect_pod(snapshot: Snapshot, pod: Pod, node: str, features: Features) -> 
     except ClaimError as problem:
         return PodInspection(str(problem))
     row = snapshot.index[node]
-    held = tuple(
+    allocated = tuple(
         HeldClaim(
             claim.key,
-            tuple((one.request, one.device) for one in claim.allocation.devices),
-            bool(usable(snapshot, claim.allocation, features)[row]),
+            tuple((device.request, device.device) for device in claim.allocation.devices),
+            bool(usable_nodes(snapshot, claim.allocation, features)[row]),
             claim.allocation.binding,
         )
         for claim in needs.all_claims
         if claim.allocation is not None
     )
-    if not needs.searches:
-        return PodInspection(held=held)
-    asked = next((claims for claims, nodes in claims_to_allocate(snapshot, pod, needs) if nodes[row]), [])
-    if not asked:
-        return PodInspection(held=held)
-    allocator, holders = Allocator(snapshot, features), snapshot.resource_claims.holders()
-    return PodInspection(held=held, searched=inspect(allocator, asked, row, holders))
+    if not needs.needs_allocator:
+        return PodInspection(held=allocated)
+    to_allocate = next((claims for claims, nodes in claims_to_allocate(snapshot, pod, needs) if nodes[row]), [])
+    if not to_allocate:
+        return PodInspection(held=allocated)
+    allocator, holders = Allocator(snapshot, features), snapshot.resource_claims.claims_by_device()
+    return PodInspection(held=allocated, searched=inspect_node(allocator, to_allocate, row, holders))

@@ -6,110 +6,114 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kschedweb.engine.allocation.allocated_claim import AllocatedClaim
 from kschedweb.engine.allocation.allocator import Allocator
-from kschedweb.engine.allocation.asked import AllocationError
 from kschedweb.engine.allocation.extended import ResourceUse
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.selecting import UnknownError
-from kschedweb.engine.allocation.written import Allocated
+from kschedweb.engine.allocation.request_data import AllocationError
+from kschedweb.engine.allocation.selectors import UnknownError
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim, Preparation, ReserveClaim
-from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside_simulation
 from kschedweb.engine.objects.devicerequests import DeviceRequest
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, resource_uses
 from kschedweb.engine.state.devices.claims import EXTENDED_NAME, extended_key
-from kschedweb.engine.state.devices.needs import ClaimError, Needs, needs_of
+from kschedweb.engine.state.devices.needs import ClaimError, DeviceNeeds, needs_of
 
 EXTENDED, USES, CHOSEN = "DynamicResources.extended", "DynamicResources.uses", "DynamicResources.chosen"
 MAX_RESERVED = 256  # pods that the API server lets share a claim
 
 
-def choose(cycle: Cycle, node: str, features: Features) -> Status:
+def choose_devices(cycle: Cycle, node: str, features: Features) -> Status:
     """Choose devices for the pod's claims on ``node``: they are in flight from then on."""
     snapshot, pod = cycle.snapshot, cycle.pod
     try:
         needs = needs_of(snapshot, pod, extended=features.extended)
     except ClaimError as problem:
         return error(str(problem))
-    _share(cycle, needs)
+    _share_in_flight(cycle, needs)
     row = snapshot.index.get(node)
-    if not needs.searches or row is None:
+    if not needs.needs_allocator or row is None:
         return SUCCESS
     for claims, nodes in claims_to_allocate(snapshot, pod, needs):
         if not nodes[row]:
             continue
         try:
-            found = Allocator(snapshot, features).allocated(claims, row)
+            allocations = Allocator(snapshot, features).allocate_claims(claims, row)
         except AllocationError as problem:
             return error(str(problem))
         except UnknownError as unknown:
-            return outside(str(unknown))
-        if found is None:
+            return outside_simulation(str(unknown))
+        if allocations is None:
             return error("claim allocation not found for node")
-        for one in found:
-            snapshot.resource_claims.take_off(*_key(cycle, one.claim), one.allocation, pod.uid)
-        cycle.state[CHOSEN] = {one.claim.name: one for one in found}
+        for allocated in allocations:
+            snapshot.resource_claims.add_in_flight(*_claim_key(cycle, allocated.claim), allocated.allocation, pod.uid)
+        cycle.state[CHOSEN] = {allocated.claim.name: allocated for allocated in allocations}
         cycle.state[EXTENDED] = next((claim for claim in claims if claim.for_extended_resources), None)
         cycle.state[USES] = resource_uses(snapshot, pod, needs, row)
     return SUCCESS
 
 
-def _key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
-    named = claim.name != EXTENDED_NAME
-    return (claim.namespace, claim.name) if named else extended_key(cycle.pod.namespace, cycle.pod.uid)
+def _claim_key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
+    has_name = claim.name != EXTENDED_NAME
+    return (claim.namespace, claim.name) if has_name else extended_key(cycle.pod.namespace, cycle.pod.uid)
 
 
-def _share(cycle: Cycle, needs: Needs) -> None:
+def _share_in_flight(cycle: Cycle, needs: DeviceNeeds) -> None:
     """Of devices in flight for other pods of the group, note that this pod wants them, too."""
     claims, uid = cycle.snapshot.resource_claims, cycle.pod.uid
     for claim in needs.claims:
         chosen = claims.in_flight(claim.namespace, claim.name)
         if chosen is not None and claim.allocation is chosen.allocation and uid not in chosen.uids:
-            claims.take_off(claim.namespace, claim.name, chosen.allocation, uid)
+            claims.add_in_flight(claim.namespace, claim.name, chosen.allocation, uid)
 
 
 def give_back(cycle: Cycle) -> None:
     """Give the pod's devices in flight back, and its reservations."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
-    for claim in current(cycle):
-        claims.give_back(claim.namespace, claim.name, pod.uid)
+    for claim in current_claims(cycle):
+        claims.release_in_flight(claim.namespace, claim.name, pod.uid)
         if pod.uid in claim.reserved_for and claim.allocation is not None:
-            left = tuple(other for other in claim.reserved_for if other != pod.uid)
-            claims.change(claim.reserved(left))
-    made: ResourceClaim | None = cycle.state.get(EXTENDED)
-    if made is not None:
-        claims.land(*_key(cycle, made), pod.uid)
+            remaining = tuple(other for other in claim.reserved_for if other != pod.uid)
+            claims.update_claim(claim.with_reservations(remaining))
+    extended_claim: ResourceClaim | None = cycle.state.get(EXTENDED)
+    if extended_claim is not None:
+        claims.pop_in_flight(*_claim_key(cycle, extended_claim), pod.uid)
 
 
-def write(cycle: Cycle, features: Features) -> Status:
+def write_claims(cycle: Cycle, features: Features) -> Status:
     """Write the devices in flight into the pod's claims, and reserve the claims for the pod."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
-    for found in unreserved(cycle):
-        claim = claims.get(found.namespace, found.name) or found
-        reserved, chosen = (*claim.reserved_for, pod.uid), claims.land(claim.namespace, claim.name, pod.uid)
+    for unreserved_claim in unreserved_claims(cycle):
+        claim = claims.get(unreserved_claim.namespace, unreserved_claim.name) or unreserved_claim
+        reserved, chosen = (*claim.reserved_for, pod.uid), claims.pop_in_flight(claim.namespace, claim.name, pod.uid)
         if refusal := _too_many(reserved, pod, features):
             doing = "add reservation" if chosen is None else "add allocation and reservation"
             return error(
                 f'{doing} to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
                 f"status.reservedFor{refusal}"
             )
-        claims.change((claim if chosen is None else claim.allocated(chosen)).reserved(reserved))
+        claims.update_claim((claim if chosen is None else claim.with_allocation(chosen)).with_reservations(reserved))
     return _write_extended(cycle)
 
 
 def _write_extended(cycle: Cycle) -> Status:
     """Make the claim for extended resources whose devices are in flight."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
-    made: ResourceClaim | None = cycle.state.get(EXTENDED)
-    chosen = None if made is None else claims.land(*_key(cycle, made), pod.uid)
-    if made is None or chosen is None:
+    extended_claim: ResourceClaim | None = cycle.state.get(EXTENDED)
+    chosen = None if extended_claim is None else claims.pop_in_flight(*_claim_key(cycle, extended_claim), pod.uid)
+    if extended_claim is None or chosen is None:
         return SUCCESS
-    named = replace(made, name=f"{pod.name}-extended-resources-{pod.uid}") if made.name == EXTENDED_NAME else made
-    claims.change(named.allocated(chosen).reserved((*named.reserved_for, pod.uid)))
-    if not made.requests:
+    named_claim = (
+        replace(extended_claim, name=f"{pod.name}-extended-resources-{pod.uid}")
+        if extended_claim.name == EXTENDED_NAME
+        else extended_claim
+    )
+    claims.update_claim(named_claim.with_allocation(chosen).with_reservations((*named_claim.reserved_for, pod.uid)))
+    if not extended_claim.requests:
         # kube-scheduler makes a claim even for resources that the node's device plugin has, and then fails on it.
         return error(_not_mapped(pod))
     return SUCCESS
@@ -118,39 +122,47 @@ def _write_extended(cycle: Cycle) -> Status:
 def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
     """What has to be written for the same where others write. Raises CycleError."""
     objects = cycle.snapshot.objects
-    chosen: dict[str, Allocated] = cycle.state.get(CHOSEN, {})
+    chosen: dict[str, AllocatedClaim] = cycle.state.get(CHOSEN, {})
     classes = {raw["metadata"]["name"]: raw for raw in objects.all("DeviceClass")} if chosen else {}
-    found: list[Preparation] = []
-    for claim in unreserved(cycle):
-        one = chosen.get(claim.name)
-        if one is None or claim.allocation is not None:
-            found.append(ReserveClaim(claim.namespace, claim.name))
+    preparations: list[Preparation] = []
+    for claim in unreserved_claims(cycle):
+        allocated = chosen.get(claim.name)
+        if allocated is None or claim.allocation is not None:
+            preparations.append(ReserveClaim(claim.namespace, claim.name))
         else:
             raw = objects.get("ResourceClaim", claim.namespace, claim.name) or {}
-            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes, features), one.waits))
-    made: ResourceClaim | None = cycle.state.get(EXTENDED)
-    return found if made is None else [*found, _to_make(cycle, made, chosen[made.name], classes, features)]
+            preparations.append(
+                AllocateClaim(claim.namespace, claim.name, allocated.to_json(raw, classes, features), allocated.waits)
+            )
+    extended_claim: ResourceClaim | None = cycle.state.get(EXTENDED)
+    return (
+        preparations
+        if extended_claim is None
+        else [*preparations, _to_make(cycle, extended_claim, chosen[extended_claim.name], classes, features)]
+    )
 
 
 def _to_make(
-    cycle: Cycle, made: ResourceClaim, chosen: Allocated, classes: Mapping[str, Json], features: Features
+    cycle: Cycle, extended_claim: ResourceClaim, chosen: AllocatedClaim, classes: Mapping[str, Json], features: Features
 ) -> MakeClaim:
     """The claim for extended resources. Raises CycleError."""
     pod = cycle.pod
-    if made.name != EXTENDED_NAME:
-        raise CycleError(f"{OUTSIDE}ResourceClaim {made.key}, which was made for extended resources and asks for none")
-    if not made.requests:
+    if extended_claim.name != EXTENDED_NAME:
+        raise CycleError(
+            f"{OUTSIDE}ResourceClaim {extended_claim.key}, which was made for extended resources and asks for none"
+        )
+    if not extended_claim.requests:
         raise CycleError(_not_mapped(pod))
     uses: tuple[ResourceUse, ...] = cycle.state[USES]
-    requests = tuple(map(_request, made.requests))
+    requests = tuple(map(_request_to_json, extended_claim.requests))
     raw = {"spec": {"devices": {"requests": list(requests)}}}
     mappings = tuple(
-        {"containerName": one.container, "resourceName": one.resource, "requestName": one.request} for one in uses
+        {"containerName": use.container, "resourceName": use.resource, "requestName": use.request} for use in uses
     )
-    return MakeClaim(pod.namespace, requests, chosen.written(raw, classes, features), mappings, chosen.waits)
+    return MakeClaim(pod.namespace, requests, chosen.to_json(raw, classes, features), mappings, chosen.waits)
 
 
-def _request(request: DeviceRequest) -> Json:
+def _request_to_json(request: DeviceRequest) -> Json:
     (choice,) = request.choices
     exactly = {"deviceClassName": choice.device_class, "allocationMode": choice.mode, "count": choice.count}
     return {"name": request.name, "exactly": exactly}
@@ -160,18 +172,18 @@ def _not_mapped(pod: Pod) -> str:
     return f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
 
 
-def unreserved(cycle: Cycle) -> list[ResourceClaim]:
+def unreserved_claims(cycle: Cycle) -> list[ResourceClaim]:
     """The pod's claims that are not reserved for it yet."""
-    return [claim for claim in current(cycle) if cycle.pod.uid not in claim.reserved_for]
+    return [claim for claim in current_claims(cycle) if cycle.pod.uid not in claim.reserved_for]
 
 
-def current(cycle: Cycle) -> list[ResourceClaim]:
+def current_claims(cycle: Cycle) -> list[ResourceClaim]:
     """The pod's claims as they are now."""
     claims = cycle.snapshot.resource_claims
-    found = [
+    pod_claims = [
         claims.get(cycle.pod.namespace, item.claim) for item in cycle.pod.resource_claims if item.claim is not None
     ]
-    return [claim for claim in found if claim is not None]
+    return [claim for claim in pod_claims if claim is not None]
 
 
 def _too_many(reserved: tuple[str, ...], pod: Pod, features: Features) -> str:

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from kschedweb.engine.allocation.allocator import Allocator, Outcome
+from kschedweb.engine.allocation.allocator import AllocationOutcome, Allocator
 from kschedweb.engine.allocation.extended import ResourceUse, requests_and_uses
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.framework.interface import Verdicts
-from kschedweb.engine.framework.status import SUCCESS, Status, error, outside, unresolvable
+from kschedweb.engine.framework.status import SUCCESS, Status, error, outside_simulation, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import Allocation, BindingState, ResourceClaim
 from kschedweb.engine.state.columns import Codes, Ints, Mask
-from kschedweb.engine.state.devices.needs import Needs, extended_claim
+from kschedweb.engine.state.devices.needs import DeviceNeeds, extended_claim
 from kschedweb.engine.state.nodematching import matches_any
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 NO_ACCESS = "no access"
-UNAVAILABLE = unresolvable("resourceclaim not available on the node", about=NO_ACCESS)
+UNAVAILABLE = unresolvable("resourceclaim not available on the node", fact=NO_ACCESS)
 NO_RESOURCE = unresolvable("cannot fit resource")
 STALE = unresolvable("cannot schedule extended resource claim")
 AVAILABLE_CODE, UNAVAILABLE_CODE, CLOCK_CODE, NO_RESOURCE_CODE = range(4)
@@ -35,72 +35,74 @@ class Judged:
     worth: Ints
 
 
-def judge(snapshot: Snapshot, pod: Pod, needs: Needs, features: Features) -> Judged:
+def judge_nodes(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, features: Features) -> Judged:
     """The verdict on every node."""
     size = len(snapshot)
     worth = np.zeros(size, dtype=np.int64)
     if needs.earlier is not None and needs.earlier.requests:
         return Judged(Verdicts.uniform(size, STALE), worth)
-    statuses = [SUCCESS, UNAVAILABLE, _clock(needs), NO_RESOURCE]
+    statuses = [SUCCESS, UNAVAILABLE, _clock_status(needs), NO_RESOURCE]
     codes = np.full(size, AVAILABLE_CODE, dtype=np.int32)
     if needs.claims:
         for claim in needs.all_claims:
             _add_allocated(codes, snapshot, claim, features)
-    if needs.searches:
+    if needs.needs_allocator:
         allocator = Allocator(snapshot, features)
         for claims, nodes in claims_to_allocate(snapshot, pod, needs):
-            found, outcomes = allocator.outcomes(claims, nodes)
-            _add_outcomes(codes, worth, statuses, found, outcomes)
+            outcome_codes, outcomes = allocator.find_outcomes(claims, nodes)
+            _add_outcomes(codes, worth, statuses, outcome_codes, outcomes)
     classes = snapshot.objects.devices.extended_resources
     for name in needs.extended:
         if name not in classes:
-            codes[~_named(snapshot, name)] = NO_RESOURCE_CODE
+            codes[~_lists_resource(snapshot, name)] = NO_RESOURCE_CODE
     return Judged(Verdicts(codes, statuses), worth)
 
 
-def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: Needs) -> Iterator[tuple[list[ResourceClaim], Mask]]:
+def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iterator[tuple[list[ResourceClaim], Mask]]:
     """The claims that need devices, with the nodes where they are these; other nodes need none.
 
     Each node has its own claim for extended resources, for those that it has no device plugin for.
     """
-    own = [claim for claim in needs.claims if claim.allocation is None]
+    unallocated = [claim for claim in needs.claims if claim.allocation is None]
     if not needs.extends_anew:
-        yield own, np.ones(len(snapshot), dtype=np.bool_)
+        yield unallocated, np.ones(len(snapshot), dtype=np.bool_)
         return
     classes = snapshot.objects.devices.extended_resources
     backed = [name for name in needs.extended if name in classes]
     kinds = np.zeros(len(snapshot), dtype=np.int64)
     for place, name in enumerate(backed):
-        kinds |= (snapshot.amounts(snapshot.allocatable, name) == 0).astype(np.int64) << place
+        kinds |= (snapshot.resource_row(snapshot.allocatable, name) == 0).astype(np.int64) << place
     for kind in np.unique(kinds).tolist():
         resources = [name for place, name in enumerate(backed) if kind >> place & 1]
         if resources or needs.claims:
             requests, _ = requests_and_uses(pod, resources, classes)
             claim = replace(extended_claim(pod) if needs.earlier is None else needs.earlier, requests=requests)
-            yield [*own, claim], kinds == kind
+            yield [*unallocated, claim], kinds == kind
 
 
-def resource_uses(snapshot: Snapshot, pod: Pod, needs: Needs, row: int) -> tuple[ResourceUse, ...]:
+def resource_uses(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, row: int) -> tuple[ResourceUse, ...]:
     """Which container uses which request of the claim for extended resources that the node at a position has."""
     classes, allocatable = snapshot.objects.devices.extended_resources, snapshot.allocatable
-    backed = [name for name in needs.extended if name in classes and not snapshot.amounts(allocatable, name)[row]]
+    backed = [name for name in needs.extended if name in classes and not snapshot.resource_row(allocatable, name)[row]]
     return requests_and_uses(pod, backed, classes)[1]
 
 
-def _add_outcomes(codes: Codes, worth: Ints, statuses: list[Status], found: Codes, outcomes: list[Outcome]) -> None:
+def _add_outcomes(
+    codes: Codes, worth: Ints, statuses: list[Status], outcome_codes: Codes, outcomes: list[AllocationOutcome]
+) -> None:
     """Add what a search for devices came to. It goes before whether other claims can be used on a node."""
     for place, outcome in enumerate(outcomes[1:], 1):
         if outcome.ok:
             if outcome.worth:
-                worth[found == place] = outcome.worth
+                worth[outcome_codes == place] = outcome.worth
         else:
-            codes[found == place] = len(statuses)
-            statuses.append(_status(outcome))
+            codes[outcome_codes == place] = len(statuses)
+            statuses.append(_outcome_status(outcome))
 
 
-def _status(outcome: Outcome) -> Status:
+def _outcome_status(outcome: AllocationOutcome) -> Status:
     if outcome.unknown:
-        return outside(outcome.unknown)
+        return outside_simulation(outcome.unknown)
     return error(outcome.failed) if outcome.failed else unresolvable(outcome.rejected)
 
 
@@ -110,10 +112,10 @@ def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim, featu
         waiting = features.binding_conditions and claim.allocation.binding is BindingState.WAITING
         if waiting and claim.allocation.dated:
             codes[codes == AVAILABLE_CODE] = CLOCK_CODE
-        codes[~usable(snapshot, claim.allocation, features)] = UNAVAILABLE_CODE
+        codes[~usable_nodes(snapshot, claim.allocation, features)] = UNAVAILABLE_CODE
 
 
-def usable(snapshot: Snapshot, allocation: Allocation, features: Features) -> Mask:
+def usable_nodes(snapshot: Snapshot, allocation: Allocation, features: Features) -> Mask:
     """The nodes on which the devices can be used."""
     if features.binding_conditions and allocation.binding is BindingState.FAILED:
         return np.zeros(len(snapshot), dtype=np.bool_)
@@ -122,13 +124,13 @@ def usable(snapshot: Snapshot, allocation: Allocation, features: Features) -> Ma
     return matches_any(snapshot, allocation.terms)
 
 
-def _named(snapshot: Snapshot, resource: str) -> Mask:
+def _lists_resource(snapshot: Snapshot, resource: str) -> Mask:
     """The nodes whose allocatable lists the resource, even with 0."""
-    named: Mask = np.array([resource in node.allocatable for node in snapshot.nodes], dtype=np.bool_)
-    return named
+    mask: Mask = np.array([resource in node.allocatable for node in snapshot.nodes], dtype=np.bool_)
+    return mask
 
 
-def _clock(needs: Needs) -> Status:
+def _clock_status(needs: DeviceNeeds) -> Status:
     waiting = [claim for claim in needs.claims if claim.allocation and claim.allocation.binding is BindingState.WAITING]
     names = " and ".join(f"resource claim {claim.key}" for claim in waiting)
-    return outside(f"the time by which the devices of {names} have to be ready")
+    return outside_simulation(f"the time by which the devices of {names} have to be ready")

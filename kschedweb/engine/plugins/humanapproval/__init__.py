@@ -15,12 +15,12 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
-from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.json_access import Json, get_mapping
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.plugins.humanapproval.arguments import ARGS, advice, problems, set_defaults
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.plugins.humanapproval.arguments import ARGS, advice, set_defaults, validate_args
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 CREATED_BY = "approvals.kschedweb.dev/created-by"
@@ -35,8 +35,8 @@ class ApprovalRule:
     name: str
     namespaces: frozenset[str]
     pods: Selector | None
-    least: int | None
-    most: int | None
+    min_priority: int | None
+    max_priority: int | None
     names: frozenset[str]
     nodes: Selector | None
     margin: int | None
@@ -44,67 +44,69 @@ class ApprovalRule:
     approvals: dict[str, int]  # role -> people
     seconds: float
     allows: bool  # when nobody decides in time
-    own: bool  # may people decide about their own pods?
+    allows_own_pods: bool  # may people decide about their own pods?
     reason: str
 
     @classmethod
-    def read(cls, raw: Json, number: int) -> ApprovalRule:
+    def from_json(cls, raw: Json, number: int) -> ApprovalRule:
         """Read a rule of the configuration, with defaults set; a rule without a name is named after its ``number``."""
         selectors = [raw.get(key) for key in ("podSelector", "nodeSelector")]
-        pods, nodes = (None if one is None else label_selector(one) for one in selectors)
+        pods, nodes = (None if selector is None else label_selector(selector) for selector in selectors)
         return cls(
             name=raw.get("name") or f"rule {number}",
             namespaces=frozenset(raw.get("namespaces") or ()),
             pods=pods,
-            least=raw.get("minPriority"),
-            most=raw.get("maxPriority"),
+            min_priority=raw.get("minPriority"),
+            max_priority=raw.get("maxPriority"),
             names=frozenset(raw.get("nodes") or ()),
             nodes=nodes,
             margin=raw.get("marginBelow"),
             usage=raw.get("usage"),
-            approvals={one["role"]: one.get("count") or 1 for one in raw.get("approvals") or [{"role": ROLE}]},
-            seconds=seconds(raw.get("timeout") or TIMEOUT),
+            approvals={
+                approval["role"]: approval.get("count") or 1 for approval in raw.get("approvals") or [{"role": ROLE}]
+            },
+            seconds=parse_seconds(raw.get("timeout") or TIMEOUT),
             allows=raw.get("onTimeout") == "Allow",
-            own=raw.get("ownPods") != "Forbid",
+            allows_own_pods=raw.get("ownPods") != "Forbid",
             reason=raw.get("reason") or "",
         )
 
-    def why(self, cycle: Cycle, node: str) -> list[str] | None:
+    def match_reasons(self, cycle: Cycle, node: str) -> list[str] | None:
         """The conditions that the pod on ``node`` meets, in words; ``None`` if it does not meet all of them."""
-        found: list[str] = []
-        for given, said in (
-            (bool(self.namespaces) or self.pods is not None, self._pod(cycle.pod)),
-            (self.least is not None or self.most is not None, self._priority(cycle.pod)),
-            (bool(self.names) or self.nodes is not None, self._node(cycle, node)),
-            (self.margin is not None, self._margin(margin_of(cycle))),
-            (self.usage is not None, self._usage(cycle, node)),
+        reasons: list[str] = []
+        for is_set, reason in (
+            (bool(self.namespaces) or self.pods is not None, self._match_pod(cycle.pod)),
+            (self.min_priority is not None or self.max_priority is not None, self._match_priority(cycle.pod)),
+            (bool(self.names) or self.nodes is not None, self._match_node(cycle, node)),
+            (self.margin is not None, self._match_margin(margin_of(cycle))),
+            (self.usage is not None, self._match_usage(cycle, node)),
         ):
-            if given and not said:
+            if is_set and not reason:
                 return None
-            found += [said] if given else []
-        return found
+            reasons += [reason] if is_set else []
+        return reasons
 
-    def _pod(self, pod: Pod) -> str:
+    def _match_pod(self, pod: Pod) -> str:
         if self.namespaces and pod.namespace not in self.namespaces:
             return ""
         if self.pods is None:
             return f"it is in namespace {pod.namespace}"
         if not self.pods.matches(pod.labels):
             return ""
-        labels = _named(self.pods, pod.labels)
-        said = f"its labels match ({labels})" if labels else "its labels match"
-        return f"it is in namespace {pod.namespace} and {said}" if self.namespaces else said
+        labels = _format_labels(self.pods, pod.labels)
+        text = f"its labels match ({labels})" if labels else "its labels match"
+        return f"it is in namespace {pod.namespace} and {text}" if self.namespaces else text
 
-    def _priority(self, pod: Pod) -> str:
-        if self.least is not None and pod.priority < self.least:
+    def _match_priority(self, pod: Pod) -> str:
+        if self.min_priority is not None and pod.priority < self.min_priority:
             return ""
-        if self.most is not None and pod.priority > self.most:
+        if self.max_priority is not None and pod.priority > self.max_priority:
             return ""
-        limits = [f"{self.least} or more" if self.least is not None else ""]
-        limits += [f"{self.most} or less" if self.most is not None else ""]
+        limits = [f"{self.min_priority} or more" if self.min_priority is not None else ""]
+        limits += [f"{self.max_priority} or less" if self.max_priority is not None else ""]
         return f"its priority is {pod.priority} ({' and '.join(filter(None, limits))})"
 
-    def _node(self, cycle: Cycle, node: str) -> str:
+    def _match_node(self, cycle: Cycle, node: str) -> str:
         if self.names and node not in self.names:
             return ""
         if self.nodes is None:
@@ -112,33 +114,35 @@ class ApprovalRule:
         labels = cycle.snapshot.nodes[cycle.snapshot.index[node]].labels
         if not self.nodes.matches(labels):
             return ""
-        named = _named(self.nodes, labels)
-        return f"the labels of node {node} match ({named})" if named else f"the labels of node {node} match"
+        label_text = _format_labels(self.nodes, labels)
+        return f"the labels of node {node} match ({label_text})" if label_text else f"the labels of node {node} match"
 
-    def _margin(self, margin: int | None) -> str:
+    def _match_margin(self, margin: int | None) -> str:
         if self.margin is None or margin is None or margin >= self.margin:
             return ""
         return f"its node is only {margin} {'point' if margin == 1 else 'points'} ahead, fewer than {self.margin}"
 
-    def _usage(self, cycle: Cycle, node: str) -> str:
+    def _match_usage(self, cycle: Cycle, node: str) -> str:
         if self.usage is None:
             return ""
-        found = []
+        reasons = []
         window = self.usage.get("window") or WINDOW
         for resource, key in ((CPU, "cpuAbove"), (MEMORY, "memoryAbove")):
-            limit, used = self.usage.get(key), usage(cycle, node, resource, window)
+            limit, used = self.usage.get(key), node_usage(cycle, node, resource, window)
             if limit is not None and used is not None and used > limit:
-                found.append(
+                reasons.append(
                     f"{used:.1f} % of the {WORDS[resource]} of {node} is in use over {window} (limit {limit:g} %)"
                 )
-        return " and ".join(found)
+        return " and ".join(reasons)
 
 
 class HumanApproval:
     name = "HumanApproval"
 
     def __init__(self, args: dict[str, Any]) -> None:
-        self.rules = [ApprovalRule.read(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)]
+        self.rules = [
+            ApprovalRule.from_json(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)
+        ]
         self.all = args.get("matching") == "All"
 
     @property
@@ -148,18 +152,18 @@ class HumanApproval:
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
         """Answer Wait if a rule asks for people."""
-        asked = self.ask(cycle, node)
-        if asked is None:
+        request = self.ask(cycle, node)
+        if request is None:
             return SUCCESS, 0.0
-        cycle.asks[self.name] = asked
-        return Status(Code.WAIT, (words(asked),)), asked["seconds"]
+        cycle.asks[self.name] = request
+        return Status(Code.WAIT, (describe_request(request),)), request["seconds"]
 
     def ask(self, cycle: Cycle, node: str) -> Json | None:
         """What people are asked before the pod is bound to ``node``; ``None`` if no rule applies.
 
         The strictest of several rules counts: the most people for each role, the shortest time, Deny before Allow.
         """
-        met = [(rule, why) for rule in self.rules if (why := rule.why(cycle, node)) is not None]
+        met = [(rule, why) for rule in self.rules if (why := rule.match_reasons(cycle, node)) is not None]
         met = met if self.all else met[:1]
         if not met:
             return None
@@ -174,16 +178,16 @@ class HumanApproval:
             "approvals": [{"role": role, "count": count} for role, count in approvals.items()],
             "seconds": min(rule.seconds for rule in rules),
             "onTimeout": "Allow" if all(rule.allows for rule in rules) else "Deny",
-            "ownPods": "Allow" if all(rule.own for rule in rules) else "Forbid",
-            "createdBy": creator(cycle.pod),
-            "podDigest": digest(cycle.pod),
+            "ownPods": "Allow" if all(rule.allows_own_pods for rule in rules) else "Forbid",
+            "createdBy": pod_creator(cycle.pod),
+            "podDigest": pod_digest(cycle.pod),
             "reason": " ".join(dict.fromkeys(rule.reason for rule in rules if rule.reason)),
-            "why": list(dict.fromkeys(said for _, why in met for said in why)),
+            "why": list(dict.fromkeys(reason for _, why in met for reason in why)),
             "margin": margin_of(cycle),
             "priority": cycle.pod.priority,
-            "node": room(cycle, node),
+            "node": compute_room(cycle, node),
             "usage": {
-                window: {name: usage(cycle, node, name, window) for name in (CPU, MEMORY)}
+                window: {name: node_usage(cycle, node, name, window) for name in (CPU, MEMORY)}
                 for window in sorted(windows or {WINDOW})
             },
         }
@@ -198,67 +202,67 @@ def margin_of(cycle: Cycle) -> int | None:
     return None if cycle.decision is None else cycle.decision.margin
 
 
-def words(asked: Json) -> str:
+def describe_request(request: Json) -> str:
     """One sentence that says who has to agree, and how long the pod waits."""
-    people = " and ".join(_people(one["role"], one["count"]) for one in asked["approvals"])
-    return f"waiting for approval by {people} for {lasting(asked['seconds'])}"
+    people = " and ".join(_format_people(approval["role"], approval["count"]) for approval in request["approvals"])
+    return f"waiting for approval by {people} for {format_duration(request['seconds'])}"
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """3600 -> "1 h", 5400 -> "1 h 30 min", 45 -> "45 s"."""
-    left, parts = int(seconds), []
+    remaining, parts = int(seconds), []
     for unit, size in (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
-        count, left = divmod(left, size)
+        count, remaining = divmod(remaining, size)
         if count:
             parts.append(f"{count} {'day' if unit == 'days' and count == 1 else unit}")
     return " ".join(parts[:2]) or f"{seconds:g} s"
 
 
-def room(cycle: Cycle, node: str) -> dict[str, list[int]]:
+def compute_room(cycle: Cycle, node: str) -> dict[str, list[int]]:
     """What would be requested on the node with the pod, and its allocatable: milli-CPU, bytes, and pods."""
     snapshot, at = cycle.snapshot, cycle.snapshot.index[node]
-    there = cycle.pod.key in snapshot.pods.slots
-    found = {}
+    is_counted = cycle.pod.key in snapshot.pods.slots
+    amounts = {}
     for name in (CPU, MEMORY):
-        taken = int(snapshot.amounts(snapshot.requested, name)[at])
-        taken += 0 if there else cycle.pod.occupied.get(name, 0)
-        found[name] = [taken, int(snapshot.amounts(snapshot.allocatable, name)[at])]
-    count = int(snapshot.pod_count[at]) + (0 if there else 1)
-    return found | {"pods": [count, int(snapshot.pod_limit[at])]}
+        requested = int(snapshot.resource_row(snapshot.requested, name)[at])
+        requested += 0 if is_counted else cycle.pod.occupied.get(name, 0)
+        amounts[name] = [requested, int(snapshot.resource_row(snapshot.allocatable, name)[at])]
+    count = int(snapshot.pod_count[at]) + (0 if is_counted else 1)
+    return amounts | {"pods": [count, int(snapshot.pod_limit[at])]}
 
 
-def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
+def node_usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
     """Percent of the node's allocatable in use; ``None`` if that is not known."""
-    known = cycle.snapshot.watermarks
-    if known is None:
+    watermarks = cycle.snapshot.watermarks
+    if watermarks is None:
         return None
-    value = float(known.column(resource, window)[cycle.snapshot.index[node]])
+    value = float(watermarks.column(resource, window)[cycle.snapshot.index[node]])
     return None if np.isnan(value) else value
 
 
-def creator(pod: Pod) -> str:
+def pod_creator(pod: Pod) -> str:
     """The creator in the pod's annotation; "" if there is none.
 
     Kubernetes does not record who created an object. The annotation is only as trustworthy as the admission policy that
     protects it.
     """
-    value = mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.").get(CREATED_BY)
+    value = get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata.").get(CREATED_BY)
     return value.strip() if isinstance(value, str) else ""
 
 
-def digest(pod: Pod) -> str:
+def pod_digest(pod: Pod) -> str:
     """A digest of what people decide about: the pod's labels, its spec, and its creator."""
-    judged = [pod.labels, creator(pod), pod.raw.get("spec")]
+    judged = [pod.labels, pod_creator(pod), pod.raw.get("spec")]
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
 
 
-def _people(role: str, count: int) -> str:
+def _format_people(role: str, count: int) -> str:
     return f"one {role}" if count == 1 else f"{count} {role}s"
 
 
-def _named(selector: Selector, labels: dict[str, str]) -> str:
+def _format_labels(selector: Selector, labels: dict[str, str]) -> str:
     """The labels that the selector names."""
-    keys = dict.fromkeys(one.key for one in selector.requirements)
+    keys = dict.fromkeys(requirement.key for requirement in selector.requirements)
     return ", ".join(f"{key}={labels[key]}" for key in keys if key in labels)
 
 
@@ -270,7 +274,7 @@ SPEC = PluginSpec(
     "HumanApproval",
     frozenset({"permit"}),
     "Lets the pods that its rules select wait until people approve or deny.",
-    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    ArgsSpec(ARGS, set_defaults, validate_args, advice=advice),
     origin="kschedweb",
     factory=HumanApproval,
     rank=10,

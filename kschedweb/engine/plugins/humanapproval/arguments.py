@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
-from kschedweb.engine.config.types import DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, Struct
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT32, INT64, STRING, ListType, Struct, StructField
 from kschedweb.engine.validation.fields import (
     Problem,
     Typed,
-    child,
+    child_path,
     duplicate,
     forbidden,
     invalid,
@@ -34,18 +34,20 @@ USAGE = Struct(
     "Real use from which on the chosen node asks for approval. A node without figures does not ask.",
     (
         *(
-            Field(name, FLOAT64, f"Percent of allocatable {words} in use.", pointer=True, minimum=0, maximum=100)
+            StructField(name, FLOAT64, f"Percent of allocatable {words} in use.", pointer=True, minimum=0, maximum=100)
             for name, words in (("cpuAbove", "CPU"), ("memoryAbove", "memory"))
         ),
-        Field("window", STRING, "The mean over this time counts.", default="15m", enum=WINDOWS),
+        StructField("window", STRING, "The mean over this time counts.", default="15m", enum=WINDOWS),
     ),
 )
 APPROVAL = Struct(
     "v1.Approval",
     "Approvals by people of one role.",
     (
-        Field("role", STRING, "Who may give it; an admin counts as an approver too.", omit_empty=False, enum=ROLES),
-        Field("count", INT32, "By how many people.", default=1, minimum=1, maximum=MOST_PEOPLE),
+        StructField(
+            "role", STRING, "Who may give it; an admin counts as an approver too.", omit_empty=False, enum=ROLES
+        ),
+        StructField("count", INT32, "By how many people.", default=1, minimum=1, maximum=MOST_PEOPLE),
     ),
     required=("role",),
 )
@@ -53,25 +55,25 @@ RULE = Struct(
     "v1.ApprovalRule",
     "Pods that meet every condition given here wait. Without a condition all pods do.",
     (
-        Field("name", STRING, "What people call this rule."),
-        Field("namespaces", ListOf(STRING), "Pods in one of these namespaces."),
-        Field("podSelector", LABEL_SELECTOR, "Pods with these labels.", pointer=True),
-        Field("minPriority", INT32, "Pods of this priority or more.", pointer=True),
-        Field("maxPriority", INT32, "Pods of this priority or less.", pointer=True),
-        Field("nodes", ListOf(STRING), "Pods for which one of these nodes is chosen."),
-        Field("nodeSelector", LABEL_SELECTOR, "Pods for which a node with these labels is chosen.", pointer=True),
-        Field(
+        StructField("name", STRING, "What people call this rule."),
+        StructField("namespaces", ListType(STRING), "Pods in one of these namespaces."),
+        StructField("podSelector", LABEL_SELECTOR, "Pods with these labels.", pointer=True),
+        StructField("minPriority", INT32, "Pods of this priority or more.", pointer=True),
+        StructField("maxPriority", INT32, "Pods of this priority or less.", pointer=True),
+        StructField("nodes", ListType(STRING), "Pods for which one of these nodes is chosen."),
+        StructField("nodeSelector", LABEL_SELECTOR, "Pods for which a node with these labels is chosen.", pointer=True),
+        StructField(
             "marginBelow",
             INT64,
             "The chosen node's total is less than this ahead of the next best, so that the choice is a close one.",
             pointer=True,
             minimum=1,
         ),
-        Field("usage", USAGE, "The chosen node's real use is above this.", pointer=True),
-        Field("approvals", ListOf(APPROVAL), "Who must agree. Left out: one approver."),
-        Field("timeout", DURATION, "How long the pod waits. It may be days.", pointer=True, default="1h0m0s"),
-        Field("onTimeout", STRING, "What happens when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
-        Field(
+        StructField("usage", USAGE, "The chosen node's real use is above this.", pointer=True),
+        StructField("approvals", ListType(APPROVAL), "Who must agree. Left out: one approver."),
+        StructField("timeout", DURATION, "How long the pod waits. It may be days.", pointer=True, default="1h0m0s"),
+        StructField("onTimeout", STRING, "What happens when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
+        StructField(
             "ownPods",
             STRING,
             "Whether people may decide about pods that they created, as the pod's annotation "
@@ -79,20 +81,20 @@ RULE = Struct(
             default="Allow",
             enum=OWN_PODS,
         ),
-        Field("reason", STRING, "Why approval is needed: shown to those who decide."),
+        StructField("reason", STRING, "Why approval is needed: shown to those who decide."),
     ),
 )
 ARGS = args_struct(
     "HumanApprovalArgs",
     "Which pods wait for people before they are bound.",
-    Field(
+    StructField(
         "matching",
         STRING,
         "Where several rules fit: the first one asks (First), or all of them do together (All).",
         default="First",
         enum=MATCHING,
     ),
-    Field("rules", ListOf(RULE), "Rules, in order. Without any no pod waits."),
+    StructField("rules", ListType(RULE), "Rules, in order. Without any no pod waits."),
 )
 
 
@@ -109,87 +111,87 @@ def set_defaults(args: Args) -> None:
             rule["usage"]["window"] = rule["usage"]["window"] or "15m"
 
 
-def problems(args: Args, path: str) -> list[Problem]:
-    found: list[Problem] = []
+def validate_args(args: Args, path: str) -> list[Problem]:
+    problems: list[Problem] = []
     if args["matching"] not in MATCHING:
-        found.append(unsupported(child(path, "matching"), args["matching"], MATCHING))
+        problems.append(unsupported(child_path(path, "matching"), args["matching"], MATCHING))
     for index, rule in enumerate(args["rules"] or ()):
-        found += _rule_problems(rule, f"{child(path, 'rules')}[{index}]")
-    return found
+        problems += _rule_problems(rule, f"{child_path(path, 'rules')}[{index}]")
+    return problems
 
 
 def _rule_problems(rule: Args, path: str) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for name in ("namespaces", "nodes"):
-        found += [required(f"{path}.{name}[{at}]") for at, value in enumerate(rule[name] or ()) if not value]
+        problems += [required(f"{path}.{name}[{at}]") for at, value in enumerate(rule[name] or ()) if not value]
     for name in ("podSelector", "nodeSelector"):
         if rule[name] is not None:
-            found += _selector_problems(rule[name], f"{path}.{name}")
-    least, most = rule["minPriority"], rule["maxPriority"]
-    if least is not None and most is not None and least > most:
-        found.append(invalid(f"{path}.minPriority", least, "must not be greater than maxPriority"))
+            problems += _selector_problems(rule[name], f"{path}.{name}")
+    min_priority, max_priority = rule["minPriority"], rule["maxPriority"]
+    if min_priority is not None and max_priority is not None and min_priority > max_priority:
+        problems.append(invalid(f"{path}.minPriority", min_priority, "must not be greater than maxPriority"))
     if rule["marginBelow"] is not None and rule["marginBelow"] < 1:
-        found.append(invalid(f"{path}.marginBelow", rule["marginBelow"], "must be greater than 0"))
+        problems.append(invalid(f"{path}.marginBelow", rule["marginBelow"], "must be greater than 0"))
     if rule["usage"] is not None:
-        found += _usage_problems(rule["usage"], f"{path}.usage")
-    found += _approval_problems(rule["approvals"], f"{path}.approvals")
+        problems += _usage_problems(rule["usage"], f"{path}.usage")
+    problems += _approval_problems(rule["approvals"], f"{path}.approvals")
     if not 0 < rule["timeout"] <= LONGEST:
-        shown = Typed(duration_text(rule["timeout"]))
-        found.append(invalid(f"{path}.timeout", shown, f"not in valid range (0s, {duration_text(LONGEST)}]"))
+        actual = Typed(duration_text(rule["timeout"]))
+        problems.append(invalid(f"{path}.timeout", actual, f"not in valid range (0s, {duration_text(LONGEST)}]"))
     for name, values in (("onTimeout", ON_TIMEOUT), ("ownPods", OWN_PODS)):
         if rule[name] not in values:
-            found.append(unsupported(f"{path}.{name}", rule[name], values))
-    return found
+            problems.append(unsupported(f"{path}.{name}", rule[name], values))
+    return problems
 
 
 def _usage_problems(usage: Args, path: str) -> list[Problem]:
-    found = [
+    problems = [
         invalid(f"{path}.{name}", usage[name], "not in valid range [0, 100]")
         for name in ("cpuAbove", "memoryAbove")
         if usage[name] is not None and not 0 <= usage[name] <= 100
     ]
     if usage["cpuAbove"] is None and usage["memoryAbove"] is None:
-        found.append(required(path, "cpuAbove or memoryAbove must be specified"))
+        problems.append(required(path, "cpuAbove or memoryAbove must be specified"))
     if usage["window"] not in WINDOWS:
-        found.append(unsupported(f"{path}.window", usage["window"], WINDOWS))
-    return found
+        problems.append(unsupported(f"{path}.window", usage["window"], WINDOWS))
+    return problems
 
 
 def _approval_problems(approvals: list[Args], path: str) -> list[Problem]:
-    found: list[Problem] = []
-    seen: set[str] = set()
+    problems: list[Problem] = []
+    roles: set[str] = set()
     for index, approval in enumerate(approvals):
         at, role = f"{path}[{index}]", approval["role"]
         if role not in ROLES:
-            found.append(unsupported(f"{at}.role", role, ROLES))
-        elif role in seen:
-            found.append(duplicate(f"{at}.role", role))
-        seen.add(role)
+            problems.append(unsupported(f"{at}.role", role, ROLES))
+        elif role in roles:
+            problems.append(duplicate(f"{at}.role", role))
+        roles.add(role)
         if not 0 < approval["count"] <= MOST_PEOPLE:
-            found.append(invalid(f"{at}.count", approval["count"], f"not in valid range [1, {MOST_PEOPLE}]"))
-    return found
+            problems.append(invalid(f"{at}.count", approval["count"], f"not in valid range [1, {MOST_PEOPLE}]"))
+    return problems
 
 
 def _selector_problems(selector: Args, path: str) -> list[Problem]:
     """Problems of a metav1.LabelSelector, in the API server's words."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for key, value in sorted((selector["matchLabels"] or {}).items()):
-        found += [invalid(f"{path}.matchLabels", key, text) for text in name_complaints(key)]
-        found += [invalid(f"{path}.matchLabels", value, text) for text in value_complaints(value)]
-    for index, one in enumerate(selector["matchExpressions"] or ()):
-        at, operator, values = f"{path}.matchExpressions[{index}]", one["operator"], one["values"] or []
-        found += [invalid(f"{at}.key", one["key"], text) for text in name_complaints(one["key"])]
+        problems += [invalid(f"{path}.matchLabels", key, text) for text in name_complaints(key)]
+        problems += [invalid(f"{path}.matchLabels", value, text) for text in value_complaints(value)]
+    for index, expression in enumerate(selector["matchExpressions"] or ()):
+        at, operator, values = f"{path}.matchExpressions[{index}]", expression["operator"], expression["values"] or []
+        problems += [invalid(f"{at}.key", expression["key"], text) for text in name_complaints(expression["key"])]
         if operator not in OPERATORS:
-            found.append(invalid(f"{at}.operator", Typed(operator), "not a valid selector operator"))
+            problems.append(invalid(f"{at}.operator", Typed(operator), "not a valid selector operator"))
         elif operator in ("In", "NotIn") and not values:
-            found.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+            problems.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
         elif operator in ("Exists", "DoesNotExist") and values:
-            found.append(
+            problems.append(
                 forbidden(f"{at}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
             )
         for place, value in enumerate(values):
-            found += [invalid(f"{at}.values[{place}]", value, text) for text in value_complaints(value)]
-    return found
+            problems += [invalid(f"{at}.values[{place}]", value, text) for text in value_complaints(value)]
+    return problems
 
 
 def advice(args: Args) -> list[tuple[str, str]]:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
 from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, divide_toward_zero, round_half_away
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.loadawarescheduling.arguments import (
@@ -27,17 +27,17 @@ from kschedweb.engine.plugins.loadawarescheduling.arguments import (
     SCALING_FACTORS,
     USAGE_THRESHOLDS,
     advice,
-    problems,
     set_defaults,
+    validate_args,
 )
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import koordinator
 from kschedweb.engine.state.watermarks.koordinator import PROD, Aggregate, Thresholds
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.recent_pods import PodContribution
 from kschedweb.engine.state.watermarks.table import PodUse, Watermarks
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.validation.golang import parse_seconds
 
 EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"
@@ -58,25 +58,25 @@ class Threshold(NamedTuple):
     aggregated: bool
 
 
-class Kind:
+class PodKind:
     """Pods that are expected to use the same: whether they are of class koord-prod, and what one adds without a
     measurement of its own, where the node's figures show it and where they hide it.
     """
 
     def __init__(self, expected: list[int], prod: bool) -> None:
         self.expected, self.prod = expected, prod
-        self.shown = self.counted([0] * len(expected))
-        self.hidden = self.counted([max(amount, 0) for amount in expected])
+        self.shown = self.make_counted([0] * len(expected))
+        self.hidden = self.make_counted([max(amount, 0) for amount in expected])
 
-    def counted(self, to_node: list[int]) -> Counted | None:
+    def make_counted(self, to_node: list[int]) -> PodContribution | None:
         """A koord-prod pod without a measurement, or measured under another class, counts with all that is expected."""
         nothing = [0] * len(to_node)
-        return _counted(to_node, nothing, self.expected if self.prod else nothing, self.expected)
+        return _make_counted(to_node, nothing, self.expected if self.prod else nothing, self.expected)
 
 
-def _counted(*parts: list[int]) -> Counted | None:
+def _make_counted(*parts: list[int]) -> PodContribution | None:
     together = [amount for part in parts for amount in part]
-    return Counted(together) if any(together) else None
+    return PodContribution(together) if any(together) else None
 
 
 class LoadAwareScheduling:
@@ -91,21 +91,21 @@ class LoadAwareScheduling:
         self.dominant_weight: int = args.get("dominantResourceWeight") or 0
         weights = args.get("resourceWeights") or ({} if self.dominant_weight else RESOURCE_WEIGHTS)
         usage = args.get("usageThresholds") or USAGE_THRESHOLDS
-        named = [usage, args.get("prodUsageThresholds"), aggregated.get("usageThresholds"), weights, self.factors]
-        named.append(dict.fromkeys(args.get("supportedResources") or (), 0))
-        self.resources = sorted({CPU, MEMORY}.union(*(amounts or {} for amounts in named)))
+        amount_maps = [usage, args.get("prodUsageThresholds"), aggregated.get("usageThresholds"), weights, self.factors]
+        amount_maps.append(dict.fromkeys(args.get("supportedResources") or (), 0))
+        self.resources = sorted({CPU, MEMORY}.union(*(amounts or {} for amounts in amount_maps)))
         self.weights = [weights.get(name, 0) for name in self.resources]
-        window = seconds(aggregated.get("usageAggregatedDuration") or "0s")
-        self.thresholds = koordinator.thresholds({**args, "usageThresholds": usage}, self.resources, window)
+        window = parse_seconds(aggregated.get("usageAggregatedDuration") or "0s")
+        self.thresholds = koordinator.parse_thresholds({**args, "usageThresholds": usage}, self.resources, window)
         kind = aggregated.get("scoreAggregationType")
-        window = seconds(aggregated.get("scoreAggregatedDuration") or "0s")
+        window = parse_seconds(aggregated.get("scoreAggregatedDuration") or "0s")
         self.scored_aggregate = Aggregate(kind, window) if kind else None
         self.score_prod: bool = args.get("scoreAccordingProdUsage") or False
         self.prod_with_system: bool = args.get("prodUsageIncludeSys") or False
         self.after_scheduled: int | None = args.get("estimatedSecondsAfterPodScheduled")
         self.after_initialized: int | None = args.get("estimatedSecondsAfterInitialized")
         self.customized: bool = args.get("allowCustomizeEstimation") or False
-        self._kinds: dict[Hashable, Kind] = {}
+        self._kinds: dict[Hashable, PodKind] = {}
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = self.expected(cycle.pod)
@@ -114,25 +114,27 @@ class LoadAwareScheduling:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a threshold or with expired figures; nodes without figures pass."""
         snapshot, pod = cycle.snapshot, cycle.pod
-        statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED, about=TOO_OLD)]
+        statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED, fact=TOO_OLD)]
         for reason, aggregated in ((EXCEEDED, False), (EXCEEDED_AGGREGATED, True)):
             statuses += [
-                unschedulable(reason.format(name), about=Threshold(name, aggregated)) for name in self.resources
+                unschedulable(reason.format(name), fact=Threshold(name, aggregated)) for name in self.resources
             ]
         codes = np.zeros(len(snapshot), dtype=np.int32)
         if snapshot.watermarks is None or of_daemon_set(pod):
             return Verdicts(codes[rows], statuses)
-        reported = self.reported(snapshot)
-        expired = reported & self.expired(snapshot) if self.filter_expired else np.zeros(len(snapshot), dtype=np.bool_)
+        reported = self.has_figures(snapshot)
+        expired = (
+            reported & self.is_expired(snapshot) if self.filter_expired else np.zeros(len(snapshot), dtype=np.bool_)
+        )
         measured = reported & self.measured(snapshot) & ~expired
-        for thresholds, nodes in self._profiles(snapshot):
-            limits, aggregate, prod = self._limits(thresholds, pod)
+        for thresholds, nodes in self._group_thresholds(snapshot):
+            limits, aggregate, prod = self._find_limits(thresholds, pod)
             if not any(limits):
                 continue
             if not self.expired_pass:
                 codes[nodes & expired] = 1
             first = 2 + (len(self.resources) if aggregate is not None else 0)
-            full = self.full(snapshot, self.used(snapshot, prod, aggregate) + self._of_pod(cycle), limits)
+            full = self.find_exceeded(snapshot, self.used(snapshot, prod, aggregate) + self._of_pod(cycle), limits)
             for row, exceeded in enumerate(full):
                 codes[nodes & measured & exceeded & (codes == 0)] = first + row
         return Verdicts(codes[rows], statuses)
@@ -141,12 +143,12 @@ class LoadAwareScheduling:
         """The weighted mean of the free percentages of the resources; 0 if figures are missing or expired."""
         snapshot = cycle.snapshot
         if snapshot.watermarks is None:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         prod = self.score_prod and koordinator.priority_class(cycle.pod) == PROD
         used = self.used(snapshot, prod, None if prod else self.scored_aggregate) + self._of_pod(cycle)
-        left = left_over(used, self.allocatable(snapshot))
-        counts = self.reported(snapshot) & self.measured(snapshot) & ~self.expired(snapshot)
-        return np.where(counts, weighted(left, self.weights, self.dominant_weight), 0)[rows]
+        free_percent = left_over(used, self.allocatable(snapshot))
+        counts = self.has_figures(snapshot) & self.measured(snapshot) & ~self.is_expired(snapshot)
+        return np.where(counts, weighted_mean(free_percent, self.weights, self.dominant_weight), 0)[rows]
 
     def concerns(self, pod: Pod) -> bool:
         return False
@@ -158,7 +160,7 @@ class LoadAwareScheduling:
     def unreserve(self, cycle: Cycle, node: str) -> None:
         """Do nothing: the snapshot knows which pods left."""
 
-    def _limits(self, thresholds: Thresholds, pod: Pod) -> tuple[tuple[int, ...], Aggregate | None, bool]:
+    def _find_limits(self, thresholds: Thresholds, pod: Pod) -> tuple[tuple[int, ...], Aggregate | None, bool]:
         """The thresholds for the pod, the percentile they apply to, and whether only koord-prod pods count."""
         if any(thresholds.prod) and koordinator.priority_class(pod) == PROD:
             return thresholds.prod, None, True
@@ -166,105 +168,107 @@ class LoadAwareScheduling:
             return thresholds.aggregated, thresholds.aggregate, False
         return thresholds.usage, None, False
 
-    def _profiles(self, snapshot: Snapshot) -> list[tuple[Thresholds, Mask]]:
+    def _group_thresholds(self, snapshot: Snapshot) -> list[tuple[Thresholds, Mask]]:
         """The distinct thresholds, each with the nodes that it applies to."""
 
         def compute() -> list[tuple[Thresholds, Mask]]:
-            found: dict[Thresholds, Mask] = {}
+            nodes_by_thresholds: dict[Thresholds, Mask] = {}
             for position, node in enumerate(snapshot.nodes):
-                own = koordinator.own_thresholds(node, self.resources, self.thresholds)
-                found.setdefault(own, np.zeros(len(snapshot), dtype=np.bool_))[position] = True
-            return list(found.items())
+                thresholds = koordinator.own_thresholds(node, self.resources, self.thresholds)
+                nodes_by_thresholds.setdefault(thresholds, np.zeros(len(snapshot), dtype=np.bool_))[position] = True
+            return list(nodes_by_thresholds.items())
 
-        return snapshot.memo(("koordinator", "thresholds", tuple(self.resources), self.thresholds), compute)
+        return snapshot.cached_by_nodes(("koordinator", "thresholds", tuple(self.resources), self.thresholds), compute)
 
     def allocatable(self, snapshot: Snapshot) -> Ints:
         """Allocatable of the nodes: from their annotation, else from their status. Shape [resources, nodes]."""
 
         def compute() -> Ints:
-            amounts = np.array([snapshot.amounts(snapshot.allocatable, name) for name in self.resources])
+            amounts = np.array([snapshot.resource_row(snapshot.allocatable, name) for name in self.resources])
             for position, node in enumerate(snapshot.nodes):
                 for name, amount in koordinator.raw_allocatable(node).items():
                     if name in self.resources:
                         amounts[self.resources.index(name), position] = amount
             return amounts
 
-        return snapshot.memo(("koordinator", "allocatable", tuple(self.resources)), compute)
+        return snapshot.cached_by_nodes(("koordinator", "allocatable", tuple(self.resources)), compute)
 
-    def reported(self, snapshot: Snapshot) -> Mask:
+    def has_figures(self, snapshot: Snapshot) -> Mask:
         """The nodes with any figures: in Koordinator, those with a NodeMetric."""
 
         def compute() -> Mask:
             watermarks = known_by(snapshot)
-            known: Mask = ~np.isnan(watermarks.updated)
+            mask: Mask = ~np.isnan(watermarks.updated)
             for column in watermarks.figures.values():
-                known |= ~np.isnan(column)
-            return known
+                mask |= ~np.isnan(column)
+            return mask
 
-        return snapshot.derived("koordinator reported", compute)
+        return snapshot.cached_by_watermarks("koordinator reported", compute)
 
     def measured(self, snapshot: Snapshot) -> Mask:
         """The nodes whose use is known."""
 
         def compute() -> Mask:
-            known = np.zeros(len(snapshot), dtype=np.bool_)
+            mask = np.zeros(len(snapshot), dtype=np.bool_)
             for name in self.resources:
-                known |= ~np.isnan(mean_use(known_by(snapshot), name))
-            return known
+                mask |= ~np.isnan(mean_use(known_by(snapshot), name))
+            return mask
 
-        return snapshot.derived(("koordinator measured", tuple(self.resources)), compute)
+        return snapshot.cached_by_watermarks(("koordinator measured", tuple(self.resources)), compute)
 
-    def expired(self, snapshot: Snapshot) -> Mask:
+    def is_expired(self, snapshot: Snapshot) -> Mask:
         """The nodes whose figures are too old, or of an unknown time."""
         return ~(snapshot.now - known_by(snapshot).updated < self.expiration)
 
     def used(self, snapshot: Snapshot, prod: bool, aggregate: Aggregate | None) -> Ints:
         """Use with the pods that the figures do not show, in milli-CPU or units. Shape [resources, nodes]."""
-        to_node, of_prod, to_prod, expected = np.split(self._pods(snapshot), PARTS)
+        to_node, of_prod, to_prod, expected = np.split(self._pod_parts(snapshot), PARTS)
         if prod:
             total = of_prod + to_prod
-            return total + self._amounts(snapshot, SYSTEM) if self.prod_with_system else total
-        mean = self._mean(snapshot)
-        known = np.ones(len(snapshot), dtype=np.bool_)
+            return total + self._column_amounts(snapshot, SYSTEM) if self.prod_with_system else total
+        mean = self._mean_use(snapshot)
+        available = np.ones(len(snapshot), dtype=np.bool_)
         if aggregate is not None:
-            mean, known = self._percentile(snapshot, aggregate, mean)
-        return np.where(known, mean + to_node, expected)
+            mean, available = self._percentile_use(snapshot, aggregate, mean)
+        return np.where(available, mean + to_node, expected)
 
-    def _mean(self, snapshot: Snapshot) -> Ints:
+    def _mean_use(self, snapshot: Snapshot) -> Ints:
         """The mean use of nodes, milli-CPU or units, 0 where it is not known. Shape [resources, nodes]."""
 
         def compute() -> Ints:
             columns = [mean_use(known_by(snapshot), name) for name in self.resources]
-            return np.array([self._amount(snapshot, row, column) for row, column in enumerate(columns)])
+            return np.array([self._percent_to_amount(snapshot, row, column) for row, column in enumerate(columns)])
 
-        return snapshot.derived(("koordinator mean", tuple(self.resources)), compute)
+        return snapshot.cached_by_watermarks(("koordinator mean", tuple(self.resources)), compute)
 
-    def _percentile(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
+    def _percentile_use(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
         """The percentile and where it is known. Without a percentile, ``mean`` is used if no window is configured."""
         watermarks = known_by(snapshot)
-        amounts, known = np.zeros_like(mean), np.zeros(len(snapshot), dtype=np.bool_)
+        amounts, available = np.zeros_like(mean), np.zeros(len(snapshot), dtype=np.bool_)
         for key in percentile_keys(watermarks, aggregate):
-            told = ~np.isnan(np.array([watermarks.column(name, key) for name in self.resources])).all(axis=0) & ~known
-            amounts = np.where(told, self._amounts(snapshot, key), amounts)
-            known |= told
+            reported = (
+                ~np.isnan(np.array([watermarks.column(name, key) for name in self.resources])).all(axis=0) & ~available
+            )
+            amounts = np.where(reported, self._column_amounts(snapshot, key), amounts)
+            available |= reported
         if aggregate.window == 0:
-            amounts, known = np.where(known, amounts, mean), np.ones_like(known)
-        return amounts, known
+            amounts, available = np.where(available, amounts, mean), np.ones_like(available)
+        return amounts, available
 
-    def _amounts(self, snapshot: Snapshot, key: str) -> Ints:
+    def _column_amounts(self, snapshot: Snapshot, key: str) -> Ints:
         columns = [known_by(snapshot).column(name, key) for name in self.resources]
-        return np.array([self._amount(snapshot, row, column) for row, column in enumerate(columns)])
+        return np.array([self._percent_to_amount(snapshot, row, column) for row, column in enumerate(columns)])
 
-    def _amount(self, snapshot: Snapshot, row: int, percent: Floats) -> Ints:
+    def _percent_to_amount(self, snapshot: Snapshot, row: int, percent: Floats) -> Ints:
         """Percent of allocatable as an amount, 0 where it is not known. Shape [nodes]."""
-        allocatable = snapshot.amounts(snapshot.allocatable, self.resources[row])
-        return rounded(np.nan_to_num(percent) * allocatable / 100.0)
+        allocatable = snapshot.resource_row(snapshot.allocatable, self.resources[row])
+        return round_half_away(np.nan_to_num(percent) * allocatable / 100.0)
 
-    def full(self, snapshot: Snapshot, used: Ints, limits: tuple[int, ...]) -> Mask:
+    def find_exceeded(self, snapshot: Snapshot, used: Ints, limits: tuple[int, ...]) -> Mask:
         """Where the use of a resource, in rounded percent, is above its limit. Shape [resources, nodes]."""
         allocatable = self.allocatable(snapshot)
-        most = np.array(limits)[:, None]
-        exceeded: Mask = (percent_of(used, allocatable) > most) & (most != 0) & (allocatable != 0)
+        maximum = np.array(limits)[:, None]
+        exceeded: Mask = (percent_of(used, allocatable) > maximum) & (maximum != 0) & (allocatable != 0)
         return exceeded
 
     def expected(self, pod: Pod) -> Ints:
@@ -280,50 +284,50 @@ class LoadAwareScheduling:
     def _of_pod(self, cycle: Cycle) -> Ints:
         if self.name not in cycle.state:
             cycle.state[self.name] = self.expected(cycle.pod)
-        found: Ints = cycle.state[self.name][:, None]
-        return found
+        expected_use: Ints = cycle.state[self.name][:, None]
+        return expected_use
 
-    def _pods(self, snapshot: Snapshot) -> Ints:
+    def _pod_parts(self, snapshot: Snapshot) -> Ints:
         """What bound pods add: ``PARTS`` times the resources. Shape [parts × resources, nodes]."""
         watermarks = known_by(snapshot)
         size = len(self.resources)
 
-        def estimate(pod: Pod, node: int, time: float) -> Counted | None:
-            return self._of_bound(pod, watermarks.pods, self._shown(pod, node, time, watermarks))
+        def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
+            return self._of_bound(pod, watermarks.pods, self._is_visible(pod, node, time, watermarks))
 
-        return snapshot.recent(self, PARTS * size, estimate).astype(np.int64)
+        return snapshot.recent_sums(self, PARTS * size, estimate).astype(np.int64)
 
-    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> Counted | None:
+    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, is_visible: bool) -> PodContribution | None:
         """What a bound pod adds: the parts in order, each with all resources.
 
         If the source has no figures of single pods (``uses`` is ``None``), the node's figures are assumed to show the
         pod once they can.
         """
-        kind = self._kind(pod)
+        kind = self._pod_kind(pod)
         use = None if uses is None else uses.get(pod.key)
         if use is None or (use.cpu is None and use.memory is None):
-            return kind.shown if shown and uses is None else kind.hidden
-        told, expected = self._told(use), kind.expected
+            return kind.shown if is_visible and uses is None else kind.hidden
+        measured, expected = self._measured_amounts(use), kind.expected
         to_node = [0] * len(expected)
-        if not shown:
-            to_node = [max(amount - seen, 0) for amount, seen in zip(expected, told, strict=True)]
+        if not is_visible:
+            to_node = [max(amount - reported, 0) for amount, reported in zip(expected, measured, strict=True)]
         if kind.prod and use.priority_class == PROD:
-            return _counted(to_node, told, to_node, expected)
-        return kind.counted(to_node)
+            return _make_counted(to_node, measured, to_node, expected)
+        return kind.make_counted(to_node)
 
-    def _kind(self, pod: Pod) -> Kind:
+    def _pod_kind(self, pod: Pod) -> PodKind:
         """What pods of one template have in common."""
-        qos = mapping(pod.raw, "status").get("qosClass")
+        qos = get_mapping(pod.raw, "status").get("qosClass")
         key = pod.template, pod.labels.get(koordinator.CLASS_LABEL), pod.labels.get(koordinator.QOS_LABEL), qos
         if self.customized or key not in self._kinds:
-            self._kinds[key] = Kind(self.expected(pod).tolist(), koordinator.priority_class(pod) == PROD)
+            self._kinds[key] = PodKind(self.expected(pod).tolist(), koordinator.priority_class(pod) == PROD)
         return self._kinds[key]
 
-    def _told(self, use: PodUse) -> list[int]:
+    def _measured_amounts(self, use: PodUse) -> list[int]:
         amounts = {CPU: (use.cpu or 0.0) * 1000.0, MEMORY: use.memory or 0.0}
         return [math.floor(amounts.get(name, 0.0) + 0.5) for name in self.resources]
 
-    def _shown(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
+    def _is_visible(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
         """Whether the pod has been on the node for a whole report interval, so that the node's figures show its use.
 
         A pod without a known scheduling time is treated as if it had just come.
@@ -331,18 +335,18 @@ class LoadAwareScheduling:
         updated, interval = float(watermarks.updated[node]), math.nan
         if watermarks.interval is not None:
             interval = float(watermarks.interval[node])
-        began = updated - (REPORT_INTERVAL if math.isnan(interval) else interval)
-        return time <= began and not self._forced_until(pod, time) > updated
+        interval_start = updated - (REPORT_INTERVAL if math.isnan(interval) else interval)
+        return time <= interval_start and not self._forced_until(pod, time) > updated
 
     def _forced_until(self, pod: Pod, time: float) -> float:
         """The time until which the pod counts with its expected use, even if it is measured."""
         after_scheduled, after_initialized = self.after_scheduled, self.after_initialized
         if self.customized:
-            own = koordinator.own_seconds(pod, koordinator.AFTER_SCHEDULED)
-            after_scheduled = own if own >= 0 else after_scheduled
-            own = koordinator.own_seconds(pod, koordinator.AFTER_INITIALIZED)
-            after_initialized = own if own >= 0 else after_initialized
-        if (after_initialized or 0) > 0 and (since := pod.since("Initialized")) is not None:
+            override = koordinator.own_seconds(pod, koordinator.AFTER_SCHEDULED)
+            after_scheduled = override if override >= 0 else after_scheduled
+            override = koordinator.own_seconds(pod, koordinator.AFTER_INITIALIZED)
+            after_initialized = override if override >= 0 else after_initialized
+        if (after_initialized or 0) > 0 and (since := pod.condition_since("Initialized")) is not None:
             return since + (after_initialized or 0)
         return time + after_scheduled if after_scheduled and after_scheduled > 0 else -math.inf
 
@@ -360,46 +364,46 @@ def mean_use(watermarks: Watermarks, resource: str) -> Floats:
 
 def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
     """The keys of figures of the percentile that ``aggregate`` names, longest window first."""
-    found = {}
+    windows = {}
     for _, key in watermarks.figures:
         if (match := PERCENTILE.fullmatch(key)) and match["kind"] == aggregate.kind:
             window = int(match["count"]) * UNITS[match["unit"]]
             if aggregate.window in (0, window):
-                found[key] = window
-    return sorted(found, key=lambda key: -found[key])
+                windows[key] = window
+    return sorted(windows, key=lambda key: -windows[key])
 
 
 def percent_of(used: Ints, allocatable: Ints) -> Ints:
     """Use in whole percent as Koordinator computes it: divide, multiply by 100, round half away from zero."""
     share = np.divide(used.astype(np.float64), allocatable, out=np.zeros(used.shape), where=allocatable != 0)
-    return rounded(share * 100.0)
+    return round_half_away(share * 100.0)
 
 
 def left_over(used: Ints, allocatable: Ints) -> Ints:
     """The free percentage of each resource; 0 where nothing is left or allocatable is 0. Shape [resources, nodes]."""
     fits = (allocatable > 0) & (used <= allocatable)
-    return truncated((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
+    return divide_toward_zero((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
 
 
-def weighted(left: Ints, weights: list[int], dominant_weight: int) -> Ints:
+def weighted_mean(free_percent: Ints, weights: list[int], dominant_weight: int) -> Ints:
     """The weighted mean of the resources; the lowest counts again with ``dominant_weight``. Shape [nodes]."""
-    total = (left * np.array(weights)[:, None]).sum(axis=0)
+    total = (free_percent * np.array(weights)[:, None]).sum(axis=0)
     if dominant_weight:
-        total = total + left.min(axis=0) * dominant_weight
-    return truncated(total, max(sum(weights) + dominant_weight, 1))
+        total = total + free_percent.min(axis=0) * dominant_weight
+    return divide_toward_zero(total, max(sum(weights) + dominant_weight, 1))
 
 
 # An experiment has new figures every five minutes only, so they would expire; and where nodes are used to 70 %, the
 # threshold of 65 % would keep most pods waiting.
-TRIED = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
+TRIAL_ARGS = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
 SPEC = PluginSpec(
     "LoadAwareScheduling",
     frozenset({"preFilter", "filter", "score", "reserve"}),
     "Rejects nodes that are used too much with the pod, and prefers those with most left.",
-    ArgsSpec(ARGS, set_defaults, problems, when_created=True, advice=advice),
+    ArgsSpec(ARGS, set_defaults, validate_args, when_created=True, advice=advice),
     origin="Koordinator",
     factory=LoadAwareScheduling,
     load_aware=True,
     rank=8,
-    trials=(Trial("load-aware-scheduling", args=lambda nodes: TRIED),),
+    trials=(PluginTrial("load-aware-scheduling", args=lambda nodes: TRIAL_ARGS),),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Struct, text
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, ListType, MapType, Struct, StructField, text
+from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import duration_text, quote
 
 Args = dict[str, Any]
@@ -18,24 +18,24 @@ SCALING_FACTORS = {"cpu": 85, "memory": 70}
 AGGREGATIONS = ("avg", "p50", "p90", "p95", "p99")
 ESTIMATOR = "defaultEstimator"
 
-AMOUNTS = MapOf(INT64, ("cpu", "memory"))
+AMOUNTS = MapType(INT64, ("cpu", "memory"))
 AGGREGATION = text("extension.AggregationType")
 AGGREGATED = Struct(
     "v1.LoadAwareSchedulingAggregatedArgs",
     "Percentiles in place of the mean use.",
     (
-        Field("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected.", usual=(0, 100)),
-        Field("usageAggregationType", AGGREGATION, "Which percentile the thresholds are for.", enum=AGGREGATIONS),
-        Field(
+        StructField("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected.", usual=(0, 100)),
+        StructField("usageAggregationType", AGGREGATION, "Which percentile the thresholds are for.", enum=AGGREGATIONS),
+        StructField(
             "usageAggregatedDuration",
             DURATION,
             "Over which window; left out: the longest that there is.",
             pointer=True,
         ),
-        Field(
+        StructField(
             "scoreAggregationType", AGGREGATION, "Which percentile is scored; left out: the mean.", enum=AGGREGATIONS
         ),
-        Field(
+        StructField(
             "scoreAggregatedDuration",
             DURATION,
             "Over which window; left out: the longest that there is.",
@@ -46,24 +46,24 @@ AGGREGATED = Struct(
 ARGS = args_struct(
     "LoadAwareSchedulingArgs",
     "From which use on nodes are rejected, what counts for the score, and what pods are expected to use.",
-    Field(
+    StructField(
         "filterExpiredNodeMetrics",
         BOOL,
         "Whether the age of figures counts for the filter.",
         pointer=True,
         default=True,
     ),
-    Field(
+    StructField(
         "nodeMetricExpirationSeconds", INT64, "Figures as old as this are expired.", pointer=True, default=EXPIRATION
     ),
-    Field(
+    StructField(
         "enableScheduleWhenNodeMetricsExpired",
         BOOL,
         "Whether nodes with expired figures pass the filter.",
         pointer=True,
         default=False,
     ),
-    Field(
+    StructField(
         "resourceWeights",
         AMOUNTS,
         "How much each resource counts for the score: 1 to 100. Left out: cpu 1, memory 1.",
@@ -71,14 +71,14 @@ ARGS = args_struct(
         usual=(1, 10),
         whole=True,
     ),
-    Field(
+    StructField(
         "dominantResourceWeight",
         INT64,
         "How much the fullest resource counts beside.",
         minimum=0,
         maximum=100,
     ),
-    Field(
+    StructField(
         "usageThresholds",
         AMOUNTS,
         "Percent by resource; 0 switches one off. Left out: cpu 65, memory 95.",
@@ -86,16 +86,18 @@ ARGS = args_struct(
         usual=(0, 100),
         whole=True,
     ),
-    Field(
+    StructField(
         "prodUsageThresholds",
         AMOUNTS,
         "For pods of class koord-prod: percent that such pods may use together.",
         usual=(0, 100),
     ),
-    Field("prodUsageIncludeSys", BOOL, "Whether what is used outside pods is added to the use of such pods."),
-    Field("scoreAccordingProdUsage", BOOL, "Whether such pods are scored by the use of such pods alone.", pointer=True),
-    Field("estimator", STRING, "How the use of pods is expected: there is one way.", enum=(ESTIMATOR,)),
-    Field(
+    StructField("prodUsageIncludeSys", BOOL, "Whether what is used outside pods is added to the use of such pods."),
+    StructField(
+        "scoreAccordingProdUsage", BOOL, "Whether such pods are scored by the use of such pods alone.", pointer=True
+    ),
+    StructField("estimator", STRING, "How the use of pods is expected: there is one way.", enum=(ESTIMATOR,)),
+    StructField(
         "estimatedScalingFactors",
         AMOUNTS,
         "Percent of its request, or limit where that is higher, that a pod is expected to use: 1 to 100. "
@@ -103,21 +105,21 @@ ARGS = args_struct(
         examples=(SCALING_FACTORS,),
         usual=(1, 100),
     ),
-    Field(
+    StructField(
         "estimatedSecondsAfterPodScheduled",
         INT64,
         "For so long after it got its node a pod counts with what it is expected to use, if that is more.",
         pointer=True,
     ),
-    Field(
+    StructField(
         "estimatedSecondsAfterInitialized",
         INT64,
         "The same, from when its init containers were done; goes before the other.",
         pointer=True,
     ),
-    Field("allowCustomizeEstimation", BOOL, "Whether annotations of pods may say these three for the pod."),
-    Field("aggregated", AGGREGATED, "Percentiles in place of the mean use.", pointer=True),
-    Field("supportedResources", ListOf(STRING), "Resources that only annotations of nodes name."),
+    StructField("allowCustomizeEstimation", BOOL, "Whether annotations of pods may say these three for the pod."),
+    StructField("aggregated", AGGREGATED, "Percentiles in place of the mean use.", pointer=True),
+    StructField("supportedResources", ListType(STRING), "Resources that only annotations of nodes name."),
 )
 
 
@@ -135,59 +137,63 @@ def set_defaults(args: Args) -> None:
     args["estimatedScalingFactors"] = SCALING_FACTORS | (args["estimatedScalingFactors"] or {})
 
 
-def problems(args: Args, path: str) -> list[Problem]:
-    found: list[Problem] = []
+def validate_args(args: Args, path: str) -> list[Problem]:
+    problems: list[Problem] = []
     if (seconds := args["nodeMetricExpirationSeconds"]) <= 0:
         detail = "nodeMetricExpiredSeconds should be a positive value"
-        found.append(invalid(child(path, "nodeMetricExpirationSeconds"), seconds, detail))
-    found += _amounts(args, path, "resourceWeights", "resource Weight", least=1)
-    dominant, at = args["dominantResourceWeight"], child(path, "dominantResourceWeight")
+        problems.append(invalid(child_path(path, "nodeMetricExpirationSeconds"), seconds, detail))
+    problems += _amount_problems(args, path, "resourceWeights", "resource Weight", minimum=1)
+    dominant, at = args["dominantResourceWeight"], child_path(path, "dominantResourceWeight")
     if dominant < 0:
-        found.append(invalid(at, dominant, "dominantResourceWeight should not be a negative value"))
+        problems.append(invalid(at, dominant, "dominantResourceWeight should not be a negative value"))
     if dominant > 100:
-        found.append(invalid(at, dominant, "dominantResourceWeight should be less than 100"))
-    found += _amounts(args, path, "usageThresholds", "resource Threshold", least=0)
-    found += _amounts(args, path, "estimatedScalingFactors", "estimated resource ScalingFactor", least=1)
+        problems.append(invalid(at, dominant, "dominantResourceWeight should be less than 100"))
+    problems += _amount_problems(args, path, "usageThresholds", "resource Threshold", minimum=0)
+    problems += _amount_problems(args, path, "estimatedScalingFactors", "estimated resource ScalingFactor", minimum=1)
     missing = sorted(set(args["resourceWeights"] or ()) - set(args["estimatedScalingFactors"]))
     if missing:
-        at = child(path, "estimatedScalingFactors")
-        found.append(Problem(at, f"{at}: Not found: {quote(missing[0])}"))
+        at = child_path(path, "estimatedScalingFactors")
+        problems.append(Problem(at, f"{at}: Not found: {quote(missing[0])}"))
     if args["estimator"] not in ("", ESTIMATOR):
-        found.append(unsupported(child(path, "estimator"), args["estimator"], (ESTIMATOR,)))
-    return found + _aggregated_problems(args["aggregated"], child(path, "aggregated"))
+        problems.append(unsupported(child_path(path, "estimator"), args["estimator"], (ESTIMATOR,)))
+    return problems + _aggregated_problems(args["aggregated"], child_path(path, "aggregated"))
 
 
 def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
     if aggregated is None:
         return []
-    found = _amounts(aggregated, path, "usageThresholds", "resource Threshold", least=0)
+    problems = _amount_problems(aggregated, path, "usageThresholds", "resource Threshold", minimum=0)
     for purpose in ("usage", "score"):
         kind, window = aggregated[f"{purpose}AggregationType"], aggregated[f"{purpose}AggregatedDuration"]
         if kind and kind not in AGGREGATIONS:
-            found.append(unsupported(f"{path}.{purpose}AggregationType", Typed(kind), AGGREGATIONS))
+            problems.append(unsupported(f"{path}.{purpose}AggregationType", Typed(kind), AGGREGATIONS))
         if window is not None and window < 0:
-            shown = Typed(duration_text(window))
-            found.append(invalid(f"{path}.{purpose}AggregatedDuration", shown, "duration must be >= 0"))
-    return found
+            actual = Typed(duration_text(window))
+            problems.append(invalid(f"{path}.{purpose}AggregatedDuration", actual, "duration must be >= 0"))
+    return problems
 
 
-def _amounts(args: Args, path: str, name: str, what: str, least: int) -> list[Problem]:
-    """The first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``least`` to 100."""
+def _amount_problems(args: Args, path: str, name: str, label: str, minimum: int) -> list[Problem]:
+    """The first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``minimum`` to 100."""
     amounts = args[name] or {}
     for resource, amount in sorted(amounts.items()):
-        bound = "a positive value" if amount < least else "less than 100" if amount > 100 else ""
+        bound = "a positive value" if amount < minimum else "less than 100" if amount > 100 else ""
         if bound:
-            return [invalid(child(path, name), Typed(amounts), f"{what} of {resource} should be {bound}, got {amount}")]
+            return [
+                invalid(
+                    child_path(path, name), Typed(amounts), f"{label} of {resource} should be {bound}, got {amount}"
+                )
+            ]
     return []
 
 
 def advice(args: Args) -> list[tuple[str, str]]:
-    found = [
+    remarks = [
         (f"prodUsageThresholds.{resource}", f"{amount} is no percentage, and Koordinator does not say so")
         for resource, amount in (args["prodUsageThresholds"] or {}).items()
         if not 0 <= amount <= 100
     ]
     aggregated = args["aggregated"] or {}
     if aggregated.get("usageThresholds") and not aggregated.get("usageAggregationType"):
-        found.append(("aggregated.usageThresholds", "has no effect without usageAggregationType"))
-    return found
+        remarks.append(("aggregated.usageThresholds", "has no effect without usageAggregationType"))
+    return remarks

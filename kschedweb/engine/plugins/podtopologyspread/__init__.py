@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
-from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.labels import NOTHING, Selector
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
-from kschedweb.engine.plugins.podtopologyspread.arguments import HKE, POD_TOPOLOGY_SPREAD, problems, set_defaults
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.plugins.podtopologyspread.arguments import HKE, POD_TOPOLOGY_SPREAD, set_defaults, validate_args
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Floats, Ints, LabelColumn, Mask, Rows
-from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.nodematching import matches_required, tolerates
+from kschedweb.engine.state.label_groups import Selection
+from kschedweb.engine.state.nodematching import match_tolerations, matches_required
 from kschedweb.engine.state.owners import default_selector
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.topology import Tally
+from kschedweb.engine.state.topology import SelectionTally
 from kschedweb.engine.values import dataclass
 
 SKEW, LABEL = "skew", "label"
-SKEWED = unschedulable("node(s) didn't match pod topology spread constraints", about=SKEW)
-UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)", about=LABEL)
+SKEWED = unschedulable("node(s) didn't match pod topology spread constraints", fact=SKEW)
+UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)", fact=LABEL)
 MISSING = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
@@ -53,7 +53,7 @@ class Constraint:
     complete: Mask  # nodes with all the labels that are required to take part
     counted: Mask  # nodes whose pods count
     domains: Mask  # topology values that take part
-    tally: Tally  # matching pods by topology value; by node for a soft constraint over hosts
+    tally: SelectionTally  # matching pods by topology value; by node for a soft constraint over hosts
     counts: Ints  # the tally's counts in this cycle
     weight: float = 0.0
 
@@ -65,13 +65,13 @@ class Constraint:
         return self.rule.topology_key == HOSTNAME
 
     @property
-    def added(self) -> Floats:
+    def value_scores(self) -> Floats:
         """What each topology value adds to the raw score. Shape [values]."""
         return self.counts.astype(np.float64) * self.weight + float(self.rule.max_skew - 1)
 
 
 @dataclass(slots=True)
-class Soft:
+class PreScoreState:
     constraints: list[Constraint]
     ignored: Mask  # feasible nodes that lack a label and are not scored
 
@@ -82,7 +82,7 @@ class PodTopologySpread:
     def __init__(self, args: dict[str, Any], comparing: bool = False, nominations: bool = True) -> None:
         """``comparing``: tolerations may compare values, with the operators Gt and Lt.
 
-        ``nominations``: see ``Behaviour.hints_see_nominations``.
+        ``nominations``: see ``Behaviour.hints_include_nominated_pods``.
         """
         self._comparing, self.nominations = comparing, nominations
         self.system = args.get("defaultingType", "System") == "System"
@@ -104,9 +104,9 @@ class PodTopologySpread:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
-        if any(one is not None and not _involved(one, pod, self.nominations) for one in (old, new)):
+        if any(version is not None and not _is_involved(version, pod, self.nominations) for version in (old, new)):
             return False
-        rules = self._rules(change.cluster, pod, hard=True)
+        rules = self._list_rules(change.cluster, pod, hard=True)
         if old is None or new is None:
             return any(selector.matches((new or old).labels) for _, selector in rules)
         tolerates_more = new.uid == pod.uid and new.tolerations != old.tolerations
@@ -116,19 +116,21 @@ class PodTopologySpread:
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if domains of the hard constraints changed, or the taints of one of their nodes did."""
-        keys = [rule.topology_key for rule, _ in self._rules(change.cluster, pod, hard=True)]
+        keys = [rule.topology_key for rule, _ in self._list_rules(change.cluster, pod, hard=True)]
         old, new = change.old, change.new
-        counted_before, counts_now = (one is not None and all(key in one.labels for key in keys) for one in (old, new))
+        counted_before, counts_now = (
+            version is not None and all(key in version.labels for key in keys) for version in (old, new)
+        )
         if old is None or new is None or counted_before != counts_now:
             return counted_before or counts_now
         return counts_now and (any(old.labels[key] != new.labels[key] for key in keys) or old.taints != new.taints)
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER if pod.spread_constraints or self.defaults else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER if pod.spread_constraints or self.defaults else PluginScope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:
-            constraints = cycle.keep(self.name, lambda: self._constraints(cycle, hard=True))
+            constraints = cycle.memoize(self.name, lambda: self._build_constraints(cycle, hard=True))
         except CycleError as problem:
             return PreFilterResult(
                 error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
@@ -136,15 +138,15 @@ class PodTopologySpread:
         if not constraints:
             return SKIPPED
         for constraint in constraints:
-            constraint.counts = constraint.tally.counts()
+            constraint.counts = constraint.tally.current_counts()
         cycle.state[self.name] = constraints
         return PASSED
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._move(cycle, pod, node, 1)
+        self._update_with_pod(cycle, pod, node, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
-        self._move(cycle, pod, node, -1)
+        self._update_with_pod(cycle, pod, node, -1)
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         constraints: list[Constraint] = cycle.state.get(self.name, [])
@@ -152,7 +154,7 @@ class PodTopologySpread:
             constraint.selector.matches(pod.labels) for constraint in constraints
         )
 
-    def _move(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+    def _update_with_pod(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
         # Unlike in counting, kube-scheduler includes terminating pods and empty selectors here.
         constraints: list[Constraint] = cycle.state.get(self.name, [])
         for constraint in constraints:
@@ -170,7 +172,7 @@ class PodTopologySpread:
         if constraints is None:
             constraints = self._unprepared(cycle)
         if constraints is None:
-            return Verdicts.uniform(cycle.size(rows), MISSING)
+            return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for constraint in reversed(constraints):
             skewed = self.skew(cycle.pod, constraint) > constraint.rule.max_skew
@@ -186,13 +188,13 @@ class PodTopologySpread:
     def skew(pod: Pod, constraint: Constraint) -> Ints:
         """The skew with the pod at each topology value."""
         domains = constraint.counts[constraint.domains]
-        least = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
+        min_match_num = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
         itself = 1 if constraint.selector.matches(pod.labels) else 0
-        return constraint.counts + itself - least
+        return constraint.counts + itself - min_match_num
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         try:
-            constraints = cycle.keep(score_key(self.name), lambda: self._constraints(cycle, hard=False))
+            constraints = cycle.memoize(score_key(self.name), lambda: self._build_constraints(cycle, hard=False))
         except CycleError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not constraints:
@@ -201,18 +203,18 @@ class PodTopologySpread:
         scored = np.zeros(len(cycle.snapshot), dtype=np.bool_)
         scored[rows] = complete[rows]
         for constraint in constraints:
-            constraint.counts = constraint.tally.counts()
+            constraint.counts = constraint.tally.current_counts()
             if constraint.by_host:
                 if cycle.snapshot.bare:
                     constraint.counts = np.zeros_like(constraint.counts)
                 constraint.weight = math.log(int(scored.sum()) + 2)
                 continue
             codes = _with_empty(constraint.column)
-            constraint.domains = _values(constraint.column, codes[scored])
+            constraint.domains = _occurring_values(constraint.column, codes[scored])
             # If labels are not required, nodes without the label form one more domain.
             unlabelled = bool((codes[scored] < 0).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
-        cycle.state[score_key(self.name)] = Soft(constraints, ~complete)
+        cycle.state[score_key(self.name)] = PreScoreState(constraints, ~complete)
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
@@ -220,48 +222,50 @@ class PodTopologySpread:
         soft = _soft_state(cycle, self.name)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
-            added = constraint.added
+            added = constraint.value_scores
             if constraint.by_host:
                 sums = np.where(constraint.column.present, sums + added, sums)
             else:
                 sums = sums + constraint.column.at_nodes(added, 0)
         sums[soft.ignored] = 0.0
-        return rounded(sums)[rows]
+        return round_half_away(sums)[rows]
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         ignored = _soft_state(cycle, self.name).ignored[rows]
-        kept = scores[~ignored]
-        highest = max(0, int(kept.max(initial=0)))
+        scored = scores[~ignored]
+        highest = max(0, int(scored.max(initial=0)))
         if highest == 0:
             return np.where(ignored, 0, MAX_NODE_SCORE).astype(np.int64)
-        spread = MAX_NODE_SCORE * (highest + int(kept.min()) - scores) // highest
+        spread = MAX_NODE_SCORE * (highest + int(scored.min()) - scores) // highest
         return np.where(ignored, 0, spread).astype(np.int64)
 
-    def _constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
+    def _build_constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
         """The pod's own constraints, or the defaults if it has none at all. Raises CycleError."""
         snapshot, pod = cycle.snapshot, cycle.pod
-        rules = self._rules(snapshot.objects, pod, hard=hard)
-        columns = [snapshot.label(rule.topology_key) for rule, _ in rules]
+        rules = self._list_rules(snapshot.objects, pod, hard=hard)
+        columns = [snapshot.label_column(rule.topology_key) for rule, _ in rules]
         labels_required = hard or bool(pod.spread_constraints) or not self.system
         complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [
-            _ready(cycle, rule, selector, column, complete, complete & _included(cycle, rule, self._comparing))
+            _prepare_constraint(
+                cycle, rule, selector, column, complete, complete & _included_nodes(cycle, rule, self._comparing)
+            )
             for (rule, selector), column in zip(rules, columns, strict=True)
         ]
 
-    def _rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
+    def _list_rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
         """The constraints of the pod with their selections."""
-        own = pod.spread_constraints
-        rules = [rule for rule in own or self.defaults if rule.hard == hard]
+        pod_constraints = pod.spread_constraints
+        rules = [rule for rule in pod_constraints or self.defaults if rule.is_hard == hard]
         selectors = []
-        if own:
+        if pod_constraints:
             for rule in rules:
                 if rule.error:
                     raise CycleError(rule.error)
                 selectors.append(rule.effective_selector(pod.labels))
         elif rules:
             selector = default_selector(cluster, pod)
-            if selector.empty:
+            if selector.is_empty:
                 return []
             selectors = [selector] * len(rules)
         return list(zip(rules, selectors, strict=True))
@@ -273,7 +277,7 @@ class HkePodTopologySpread(PodTopologySpread):
     name = "HkePodTopologySpread"
 
     def _unprepared(self, cycle: Cycle) -> list[Constraint]:
-        return self._constraints(cycle, hard=True)
+        return self._build_constraints(cycle, hard=True)
 
 
 def score_key(plugin: str) -> str:
@@ -281,26 +285,26 @@ def score_key(plugin: str) -> str:
     return f"{plugin}.score"
 
 
-def _involved(other: Pod, pod: Pod, promised: bool) -> bool:
+def _is_involved(other: Pod, pod: Pod, promised: bool) -> bool:
     """Whether ``other`` can count for the constraints of ``pod``, also where it is only ``promised`` a node."""
     return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
 
 
-def _ready(
+def _prepare_constraint(
     cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask, counted: Mask
 ) -> Constraint:
     snapshot, pod = cycle.snapshot, cycle.pod
-    if rule.topology_key == HOSTNAME and not rule.hard:
+    if rule.topology_key == HOSTNAME and not rule.is_hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
         codes, size = np.where(counted, _with_empty(column), -1), len(column.values)
-    tally = Tally(snapshot, _selection(pod.namespace, selector), codes, size)
-    domains = _values(column, column.codes[counted])
-    return Constraint(rule, selector, column, complete, counted, domains, tally, tally.counts())
+    tally = SelectionTally(snapshot, _make_selection(pod.namespace, selector), codes, size)
+    domains = _occurring_values(column, column.codes[counted])
+    return Constraint(rule, selector, column, complete, counted, domains, tally, tally.current_counts())
 
 
-def _soft_state(cycle: Cycle, name: str) -> Soft:
-    soft: Soft | None = cycle.state.get(score_key(name))
+def _soft_state(cycle: Cycle, name: str) -> PreScoreState:
+    soft: PreScoreState | None = cycle.state.get(score_key(name))
     if soft is None:
         raise CycleError(
             f'running Score plugins: plugin "{name}" failed with: '
@@ -316,13 +320,13 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
     return mask
 
 
-def _included(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
+def _included_nodes(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
     """The nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
     if rule.honor_taints:
-        mask &= tolerates(cycle.snapshot, cycle.pod, comparing)
+        mask &= match_tolerations(cycle.snapshot, cycle.pod, comparing)
     return mask
 
 
@@ -332,29 +336,29 @@ def _with_empty(column: LabelColumn) -> Codes:
     return np.where(column.present, column.codes, np.int32(empty))
 
 
-def _values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
+def _occurring_values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
     """The values of the label that occur in ``codes``."""
     occurs = np.zeros(len(column.values) + 1, dtype=np.bool_)
     occurs[codes] = True
     return occurs[:-1]
 
 
-def _selection(namespace: str, selector: Selector) -> Selection:
+def _make_selection(namespace: str, selector: Selector) -> Selection:
     """The pods that a constraint counts: no terminating ones, and none at all if the selector is empty."""
-    return Selection(((frozenset((namespace,)), NOTHING if selector.empty else selector),), terminating=False)
+    return Selection(((frozenset((namespace,)), NOTHING if selector.is_empty else selector),), terminating=False)
 
 
 SPEC = PluginSpec(
     "PodTopologySpread",
     frozenset({"preFilter", "filter", "preScore", "score"}),
     "Spreads pods evenly over zones, hosts or other domains.",
-    ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
+    ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, validate_args),
     factory=PodTopologySpread,
     variant=lambda release: {
         "factory": partial(
             PodTopologySpread,
-            comparing=release.on("TaintTolerationComparisonOperators"),
-            nominations=release.behaviour.hints_see_nominations,
+            comparing=release.is_enabled("TaintTolerationComparisonOperators"),
+            nominations=release.behaviour.hints_include_nominated_pods,
         )
     },
 )
@@ -362,7 +366,7 @@ HKE_SPEC = PluginSpec(
     "HkePodTopologySpread",
     frozenset({"preFilter", "filter", "preScore", "score"}),
     "Does what PodTopologySpread does, with default constraints of its own.",
-    ArgsSpec(HKE, set_defaults, problems),
+    ArgsSpec(HKE, set_defaults, validate_args),
     factory=HkePodTopologySpread,
     origin="kschedweb",
     rank=2,

@@ -13,9 +13,9 @@ import numpy as np
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.interface import Cycle, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
 from kschedweb.engine.framework.status import SUCCESS, unresolvable
-from kschedweb.engine.objects.access import mapping, text
+from kschedweb.engine.objects.json_access import get_mapping, get_string
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.volcanousage.arguments import (
@@ -26,21 +26,21 @@ from kschedweb.engine.plugins.volcanousage.arguments import (
     WEIGHTS,
     advice,
     best_effort,
-    problems,
     set_defaults,
+    validate_args,
 )
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity_percent, node_capacity
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
-from kschedweb.engine.state.watermarks.recent import Columns, Counted
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.state.watermarks.recent_pods import EstimateColumns, PodContribution
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 STATUSES = (
     SUCCESS,
-    unresolvable("the CPU load of the node exceeds the upper limit.", about=CPU),
-    unresolvable("the memory load of the node exceeds the upper limit.", about=MEMORY),
+    unresolvable("the CPU load of the node exceeds the upper limit.", fact=CPU),
+    unresolvable("the memory load of the node exceeds the upper limit.", fact=MEMORY),
 )
 WINDOWS = ("10m", "15m")  # Volcano's, and its substitute
 ACTIVE = 300.0  # seconds for which figures count, inclusive
@@ -59,7 +59,7 @@ class Model:
     risk_factor: float
     best_effort: tuple[float, float]  # milli-CPU, bytes
 
-    def load(self, cpu: Floats, memory: Floats) -> Floats:
+    def compute_load(self, cpu: Floats, memory: Floats) -> Floats:
         """The load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
@@ -71,27 +71,27 @@ class Model:
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
             return np.zeros_like(cpu)
-        left = (1.0 - cpu) * float(self.cpu_weight) + (1.0 - memory) * float(self.memory_weight)
-        return left / float(weights) * float(MAX_NODE_SCORE) * float(usage_weight)
+        free = (1.0 - cpu) * float(self.cpu_weight) + (1.0 - memory) * float(self.memory_weight)
+        return free / float(weights) * float(MAX_NODE_SCORE) * float(usage_weight)
 
-    def factor(self, load: float) -> float:
+    def select_factor(self, load: float) -> float:
         """The factor on the expected use of pods on a node with this load."""
         return self.risk_factor if load >= self.risk_threshold else 1.0
 
     def expected(self, pod: Pod, factor: float) -> tuple[float, float]:
         """What a pod is expected to use: (milli-CPU, bytes)."""
-        asked, allowed = pod.occupied, pod.limits
-        if not any(asked.values()):
+        requests, allowed = pod.occupied, pod.limits
+        if not any(requests.values()):
             return self.best_effort[0] * factor, self.best_effort[1] * factor
         cpu, memory = (
-            self._share(float(asked.get(name, 0)), float(allowed.get(name, 0)), factor) for name in (CPU, MEMORY)
+            self._share(float(requests.get(name, 0)), float(allowed.get(name, 0)), factor) for name in (CPU, MEMORY)
         )
         return cpu, memory
 
     def _share(self, request: float, limit: float, factor: float) -> float:
-        most = max(limit, request)
-        estimate = (request * self.request_ratio + (most - request) * self.burst_ratio) * factor
-        return min(max(estimate, 0.0), most)
+        ceiling = max(limit, request)
+        estimate = (request * self.request_ratio + (ceiling - request) * self.burst_ratio) * factor
+        return min(max(estimate, 0.0), ceiling)
 
 
 @dataclass(slots=True)
@@ -111,15 +111,15 @@ class Shadow:
     def loads(self) -> tuple[Floats, Floats]:
         """Shares of CPU and memory in use with the pods added so far. Shape [1] each."""
         parts = zip(self.used, (self.cpu, self.memory), self.capacity, strict=True)
-        cpu, memory = (composite(*(np.array([float(part)]) for part in row)) for row in parts)
+        cpu, memory = (composite_share(*(np.array([float(part)]) for part in row)) for row in parts)
         return cpu, memory
 
     @property
     def factor(self) -> float:
         """The factor on the next pod's estimate, which depends on the load with the pods before it."""
-        return self.model.factor(float(self.model.load(*self.loads)[0]))
+        return self.model.select_factor(float(self.model.compute_load(*self.loads)[0]))
 
-    def add(self, pod: Pod) -> tuple[float, float]:
+    def add_pod(self, pod: Pod) -> tuple[float, float]:
         """Add a pod; returns what it is expected to use."""
         cpu, memory = self.model.expected(pod, self.factor)
         self.cpu += cpu
@@ -146,15 +146,15 @@ class VolcanoUsage:
             risk_factor=float(estimator["risk_factor"]),
             best_effort=(float(cpu or 0), float(memory or 0)),
         )
-        self.interval = seconds(args.get("metricsInterval") or INTERVAL)
+        self.interval = parse_seconds(args.get("metricsInterval") or INTERVAL)
         self._expected: dict[int, tuple[float, ...]] = {}  # by the pods' template
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a threshold; nodes whose figures are missing or stale pass."""
-        known = self.known(cycle.snapshot)
+        measured = self.has_figures(cycle.snapshot)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
-        for code, used, most in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
-            codes[(codes == 0) & known & (used > most)] = code
+        for code, used, threshold in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
+            codes[(codes == 0) & measured & (used > threshold)] = code
         return Verdicts(codes[rows], STATUSES)
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
@@ -164,9 +164,9 @@ class VolcanoUsage:
         """The free share of CPU and memory, rounded half away from zero; 0 if figures are missing or stale."""
         snapshot = cycle.snapshot
         score = self.model.score(*self.loads(snapshot))
-        return rounded(np.where(self.known(snapshot), score, 0.0))[rows]
+        return round_half_away(np.where(self.has_figures(snapshot), score, 0.0))[rows]
 
-    def known(self, snapshot: Snapshot) -> Mask:
+    def has_figures(self, snapshot: Snapshot) -> Mask:
         """The nodes whose figures still count."""
         if snapshot.watermarks is None:
             return np.zeros(len(snapshot), dtype=np.bool_)
@@ -177,21 +177,21 @@ class VolcanoUsage:
         """Percent of capacity in use, CPU and memory, 0 where unknown. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
-            found = []
+            used = []
             for resource in (CPU, MEMORY):
-                first, second = (of_capacity(snapshot, resource, window) for window in WINDOWS)
-                found.append(np.nan_to_num(np.where(np.isnan(first), second, first)))
-            return found[0], found[1]
+                first, second = (capacity_percent(snapshot, resource, window) for window in WINDOWS)
+                used.append(np.nan_to_num(np.where(np.isnan(first), second, first)))
+            return used[0], used[1]
 
-        return snapshot.derived("volcano", compute)
+        return snapshot.cached_by_watermarks("volcano", compute)
 
     def loads(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
         """Shares of CPU and memory in use with the shadow load, 0 to 1. Shape [nodes] each."""
         cpu, memory = self.used(snapshot)
         shadow = self.shadow(snapshot)
         return (
-            composite(cpu, shadow[0], capacity(snapshot, CPU).astype(np.float64)),
-            composite(memory, shadow[1], capacity(snapshot, MEMORY).astype(np.float64)),
+            composite_share(cpu, shadow[0], node_capacity(snapshot, CPU).astype(np.float64)),
+            composite_share(memory, shadow[1], node_capacity(snapshot, MEMORY).astype(np.float64)),
         )
 
     def shadow(self, snapshot: Snapshot) -> Floats:
@@ -201,57 +201,61 @@ class VolcanoUsage:
         them, it counts for all pods; if it is not above it with all of them, for none. Only in between does the order
         matter.
         """
-        plain, risky = np.split(snapshot.recent(self, 4, self._estimate, Columns(self._untils, alike=True)), 2)
-        has = [capacity(snapshot, resource).astype(np.float64) for resource in (CPU, MEMORY)]
+        plain, risky = np.split(
+            snapshot.recent_sums(self, 4, self._estimate_pod, EstimateColumns(self._expiry_times, alike=True)), 2
+        )
+        has = [node_capacity(snapshot, resource).astype(np.float64) for resource in (CPU, MEMORY)]
         used = self.used(snapshot)
-        before = self._load(used, np.zeros_like(plain), has)
-        after = self._load(used, plain, has)
+        before = self._node_load(used, np.zeros_like(plain), has)
+        after = self._node_load(used, plain, has)
         sums: Floats = np.where(before >= self.model.risk_threshold, risky, plain)
         for node in np.flatnonzero(
             (before < self.model.risk_threshold) & (after >= self.model.risk_threshold)
         ).tolist():
-            one = Shadow(self.model, (used[0][node], used[1][node]), (has[0][node], has[1][node]))
-            for pod in snapshot.pods.on(node):
-                counted = self._estimate(pod, node, snapshot.scheduled_at(pod))
-                if counted is not None and counted.until >= snapshot.now:
-                    one.add(pod)
-            sums[:, node] = one.cpu, one.memory
+            node_shadow = Shadow(self.model, (used[0][node], used[1][node]), (has[0][node], has[1][node]))
+            for pod in snapshot.pods.pods_on(node):
+                counted = self._estimate_pod(pod, node, snapshot.scheduled_at(pod))
+                if counted is not None and counted.expires_at >= snapshot.now:
+                    node_shadow.add_pod(pod)
+            sums[:, node] = node_shadow.cpu, node_shadow.memory
         return sums
 
-    def _load(self, used: tuple[Floats, Floats], shadow: Floats, has: list[Floats]) -> Floats:
-        return self.model.load(composite(used[0], shadow[0], has[0]), composite(used[1], shadow[1], has[1]))
+    def _node_load(self, used: tuple[Floats, Floats], shadow: Floats, has: list[Floats]) -> Floats:
+        return self.model.compute_load(
+            composite_share(used[0], shadow[0], has[0]), composite_share(used[1], shadow[1], has[1])
+        )
 
-    def _estimate(self, pod: Pod, node: int, time: float) -> Counted | None:
+    def _estimate_pod(self, pod: Pod, node: int, time: float) -> PodContribution | None:
         """What the pod adds while the figures do not show it, without and with the risk factor."""
-        until = self._until(pod, time)
-        if math.isnan(until):
+        expiry = self._expiry_time(pod, time)
+        if math.isnan(expiry):
             return None
         if pod.template not in self._expected:
             model = self.model
             self._expected[pod.template] = *model.expected(pod, 1.0), *model.expected(pod, model.risk_factor)
-        return Counted(self._expected[pod.template], until)
+        return PodContribution(self._expected[pod.template], expiry)
 
-    def _until(self, pod: Pod, time: float) -> float:
+    def _expiry_time(self, pod: Pod, time: float) -> float:
         """The time until which the pod is part of the shadow load; NaN if it is not.
 
         A pod in phase Pending has not started, so its use cannot be measured. A pod placed in this snapshot is assumed
         to start at once.
         """
-        if mapping(pod.raw, "spec").get("nodeName"):
-            phase = "" if pod.terminating else text(mapping(pod.raw, "status"), "phase", "status.")
+        if get_mapping(pod.raw, "spec").get("nodeName"):
+            phase = "" if pod.terminating else get_string(get_mapping(pod.raw, "status"), "phase", "status.")
             if phase == "Pending":
                 return math.inf
             time = pod.started if phase == "Running" else math.nan
         return math.nextafter(time + self.interval, -math.inf) if math.isfinite(time) else time
 
-    def _untils(self, pods: PodTimes) -> Floats:
+    def _expiry_times(self, pods: PodTimes) -> Floats:
         """The same of all pods by slot."""
-        time = np.where(pods.came_bound, np.where(pods.running, pods.started, math.nan), pods.scheduled)
-        until = np.where(np.isfinite(time), np.nextafter(time + self.interval, -math.inf), time)
-        return np.where(pods.waits, math.inf, until)
+        time = np.where(pods.came_bound, np.where(pods.is_running, pods.started, math.nan), pods.scheduled)
+        expiry = np.where(np.isfinite(time), np.nextafter(time + self.interval, -math.inf), time)
+        return np.where(pods.is_waiting, math.inf, expiry)
 
 
-def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
+def composite_share(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
     """The share in use with ``used`` percent and the amount ``shadow``, within 0 and 1; 0 if capacity is 0."""
     together = used / 100.0 * capacity + shadow
     share = np.divide(together, capacity, out=np.zeros_like(together), where=capacity > 0)
@@ -262,7 +266,7 @@ SPEC = PluginSpec(
     "VolcanoUsage",
     frozenset({"filter", "score"}),
     "Refuses nodes that are really used too much, and prefers those that are used least.",
-    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    ArgsSpec(ARGS, set_defaults, validate_args, advice=advice),
     origin="Volcano",
     factory=VolcanoUsage,
     load_aware=True,

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Raw, Struct
-from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.objects.quantity import parse, whole
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Raw, Struct, StructField
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.quantity import parse_quantity, round_to_unit
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
 Args = dict[str, Any]
@@ -31,7 +31,9 @@ THRESHOLD_FIELDS = Struct(
     "usage.Thresholds",
     "Nodes above one of these take no further pods.",
     tuple(
-        Field(name, INT64, f"Percent of {words} really used.", pointer=True, default=default, minimum=0, maximum=100)
+        StructField(
+            name, INT64, f"Percent of {words} really used.", pointer=True, default=default, minimum=0, maximum=100
+        )
         for (name, default), words in zip(THRESHOLDS.items(), ("CPU", "memory"), strict=True)
     ),
 )
@@ -39,8 +41,8 @@ ESTIMATOR_FIELDS = Struct(
     "usage.Estimator",
     "What pods are expected to use that the figures do not show yet.",
     (
-        Field("request_ratio", FLOAT64, "Share of the request, 0 to 1.", pointer=True, default=0.7, usual=(0, 1)),
-        Field(
+        StructField("request_ratio", FLOAT64, "Share of the request, 0 to 1.", pointer=True, default=0.7, usual=(0, 1)),
+        StructField(
             "burst_ratio",
             FLOAT64,
             "Share of what the limit is above the request, 0 to 1.",
@@ -48,7 +50,7 @@ ESTIMATOR_FIELDS = Struct(
             default=0.0,
             usual=(0, 1),
         ),
-        Field(
+        StructField(
             "risk_threshold",
             FLOAT64,
             "Load of the node, 0 to 1, from which on the factor counts.",
@@ -56,7 +58,7 @@ ESTIMATOR_FIELDS = Struct(
             default=0.6,
             usual=(0, 1),
         ),
-        Field(
+        StructField(
             "risk_factor",
             FLOAT64,
             "Estimates on such a node count this many times, at least 1.",
@@ -64,30 +66,32 @@ ESTIMATOR_FIELDS = Struct(
             default=1.2,
             usual=(1, 3),
         ),
-        Field(
+        StructField(
             "be_cpu",
             AMOUNT,
             "CPU of a pod that requests nothing: milli-CPU, or a quantity such as 250m.",
             default="250m",
         ),
-        Field("be_mem", AMOUNT, "Memory of such a pod: MiB, or a quantity such as 200Mi.", default="200Mi"),
+        StructField("be_mem", AMOUNT, "Memory of such a pod: MiB, or a quantity such as 200Mi.", default="200Mi"),
     ),
 )
 ARGS = args_struct(
     "VolcanoUsageArgs",
     "From which use on nodes take no pods, and how pods are counted that the figures do not show yet.",
-    Field(
+    StructField(
         "usage.weight",
         INT64,
         "Volcano's own weight of the score. Here the weight in the profile counts instead.",
         pointer=True,
         default=5,
     ),
-    Field("cpu.weight", INT64, "How much CPU counts, in proportion.", pointer=True, default=1, usual=(0, 10)),
-    Field("memory.weight", INT64, "How much memory counts, in proportion.", pointer=True, default=1, usual=(0, 10)),
-    Field("thresholds", THRESHOLD_FIELDS, "Nodes above one of these take no further pods.", pointer=True),
-    Field("estimator", ESTIMATOR_FIELDS, "What pods are expected to use that just came.", pointer=True),
-    Field(
+    StructField("cpu.weight", INT64, "How much CPU counts, in proportion.", pointer=True, default=1, usual=(0, 10)),
+    StructField(
+        "memory.weight", INT64, "How much memory counts, in proportion.", pointer=True, default=1, usual=(0, 10)
+    ),
+    StructField("thresholds", THRESHOLD_FIELDS, "Nodes above one of these take no further pods.", pointer=True),
+    StructField("estimator", ESTIMATOR_FIELDS, "What pods are expected to use that just came.", pointer=True),
+    StructField(
         "metricsInterval",
         DURATION,
         "How often the figures are read: a pod that started less long ago is not in them yet.",
@@ -104,26 +108,26 @@ def best_effort(value: Any, resource: str) -> int | None:
     if isinstance(value, int):
         return None if value < 0 else value if resource == CPU else value * MEBIBYTE
     try:
-        amount = parse(value) if isinstance(value, str) else -1
+        amount = parse_quantity(value) if isinstance(value, str) else -1
     except ObjectError:
         return None
-    return None if amount < 0 else whole(resource, amount)
+    return None if amount < 0 else round_to_unit(resource, amount)
 
 
-def _at_least(least: float) -> Fits:
-    return lambda value: bool(value >= least)
+def _at_least(minimum: float) -> Fits:
+    return lambda value: bool(value >= minimum)
 
 
-def _share(most: float) -> Fits:
-    return lambda value: bool(0 <= value <= most)
+def _at_most(maximum: float) -> Fits:
+    return lambda value: bool(0 <= value <= maximum)
 
 
 # Section ("" for the top level), argument, default, test of the range.
 RULES: tuple[tuple[str, str, Any, Fits], ...] = (
     *(("", name, default, _at_least(0)) for name, default in WEIGHTS.items()),
-    *(("thresholds", name, default, _share(100)) for name, default in THRESHOLDS.items()),
+    *(("thresholds", name, default, _at_most(100)) for name, default in THRESHOLDS.items()),
     *(
-        ("estimator", name, default, _at_least(1) if name == "risk_factor" else _share(1))
+        ("estimator", name, default, _at_least(1) if name == "risk_factor" else _at_most(1))
         for name, default in ESTIMATOR.items()
     ),
     ("estimator", "be_cpu", "250m", lambda value: best_effort(value, CPU) is not None),
@@ -135,29 +139,29 @@ def set_defaults(args: Args) -> None:
     for section in ("thresholds", "estimator"):
         args[section] = args[section] or {}
     for section, name, default, fits in RULES:
-        within = args[section] if section else args
-        value = within.get(name)
-        within[name] = value if value is not None and fits(value) else default
+        values = args[section] if section else args
+        value = values.get(name)
+        values[name] = value if value is not None and fits(value) else default
     if args["metricsInterval"] is None:
         args["metricsInterval"] = 30 * SECOND
 
 
-def problems(args: Args, path: str) -> list[Problem]:
+def validate_args(args: Args, path: str) -> list[Problem]:
     if args["metricsInterval"] > 0:
         return []
-    shown = duration_text(args["metricsInterval"])
-    return [invalid(child(path, "metricsInterval"), shown, "must be more than 0s")]
+    actual = duration_text(args["metricsInterval"])
+    return [invalid(child_path(path, "metricsInterval"), actual, "must be more than 0s")]
 
 
 def advice(args: Args) -> list[tuple[str, str]]:
-    found = []
+    remarks = []
     for section, name, default, fits in RULES:
         value = ((args[section] or {}) if section else args).get(name)
         if value is not None and not fits(value):
-            said = f"{value} is out of range, so {default} is used, as Volcano does"
-            found.append((f"{section}.{name}" if section else name, said))
+            sentence = f"{value} is out of range, so {default} is used, as Volcano does"
+            remarks.append((f"{section}.{name}" if section else name, sentence))
     if args["usage.weight"] is not None:
-        found.append(("usage.weight", "counts in Volcano only: here the plugin's weight in the profile does"))
+        remarks.append(("usage.weight", "counts in Volcano only: here the plugin's weight in the profile does"))
     if args["cpu.weight"] == 0 == args["memory.weight"]:
-        found.append(("cpu.weight", "with both weights 0 every node scores 0"))
-    return found
+        remarks.append(("cpu.weight", "with both weights 0 every node scores 0"))
+    return remarks

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.engine.config.types import BOOL, DURATION, INT32, STRING, Field, ListOf, Struct, text
-from kschedweb.engine.objects.access import mapping
-from kschedweb.engine.objects.access import text as string
+from kschedweb.engine.config.types import BOOL, DURATION, INT32, STRING, ListType, Struct, StructField, text
+from kschedweb.engine.objects.json_access import get_mapping
+from kschedweb.engine.objects.json_access import get_string as string
 from kschedweb.engine.objects.labels import Selector, SelectorError, label_selector
-from kschedweb.engine.rebalancing.arguments import SELECTOR, UINT, Args, args_struct, listed
+from kschedweb.engine.rebalancing.arguments import SELECTOR, UINT, Args, args_struct, format_go_list
 from kschedweb.engine.rebalancing.handle import FILTER, Handle, PluginError, PluginSpec
 from kschedweb.engine.rebalancing.pods import EVICT, FAILED, PREFER_NO_EVICTION, PodView
 from kschedweb.engine.rebalancing.selectors import parse_selector
@@ -39,102 +39,102 @@ THRESHOLD = Struct(
     "api.PriorityThreshold",
     "From which priority on pods stay: a value, or a class.",
     (
-        Field("value", INT32, "Pods of this priority and above stay.", pointer=True, omit_empty=False),
-        Field("name", STRING, "The class that has that priority.", omit_empty=False),
+        StructField("value", INT32, "Pods of this priority and above stay.", pointer=True, omit_empty=False),
+        StructField("name", STRING, "The class that has that priority.", omit_empty=False),
     ),
 )
 _CLASS = Struct(
     "defaultevictor.ProtectedStorageClass",
     "A storage class.",
-    (Field("name", STRING, "Its name.", omit_empty=False),),
+    (StructField("name", STRING, "Its name.", omit_empty=False),),
 )
 _WITH_CLAIMS = Struct(
     "defaultevictor.PodsWithPVCConfig",
     "Which claims protect a pod.",
-    (Field("protectedStorageClasses", ListOf(_CLASS), "Only claims of these classes."),),
+    (StructField("protectedStorageClasses", ListType(_CLASS), "Only claims of these classes."),),
 )
 _CONFIG = Struct(
     "defaultevictor.PodProtectionsConfig",
     "More on single protections.",
-    (Field("PodsWithPVC", _WITH_CLAIMS, "Which claims protect.", pointer=True),),
+    (StructField("PodsWithPVC", _WITH_CLAIMS, "Which claims protect.", pointer=True),),
 )
 _PROTECTIONS = Struct(
     "defaultevictor.PodProtections",
     "Which pods are protected.",
     (
-        Field("extraEnabled", ListOf(_PROTECTION), "Protections beside those by default."),
-        Field("defaultDisabled", ListOf(_PROTECTION), "Protections by default that do not hold."),
-        Field("config", _CONFIG, "More on single protections.", pointer=True),
+        StructField("extraEnabled", ListType(_PROTECTION), "Protections beside those by default."),
+        StructField("defaultDisabled", ListType(_PROTECTION), "Protections by default that do not hold."),
+        StructField("config", _CONFIG, "More on single protections.", pointer=True),
     ),
 )
 ARGS = args_struct(
     "defaultevictor.DefaultEvictorArgs",
     "Which pods stay.",
-    Field("nodeSelector", STRING, "On which nodes nodeFit looks for room."),
-    Field("labelSelector", SELECTOR, "Only these pods may go.", pointer=True),
-    Field("namespaceLabelSelector", SELECTOR, "Only pods of these namespaces may go.", pointer=True),
-    Field("priorityThreshold", THRESHOLD, "From which priority on pods stay.", pointer=True),
-    Field("nodeFit", BOOL, "A pod goes only if it fits on another node."),
-    Field("minReplicas", UINT, "The pods of an owner that must be there for one to go."),
-    Field("minPodAge", DURATION, "How old a pod must be to go.", pointer=True),
-    Field("noEvictionPolicy", text("defaultevictor.NoEvictionPolicy"), "What prefer-no-eviction means."),
-    Field("podProtections", _PROTECTIONS, "Which pods are protected."),
-    *(Field(name, BOOL, "The older form of podProtections.") for name in OLD),
+    StructField("nodeSelector", STRING, "On which nodes nodeFit looks for room."),
+    StructField("labelSelector", SELECTOR, "Only these pods may go.", pointer=True),
+    StructField("namespaceLabelSelector", SELECTOR, "Only pods of these namespaces may go.", pointer=True),
+    StructField("priorityThreshold", THRESHOLD, "From which priority on pods stay.", pointer=True),
+    StructField("nodeFit", BOOL, "A pod goes only if it fits on another node."),
+    StructField("minReplicas", UINT, "The pods of an owner that must be there for one to go."),
+    StructField("minPodAge", DURATION, "How old a pod must be to go.", pointer=True),
+    StructField("noEvictionPolicy", text("defaultevictor.NoEvictionPolicy"), "What prefer-no-eviction means."),
+    StructField("podProtections", _PROTECTIONS, "Which pods are protected."),
+    *(StructField(name, BOOL, "The older form of podProtections.") for name in OLD),
 )
 Check = Callable[[PodView], bool]
 
 
-def faults(args: Args) -> list[str]:
+def validate_args(args: Args) -> list[str]:
     threshold, protections = args["priorityThreshold"], args["podProtections"]
-    found = []
+    faults = []
     if threshold and threshold["value"] is not None and threshold["name"]:
-        found.append("priority threshold misconfigured, only one of priorityThreshold fields can be set")
+        faults.append("priority threshold misconfigured, only one of priorityThreshold fields can be set")
     if args["noEvictionPolicy"] not in ("", *POLICIES):
-        found.append(f"noEvictionPolicy accepts only {listed(map(quote, POLICIES))} values")
+        faults.append(f"noEvictionPolicy accepts only {format_go_list(map(quote, POLICIES))} values")
     if any(args[name] for name in OLD) and (protections["extraEnabled"] or protections["defaultDisabled"]):
-        said = "PodProtections.ExtraEnabled or PodProtections.DefaultDisabled"
-        found.append(f"cannot use Deprecated fields alongside {said}")
-    return found + _protection_faults(protections)
+        message = "PodProtections.ExtraEnabled or PodProtections.DefaultDisabled"
+        faults.append(f"cannot use Deprecated fields alongside {message}")
+    return faults + _protection_faults(protections)
 
 
 def _protection_faults(protections: dict[str, Any]) -> list[str]:
     extra, disabled = protections["extraEnabled"] or [], protections["defaultDisabled"] or []
-    found = []
-    for where, names, known in (("ExtraEnabled", extra, EXTRA), ("DefaultDisabled", disabled, DEFAULT)):
-        said = f"invalid pod protection policy in {where}"
-        valid = f"Valid options are: {listed(known)}"
-        found += [f"{said}: {quote(name)}. {valid}" for name in names if name not in known]
-    for where, names in (("DefaultDisabled", disabled), ("ExtraEnabled", extra)):
+    faults = []
+    for field_name, names, valid_names in (("ExtraEnabled", extra, EXTRA), ("DefaultDisabled", disabled, DEFAULT)):
+        message = f"invalid pod protection policy in {field_name}"
+        valid = f"Valid options are: {format_go_list(valid_names)}"
+        faults += [f"{message}: {quote(name)}. {valid}" for name in names if name not in valid_names]
+    for field_name, names in (("DefaultDisabled", disabled), ("ExtraEnabled", extra)):
         if len(set(names)) < len(names):
-            found.append(f"PodProtections.{where} contains duplicate entries")
+            faults.append(f"PodProtections.{field_name} contains duplicate entries")
     if WITH_CLAIMS in extra:
-        said = "PodProtections.Config.PodsWithPVC.ProtectedStorageClasses"
-        empty = [place for place, name in enumerate(_classes(protections)) if not name]
-        found += [f"{said}[{place}] name cannot be empty" for place in empty]
-    return found
+        message = "PodProtections.Config.PodsWithPVC.ProtectedStorageClasses"
+        empty = [place for place, name in enumerate(_protected_classes(protections)) if not name]
+        faults += [f"{message}[{place}] name cannot be empty" for place in empty]
+    return faults
 
 
-def protected(args: Args) -> frozenset[str]:
+def active_protections(args: Args) -> frozenset[str]:
     """The protections that hold: by the older arguments where the newer ones are not used."""
     extra, disabled = (args["podProtections"][name] or [] for name in ("extraEnabled", "defaultDisabled"))
     if extra or disabled:
         return frozenset(DEFAULT) - set(disabled) | set(extra)
-    return frozenset(what for name, (protects, what) in OLD.items() if args[name] == protects)
+    return frozenset(protection for name, (protects, protection) in OLD.items() if args[name] == protects)
 
 
 class DefaultEvictor:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle, self._args = handle, args
         self._mandatory = args["noEvictionPolicy"] == MANDATORY
-        self._checks = _checks(args, handle)
+        self._checks = _build_constraints(args, handle)
         self._namespaces = _namespace_selector(args["namespaceLabelSelector"])
         self._nodes = None
         if args["nodeFit"]:
             try:
-                nodes = handle.cluster.ready(parse_selector(args["nodeSelector"]))
+                nodes = handle.cluster.ready_nodes(parse_selector(args["nodeSelector"]))
             except SelectorError:
                 nodes = []  # the original says so in its log, and evicts nothing
-            self._nodes = handle.room.mask(nodes)
+            self._nodes = handle.room.node_mask(nodes)
 
     def filter(self, pod: PodView) -> bool:
         if EVICT in pod.annotations:
@@ -146,7 +146,7 @@ class DefaultEvictor:
         return all(check(pod) for check in self._checks)
 
     def pre_eviction_filter(self, pod: PodView) -> bool:
-        if self._nodes is not None and not self._handle.room.fits(pod, self._nodes, elsewhere=True):
+        if self._nodes is not None and not self._handle.room.fits_any_node(pod, self._nodes, elsewhere=True):
             return False
         if self._namespaces is None:
             return True
@@ -154,42 +154,44 @@ class DefaultEvictor:
         return labels is not None and self._namespaces.matches(labels)
 
 
-def _checks(args: Args, handle: Handle) -> list[Check]:
+def _build_constraints(args: Args, handle: Handle) -> list[Check]:
     """What must hold for a pod to go."""
-    holds = protected(args)
-    known: dict[str, Check] = {
+    holds = active_protections(args)
+    constraints: dict[str, Check] = {
         LOCAL_STORAGE: lambda pod: (
-            not any(any(one.get(kind) is not None for kind in ("hostPath", "emptyDir")) for one in pod.volumes)
+            not any(any(volume.get(kind) is not None for kind in ("hostPath", "emptyDir")) for volume in pod.volumes)
         ),
         DAEMONS: lambda pod: all(owner.kind != "DaemonSet" for owner in pod.owners),
-        WITH_CLAIMS: _claims(_classes(args["podProtections"]), handle),
-        WITHOUT_BUDGET: lambda pod: any(budget.selects(pod) for budget in handle.cluster.budgets),
+        WITH_CLAIMS: _claim_constraint(_protected_classes(args["podProtections"]), handle),
+        WITHOUT_BUDGET: lambda pod: any(budget.selects_pod(pod) for budget in handle.cluster.budgets),
         WITH_DEVICES: lambda pod: not pod.spec.get("resourceClaims"),
-        CRITICAL_PODS: _priority(min(CRITICAL, _threshold(args))),
+        CRITICAL_PODS: _priority_constraint(min(CRITICAL, _priority_threshold(args))),
         BARE: lambda pod: bool(pod.owners),
     }
-    checks = [check for name, check in known.items() if name in holds]
+    checks = [check for name, check in constraints.items() if name in holds]
     if BARE not in holds:
         checks.append(lambda pod: bool(pod.owners) or pod.phase == FAILED)
     if args["labelSelector"] is not None:
-        checks.append(_labels(args["labelSelector"]))
-    if (least := args["minReplicas"]) > 1:
-        checks.append(lambda pod: len(pod.owners) != 1 or len(handle.cluster.by_owner[pod.owners[0].uid]) >= least)
+        checks.append(_label_constraint(args["labelSelector"]))
+    if (min_replicas := args["minReplicas"]) > 1:
+        checks.append(
+            lambda pod: len(pod.owners) != 1 or len(handle.cluster.by_owner[pod.owners[0].uid]) >= min_replicas
+        )
     if (age := args["minPodAge"]) is not None:
         checks.append(lambda pod: pod.started is not None and handle.now - pod.started >= age / SECOND)
     return checks
 
 
-def _threshold(args: Args) -> int:
+def _priority_threshold(args: Args) -> int:
     threshold = args["priorityThreshold"]
     return CRITICAL if threshold is None or threshold["value"] is None else int(threshold["value"])
 
 
-def _priority(below: int) -> Check:
+def _priority_constraint(below: int) -> Check:
     return lambda pod: pod.priority is None or pod.priority < below
 
 
-def _labels(raw: dict[str, Any]) -> Check:
+def _label_constraint(raw: dict[str, Any]) -> Check:
     try:
         selector = label_selector(raw)
     except SelectorError as error:
@@ -206,23 +208,27 @@ def _namespace_selector(raw: dict[str, Any] | None) -> Selector | None:
         raise PluginError(f"unable to convert namespaceLabelSelector to label selector: {error}") from None
 
 
-def _classes(protections: dict[str, Any]) -> list[str]:
+def _protected_classes(protections: dict[str, Any]) -> list[str]:
     """The storage classes whose claims protect; none: all do."""
     config = (protections["config"] or {}).get("PodsWithPVC") or {}
-    return [one["name"] for one in config.get("protectedStorageClasses") or []]
+    return [storage_class["name"] for storage_class in config.get("protectedStorageClasses") or []]
 
 
-def _claims(classes: list[str], handle: Handle) -> Check:
-    def claims(pod: PodView) -> list[str]:
+def _claim_constraint(classes: list[str], handle: Handle) -> Check:
+    def claim_keys(pod: PodView) -> list[str]:
         sources = [
-            mapping(one, "persistentVolumeClaim") for one in pod.volumes if one.get("persistentVolumeClaim") is not None
+            get_mapping(volume, "persistentVolumeClaim")
+            for volume in pod.volumes
+            if volume.get("persistentVolumeClaim") is not None
         ]
-        return [f"{pod.namespace}/{string(one, 'claimName')}" for one in sources]
+        return [f"{pod.namespace}/{string(source, 'claimName')}" for source in sources]
 
     if not classes:
-        return lambda pod: not claims(pod)
-    known = handle.cluster.claims
-    return lambda pod: all(known.get(claim) and known[claim] not in classes for claim in claims(pod))
+        return lambda pod: not claim_keys(pod)
+    class_by_claim = handle.cluster.claims
+    return lambda pod: all(
+        class_by_claim.get(claim) and class_by_claim[claim] not in classes for claim in claim_keys(pod)
+    )
 
 
-SPEC = PluginSpec(NAME, FILTER, ARGS, DefaultEvictor, faults)
+SPEC = PluginSpec(NAME, FILTER, ARGS, DefaultEvictor, validate_args)

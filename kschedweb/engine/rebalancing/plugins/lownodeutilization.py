@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.cel.quantities import Quantity
-from kschedweb.engine.config.types import BOOL, STRING, Field, Struct, text
+from kschedweb.engine.config.types import BOOL, STRING, Struct, StructField, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.rebalancing.arguments import INT, THRESHOLDS, UINT, Args, args_struct, listed
+from kschedweb.engine.rebalancing.arguments import INT, THRESHOLDS, UINT, Args, args_struct, format_go_list
 from kschedweb.engine.rebalancing.document import KUBERNETES_METRICS, PROMETHEUS
-from kschedweb.engine.rebalancing.fitting import PODS
 from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginError, PluginSpec
 from kschedweb.engine.rebalancing.metrics import Amounts, Metrics
+from kschedweb.engine.rebalancing.node_fit import PODS
 from kschedweb.engine.rebalancing.plugins.nodeutilization import (
     METRIC,
     NAMESPACES_GO,
     THRESHOLDS_FIELD,
-    Moves,
-    NodeUse,
+    NodeEvictions,
+    NodeInfo,
     Percentages,
-    Requested,
-    Use,
-    by_use,
-    capped,
+    RequestedUsageClient,
+    UsageSnapshot,
+    compute_limits,
     include_faults,
     room_left,
     rounded_names,
+    sort_nodes_by_usage,
     threshold_faults,
 )
 from kschedweb.engine.rebalancing.pods import PodView
@@ -37,32 +37,32 @@ from kschedweb.engine.validation.golang import quote
 
 NAME = "LowNodeUtilization"
 _LIMITS = Struct(
-    "api.EvictionLimits", "The most evictions.", (Field("node", UINT, "Of pods of one node.", pointer=True),)
+    "api.EvictionLimits", "The most evictions.", (StructField("node", UINT, "Of pods of one node.", pointer=True),)
 )
-_QUERY = Struct("nodeutilization.Prometheus", "A query.", (Field("query", STRING, "Its text, in PromQL."),))
+_QUERY = Struct("nodeutilization.Prometheus", "A query.", (StructField("query", STRING, "Its text, in PromQL."),))
 _METRICS = Struct(
     "nodeutilization.MetricsUtilization",
     "Real use in place of requests.",
     (
-        Field("metricsServer", BOOL, "The older way to say KubernetesMetrics."),
-        Field("source", text("api.MetricsSource"), f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
-        Field("prometheus", _QUERY, "What Prometheus is asked.", pointer=True),
+        StructField("metricsServer", BOOL, "The older way to say KubernetesMetrics."),
+        StructField("source", text("api.MetricsSource"), f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
+        StructField("prometheus", _QUERY, "What Prometheus is asked.", pointer=True),
     ),
 )
 ARGS = args_struct(
     "nodeutilization.LowNodeUtilizationArgs",
     "When a node is used little, and when too much.",
-    Field("useDeviationThresholds", BOOL, "Thresholds are distances from the average."),
+    StructField("useDeviationThresholds", BOOL, "Thresholds are distances from the average."),
     THRESHOLDS_FIELD,
-    Field("targetThresholds", THRESHOLDS, "Above any of these a node is overutilized.", omit_empty=False),
-    Field("numberOfNodes", INT, "Nothing is done unless more nodes than this are underutilized."),
-    Field("metricsUtilization", _METRICS, "Real use in place of requests.", pointer=True),
+    StructField("targetThresholds", THRESHOLDS, "Above any of these a node is overutilized.", omit_empty=False),
+    StructField("numberOfNodes", INT, "Nothing is done unless more nodes than this are underutilized."),
+    StructField("metricsUtilization", _METRICS, "Real use in place of requests.", pointer=True),
     NAMESPACES_GO,
-    Field("evictionLimits", _LIMITS, "The most evictions of this plugin.", pointer=True),
+    StructField("evictionLimits", _LIMITS, "The most evictions of this plugin.", pointer=True),
 )
 
 
-def faults(args: Args) -> list[str]:
+def validate_args(args: Args) -> list[str]:
     """The first fault: this plugin says no more."""
     return (include_faults(args) or _threshold_faults(args) or _metrics_faults(args))[:1]
 
@@ -70,8 +70,8 @@ def faults(args: Args) -> list[str]:
 def _threshold_faults(args: Args) -> list[str]:
     low, high = args["thresholds"], args["targetThresholds"]
     for name, thresholds in (("thresholds", low), ("targetThresholds", high)):
-        if found := threshold_faults(thresholds):
-            return [f"{name} config is not valid: {found[0]}"]
+        if faults := threshold_faults(thresholds):
+            return [f"{name} config is not valid: {faults[0]}"]
     if set(low) != set(high):
         return ["thresholds and targetThresholds configured different resources"]
     crossed = [] if args["useDeviationThresholds"] else [name for name in sorted(low) if low[name] > high[name]]
@@ -82,18 +82,18 @@ def _metrics_faults(args: Args) -> list[str]:
     metrics = args["metricsUtilization"]
     if metrics is None:
         return []
-    found, kubernetes = [], metrics["source"] == KUBERNETES_METRICS
+    faults, kubernetes = [], metrics["source"] == KUBERNETES_METRICS
     if kubernetes and metrics["metricsServer"]:
-        found.append(f"it is not allowed to set both {quote(KUBERNETES_METRICS)} source and metricsServer")
+        faults.append(f"it is not allowed to set both {quote(KUBERNETES_METRICS)} source and metricsServer")
     if kubernetes and metrics["prometheus"] is not None:
-        said = "prometheus configuration is not allowed to set when source is set to"
-        found.append(f"{said} {quote(KUBERNETES_METRICS)}")
+        message = "prometheus configuration is not allowed to set when source is set to"
+        faults.append(f"{message} {quote(KUBERNETES_METRICS)}")
     if metrics["source"] == PROMETHEUS and not (metrics["prometheus"] or {}).get("query"):
-        found.append(f"prometheus query is required when metrics source is set to {quote(PROMETHEUS)}")
-    return found
+        faults.append(f"prometheus query is required when metrics source is set to {quote(PROMETHEUS)}")
+    return faults
 
 
-class Collected:
+class ActualUsageClient:
     """Use as metrics-server says it."""
 
     def __init__(self, names: Sequence[str], metrics: Metrics) -> None:
@@ -102,29 +102,29 @@ class Collected:
     def of_node(self, node: str, pods: list[PodView]) -> Amounts:
         if node not in self._metrics.nodes:
             raise PluginError(f"unable to find node {quote(node)} in the collected metrics")
-        known = {name: self._metrics.nodes[node].get(name, Quantity(0, -9)) for name in (CPU, MEMORY)}
-        known[PODS] = Quantity(len(pods), 0)
+        amounts = {name: self._metrics.nodes[node].get(name, Quantity(0, -9)) for name in (CPU, MEMORY)}
+        amounts[PODS] = Quantity(len(pods), 0)
         for name in self.names:
-            if name not in known:
+            if name not in amounts:
                 raise PluginError(f"unable to find {quote(name)} resource for collected {quote(node)} node metric")
-        return {name: known[name] for name in self.names}
+        return {name: amounts[name] for name in self.names}
 
     def of_pod(self, pod: PodView) -> Amounts | None:
-        known = self._metrics.pods.get(pod.key)
-        if known is None or any(name not in known for name in self.names if name != PODS):
+        usage = self._metrics.pods.get(pod.key)
+        if usage is None or any(name not in usage for name in self.names if name != PODS):
             raise PluginError(f"unable to get podmetrics for {pod.key}")
-        return known
+        return usage
 
 
-class Queried:
+class PrometheusUsageClient:
     """Use as Prometheus answers a query: of nodes only."""
 
     def __init__(self, metrics: Metrics) -> None:
         for node, share in metrics.prometheus.items():
             if not 0 <= share <= 1:
                 value = np.format_float_positional(share, trim="-")
-                said = f"the collected metrics sample for {quote(node)} has value {value}"
-                raise PluginError(f"{said} outside of <0; 1> interval")
+                message = f"the collected metrics sample for {quote(node)} has value {value}"
+                raise PluginError(f"{message} outside of <0; 1> interval")
         self._metrics = metrics
 
     def of_node(self, node: str, pods: list[PodView]) -> Amounts:
@@ -145,39 +145,39 @@ class LowNodeUtilization:
         metrics = args["metricsUtilization"]
         if metrics is not None and metrics["source"] == PROMETHEUS:
             self._names = list(self._low)
-            for where, names in (("thresholds", self._low), ("targetThresholds", self._high)):
+            for field_name, names in (("thresholds", self._low), ("targetThresholds", self._high)):
                 if list(names) != [METRIC]:
-                    said = f"{where} are expected to specify a single instance of {quote(METRIC)} resource"
-                    raise PluginError(f"{said}, got {listed(names)} instead")
+                    message = f"{field_name} are expected to specify a single instance of {quote(METRIC)} resource"
+                    raise PluginError(f"{message}, got {format_go_list(names)} instead")
 
     def run(self, nodes: Sequence[Node]) -> None:
         try:
-            source = self._source()
+            source = self._create_usage_client()
         except PluginError as error:
             raise PluginError(f"error initializing usage client: {error}") from None
         try:
             if self._asks_prometheus:
-                source = Queried(self._handle.metrics)
-            use = Use.read(self._handle, nodes, source)
+                source = PrometheusUsageClient(self._handle.metrics)
+            use = UsageSnapshot.from_source(self._handle, nodes, source)
         except PluginError as error:
             raise PluginError(f"error getting node usage: {error}") from None
         low, high = self._low, self._high
         if self._args["useDeviationThresholds"]:
-            low, high = self._deviations(use)
-        under, over = self._classes(use, low, high)
-        if said := self._idle(len(under), len(over), len(nodes)):
-            self._handle.note(NAME, f"{said}, nothing to do here{_TUNE if not under else ''}")
+            low, high = self._deviation_thresholds(use)
+        under, over = self._classify_nodes(use, low, high)
+        if reason := self._idle_reason(len(under), len(over), len(nodes)):
+            self._handle.add_note(NAME, f"{reason}, nothing to do here{_TUNE if not under else ''}")
             return
-        by_use(over, ascending=False)
+        sort_nodes_by_usage(over, ascending=False)
         limits = self._args["evictionLimits"] or {}
-        moves = Moves(
+        moves = NodeEvictions(
             handle=self._handle,
             plugin=NAME,
-            removable=self._handle.may_go,
+            removable=self._handle.passes_filter,
             excluded=frozenset((self._args["evictableNamespaces"] or {}).get("exclude") or ()),
             source=source,
-            goes_on=lambda one, available: _above(one) and room_left(available),
-            most=limits.get("node"),
+            continue_eviction=lambda node_info, available: _is_above_target(node_info) and room_left(available),
+            max_evictions=limits.get("node"),
         )
         moves.run(over, under, self._names)
 
@@ -186,28 +186,28 @@ class LowNodeUtilization:
         metrics = self._args["metricsUtilization"]
         return metrics is not None and not metrics["metricsServer"] and metrics["source"] == PROMETHEUS
 
-    def _source(self) -> Any:
-        metrics, known = self._args["metricsUtilization"], self._handle.metrics
+    def _create_usage_client(self) -> Any:
+        metrics, cycle_metrics = self._args["metricsUtilization"], self._handle.metrics
         if metrics is None:
-            return Requested(self._names)
+            return RequestedUsageClient(self._names)
         if metrics["metricsServer"] or metrics["source"] == KUBERNETES_METRICS:
-            if not known.collected:
+            if not cycle_metrics.collected:
                 raise PluginError("metrics client not initialized")
-            return Collected(self._names, known)
+            return ActualUsageClient(self._names, cycle_metrics)
         if metrics["source"] == PROMETHEUS:
-            if not known.queried:
+            if not cycle_metrics.queried:
                 raise PluginError("prometheus client not initialized")
             return None
         raise PluginError("unrecognized metrics source" if metrics["source"] else "metrics source is empty")
 
-    def _deviations(self, use: Use) -> tuple[Percentages, Percentages]:
+    def _deviation_thresholds(self, use: UsageSnapshot) -> tuple[Percentages, Percentages]:
         """Thresholds around the average over all nodes, which is that of the resources with a threshold only."""
         total: dict[str, float] = {}
         count: dict[str, int] = {}
-        for name in self._handle.walked(use.percentages):
-            kept = {key: value for key, value in use.percentages[name].items() if key in self._low}
-            use.percentages[name] = kept
-            for key, value in kept.items():
+        for name in self._handle.walk_map(use.percentages):
+            relevant = {key: value for key, value in use.percentages[name].items() if key in self._low}
+            use.percentages[name] = relevant
+            for key, value in relevant.items():
                 total[key] = total.get(key, 0.0) + value
                 count[key] = count.get(key, 0) + 1
         average = {key: value / count[key] for key, value in total.items()}
@@ -215,23 +215,25 @@ class LowNodeUtilization:
         high = {key: min(max(value + self._high[key], 0.0), 100.0) for key, value in average.items()}
         return low, high
 
-    def _classes(self, use: Use, low: Percentages, high: Percentages) -> tuple[list[NodeUse], list[NodeUse]]:
-        under: list[NodeUse] = []
-        over: list[NodeUse] = []
-        for name in self._handle.walked(use.nodes):
+    def _classify_nodes(
+        self, use: UsageSnapshot, low: Percentages, high: Percentages
+    ) -> tuple[list[NodeInfo], list[NodeInfo]]:
+        under: list[NodeInfo] = []
+        over: list[NodeInfo] = []
+        for name in self._handle.walk_map(use.nodes):
             node, percentages = use.nodes[name], use.percentages[name]
             category = "appropriate"
             if not node.unschedulable and all(percentages.get(key, 0.0) <= low[key] for key in low):
                 category = "underutilized"
             elif any(percentages.get(key, 0.0) > high[key] for key in high):
                 category = "overutilized"
-            self._handle.tell(NAME, use.told(name, category))
+            self._handle.add_classification(NAME, use.describe_node(name, category))
             if category != "appropriate":
-                found = NodeUse(node, use.amounts[name], capped(node, high, self._names), use.pods[name])
-                (under if category == "underutilized" else over).append(found)
+                node_info = NodeInfo(node, use.amounts[name], compute_limits(node, high, self._names), use.pods[name])
+                (under if category == "underutilized" else over).append(node_info)
         return under, over
 
-    def _idle(self, under: int, over: int, nodes: int) -> str:
+    def _idle_reason(self, under: int, over: int, nodes: int) -> str:
         """Why there is nothing to do; "" where there is."""
         if not under:
             return "No node is underutilized"
@@ -245,9 +247,9 @@ class LowNodeUtilization:
 _TUNE = ", you might tune your thresholds further"
 
 
-def _above(one: NodeUse) -> bool:
+def _is_above_target(node_info: NodeInfo) -> bool:
     """Whether the node has more of any resource than it should."""
-    return any(one.most[name].compare(amount) < 0 for name, amount in one.use.items())
+    return any(node_info.limits[name].compare(amount) < 0 for name, amount in node_info.use.items())
 
 
-SPEC = PluginSpec(NAME, BALANCE, ARGS, LowNodeUtilization, faults)
+SPEC = PluginSpec(NAME, BALANCE, ARGS, LowNodeUtilization, validate_args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedweb.engine.config.types import BOOL, INT32, STRING, Field, ListOf, Struct
+from kschedweb.engine.config.types import BOOL, INT32, STRING, ListType, Struct, StructField
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import (
@@ -14,14 +14,14 @@ from kschedweb.engine.rebalancing.arguments import (
     UINT,
     Args,
     args_struct,
-    both,
-    listed,
+    format_go_list,
+    include_exclude_faults,
     selector_faults,
 )
-from kschedweb.engine.rebalancing.evicting import EvictionRefused, TotalLimitReached
+from kschedweb.engine.rebalancing.evictions import EvictionRefused, TotalLimitReached
 from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import Condition, PodView, scope
-from kschedweb.engine.rebalancing.sorting import by_age
+from kschedweb.engine.rebalancing.pods import Condition, PodView, build_filter
+from kschedweb.engine.rebalancing.sorting import sort_by_age
 
 NAME = "PodLifeTime"
 STATES = (
@@ -33,14 +33,17 @@ STATES = (
 _OWNER_KINDS = Struct(
     "podlifetime.OwnerKinds",
     "Kinds of owners.",
-    (Field("include", STRINGS, "One of the owners is of these."), Field("exclude", STRINGS, "None of them is.")),
+    (
+        StructField("include", STRINGS, "One of the owners is of these."),
+        StructField("exclude", STRINGS, "None of them is."),
+    ),
 )
 _CONDITION = Struct(
     "podlifetime.PodConditionFilter",
     "A condition of a pod.",
     (
-        *(Field(name, STRING, f"Its {name}.") for name in ("type", "status", "reason")),
-        Field("minTimeSinceLastTransitionSeconds", UINT, "For how long it has stood.", pointer=True),
+        *(StructField(name, STRING, f"Its {name}.") for name in ("type", "status", "reason")),
+        StructField("minTimeSinceLastTransitionSeconds", UINT, "For how long it has stood.", pointer=True),
     ),
 )
 ARGS = args_struct(
@@ -48,57 +51,70 @@ ARGS = args_struct(
     "Which pods are too old.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
-    Field("ownerKinds", _OWNER_KINDS, "Kinds of owners.", pointer=True),
-    Field("maxPodLifeTimeSeconds", UINT, "Pods older than this go.", pointer=True),
-    Field("states", STRINGS, "Phases, and reasons of pods and containers."),
-    Field("conditions", ListOf(_CONDITION), "One of these conditions stands."),
-    Field("exitCodes", ListOf(INT32), "A container ended with one of these."),
-    Field("includingInitContainers", BOOL, "Init containers count too."),
-    Field("includingEphemeralContainers", BOOL, "Ephemeral containers count too."),
+    StructField("ownerKinds", _OWNER_KINDS, "Kinds of owners.", pointer=True),
+    StructField("maxPodLifeTimeSeconds", UINT, "Pods older than this go.", pointer=True),
+    StructField("states", STRINGS, "Phases, and reasons of pods and containers."),
+    StructField("conditions", ListType(_CONDITION), "One of these conditions stands."),
+    StructField("exitCodes", ListType(INT32), "A container ended with one of these."),
+    StructField("includingInitContainers", BOOL, "Init containers count too."),
+    StructField("includingEphemeralContainers", BOOL, "Ephemeral containers count too."),
 )
 
 
-def faults(args: Args) -> list[str]:
-    found = both(args["namespaces"]) + both(args["ownerKinds"], "ownerKinds") + selector_faults(args["labelSelector"])
+def validate_args(args: Args) -> list[str]:
+    faults = (
+        include_exclude_faults(args["namespaces"])
+        + include_exclude_faults(args["ownerKinds"], "ownerKinds")
+        + selector_faults(args["labelSelector"])
+    )
     if set(args["states"] or ()) - set(STATES):
-        found.append(f"states must be one of {listed(STATES)}")
-    for place, one in enumerate(args["conditions"] or ()):
-        if not (one["type"] or one["status"] or one["reason"]) and one["minTimeSinceLastTransitionSeconds"] is None:
-            known = "type, status, reason, or minTimeSinceLastTransitionSeconds"
-            found.append(f"conditions[{place}]: at least one of {known} must be set")
+        faults.append(f"states must be one of {format_go_list(STATES)}")
+    for place, condition in enumerate(args["conditions"] or ()):
+        if (
+            not (condition["type"] or condition["status"] or condition["reason"])
+            and condition["minTimeSinceLastTransitionSeconds"] is None
+        ):
+            options = "type, status, reason, or minTimeSinceLastTransitionSeconds"
+            faults.append(f"conditions[{place}]: at least one of {options} must be set")
     if args["maxPodLifeTimeSeconds"] is None and not (args["states"] or args["conditions"] or args["exitCodes"]):
-        known = "maxPodLifeTimeSeconds, states, conditions, or exitCodes"
-        found.append(f"at least one filtering criterion must be specified ({known})")
-    return found
+        options = "maxPodLifeTimeSeconds, states, conditions, or exitCodes"
+        faults.append(f"at least one filtering criterion must be specified ({options})")
+    return faults
 
 
 class PodLifeTime:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
-        self._passes = scope(args, selector, lambda pod: handle.both(pod) and self._meant(pod))
+        self._passes = build_filter(args, selector, lambda pod: handle.passes_filters(pod) and self._matches_args(pod))
 
     def run(self, nodes: Sequence[Node]) -> None:
-        pods = [pod for node in nodes for pod in self._handle.cluster.on(node.name, self._passes, done=True)]
-        by_age(pods)
+        pods = [
+            pod
+            for node in nodes
+            for pod in self._handle.cluster.list_pods_on_node(node.name, self._passes, include_done=True)
+        ]
+        sort_by_age(pods)
         for pod in pods:
             try:
-                self._handle.evict(pod, NAME)
+                self._handle.evict_pod(pod, NAME)
             except TotalLimitReached:
                 return
             except EvictionRefused:
                 continue
 
-    def _meant(self, pod: PodView) -> bool:
+    def _matches_args(self, pod: PodView) -> bool:
         args = self._args
         oldest = args["maxPodLifeTimeSeconds"]
-        if oldest is not None and not pod.age(self._handle.now) > oldest:
+        if oldest is not None and not pod.age_seconds(self._handle.now) > oldest:
             return False
         if args["states"] and not self._in_state(pod):
             return False
-        if args["conditions"] and not any(self._stands(one, pod.conditions) for one in args["conditions"]):
+        if args["conditions"] and not any(
+            self._matches_condition(condition, pod.conditions) for condition in args["conditions"]
+        ):
             return False
-        return self._owned(pod) and (not args["exitCodes"] or self._ended_so(pod))
+        return self._matches_owner_kinds(pod) and (not args["exitCodes"] or self._ended_so(pod))
 
     def _in_state(self, pod: PodView) -> bool:
         states = pod.states
@@ -106,28 +122,30 @@ class PodLifeTime:
             states += pod.init_states
         if self._args["includingEphemeralContainers"]:
             states += pod.ephemeral_states
-        there = {pod.phase, pod.reason, *(one.waiting for one in states), *(one.terminated for one in states)}
-        return not there.isdisjoint(self._args["states"])
+        reasons = {pod.phase, pod.reason, *(state.waiting for state in states), *(state.terminated for state in states)}
+        return not reasons.isdisjoint(self._args["states"])
 
-    def _owned(self, pod: PodView) -> bool:
+    def _matches_owner_kinds(self, pod: PodView) -> bool:
         kinds = self._args["ownerKinds"] or {}
-        there = {owner.kind for owner in pod.owners}
+        owner_kinds = {owner.kind for owner in pod.owners}
         if kinds.get("include"):
-            return not there.isdisjoint(kinds["include"])
-        return there.isdisjoint(kinds.get("exclude") or ())
+            return not owner_kinds.isdisjoint(kinds["include"])
+        return owner_kinds.isdisjoint(kinds.get("exclude") or ())
 
-    def _stands(self, wanted: Args, conditions: tuple[Condition, ...]) -> bool:
-        least = wanted["minTimeSinceLastTransitionSeconds"]
-        for one in conditions:
-            if any(wanted[name] not in ("", getattr(one, name)) for name in ("type", "status", "reason")):
+    def _matches_condition(self, expected: Args, conditions: tuple[Condition, ...]) -> bool:
+        min_seconds = expected["minTimeSinceLastTransitionSeconds"]
+        for condition in conditions:
+            if any(expected[name] not in ("", getattr(condition, name)) for name in ("type", "status", "reason")):
                 continue
-            if least is None or (one.since is not None and 0 <= self._handle.now - one.since >= least):
+            if min_seconds is None or (
+                condition.since is not None and 0 <= self._handle.now - condition.since >= min_seconds
+            ):
                 return True
         return False
 
     def _ended_so(self, pod: PodView) -> bool:
         states = pod.states + (pod.init_states if self._args["includingInitContainers"] else ())
-        return any(one.exit_code in self._args["exitCodes"] for one in states if one.exit_code is not None)
+        return any(state.exit_code in self._args["exitCodes"] for state in states if state.exit_code is not None)
 
 
-SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, PodLifeTime, faults)
+SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, PodLifeTime, validate_args)

@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.types import Field
+from kschedweb.engine.config.types import StructField
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
-from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, STRINGS, Args, args_struct, both
-from kschedweb.engine.rebalancing.fitting import Mask
+from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, STRINGS, Args, args_struct, include_exclude_faults
 from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import PodView, scope
+from kschedweb.engine.rebalancing.node_fit import Mask
+from kschedweb.engine.rebalancing.pods import PodView, build_filter
 
 NAME = "RemoveDuplicates"
 ARGS = args_struct(
     "removeduplicates.RemoveDuplicatesArgs",
     "Which pods are looked at.",
     NAMESPACES_FIELD,
-    Field("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
+    StructField("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
 )
 
 
@@ -40,66 +40,71 @@ class RemoveDuplicates:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle = handle
         self._excluded = frozenset(args["excludeOwnerKinds"] or ())
-        self._passes = scope(args, None, handle.both)
+        self._passes = build_filter(args, None, handle.passes_filters)
 
     def run(self, nodes: Sequence[Node]) -> None:
-        duplicates, occurrences = self._found(nodes)
-        for key in self._handle.walked(duplicates):
+        duplicates, occurrences = self._find_duplicates(nodes)
+        for key in self._handle.walk_map(duplicates):
             on_nodes = duplicates[key]
-            targets = self._targets([pod for pods in on_nodes.values() for pod in pods], self._handle.room.mask(nodes))
+            targets = self._count_target_nodes(
+                [pod for pods in on_nodes.values() for pod in pods], self._handle.room.node_mask(nodes)
+            )
             if targets < 2:
-                self._handle.note(NAME, "Less than two feasible nodes for duplicates to land, skipping eviction")
+                self._handle.add_note(NAME, "Less than two feasible nodes for duplicates to land, skipping eviction")
                 continue
-            most = -(-occurrences[key] // targets)
-            for node in self._handle.walked(on_nodes):
+            upper_avg = -(-occurrences[key] // targets)
+            for node in self._handle.walk_map(on_nodes):
                 # The first pod of the node is not in the list.
-                if not self._handle.evict_each(on_nodes[node][most - 1 :], NAME):
+                if not self._handle.evict_each(on_nodes[node][upper_avg - 1 :], NAME):
                     return
 
-    def _found(self, nodes: Sequence[Node]) -> tuple[Duplicates, Counter[OwnerKey]]:
+    def _find_duplicates(self, nodes: Sequence[Node]) -> tuple[Duplicates, Counter[OwnerKey]]:
         duplicates: Duplicates = defaultdict(lambda: defaultdict(list))
         occurrences: Counter[OwnerKey] = Counter()
         for node in nodes:
-            seen: set[tuple[str, ...]] = set()
-            for pod in self._handle.cluster.on(node.name, self._passes):
+            pod_keys: set[tuple[str, ...]] = set()
+            for pod in self._handle.cluster.list_pods_on_node(node.name, self._passes):
                 if not pod.owners or any(owner.kind in self._excluded for owner in pod.owners):
                     continue
                 keys = _owner_keys(pod)
                 occurrences.update(keys)
-                alike = tuple(sorted("/".join((*key[:3], image)) for key in keys for image in pod.asked.images))
-                if alike in seen:
+                alike = tuple(sorted("/".join((*key[:3], image)) for key in keys for image in pod.resources.images))
+                if alike in pod_keys:
                     for key in keys:
                         duplicates[key][node.name].append(pod)
-                seen.add(alike)
+                pod_keys.add(alike)
         return duplicates, occurrences
 
-    def _targets(self, pods: Iterable[PodView], among: Mask) -> int:
+    def _count_target_nodes(self, pods: Iterable[PodView], among: Mask) -> int:
         """How many nodes would take one of the pods, of those that more than one node would take."""
-        found, room = np.zeros_like(among), self._handle.room
-        for pod in {_wishes(pod): pod for pod in pods}.values():
-            matching = among & room.tolerated(pod) & room.wanted(pod)
+        target_mask, room = np.zeros_like(among), self._handle.room
+        for pod in {_placement_key(pod): pod for pod in pods}.values():
+            matching = among & room.toleration_mask(pod) & room.affinity_mask(pod)
             if np.count_nonzero(matching) > 1:
-                found |= matching
-        return int(np.count_nonzero(found))
+                target_mask |= matching
+        return int(np.count_nonzero(target_mask))
 
 
 def _owner_keys(pod: PodView) -> list[OwnerKey]:
-    images = "#".join(sorted(pod.asked.images))
+    images = "#".join(sorted(pod.resources.images))
     return [OwnerKey(pod.namespace, owner.kind, owner.name, images) for owner in pod.owners]
 
 
-def _wishes(pod: PodView) -> Hashable:
+def _placement_key(pod: PodView) -> Hashable:
     """Equal for pods that go to the same nodes, as far as the original sees it."""
-    tolerations = frozenset((one.key, one.operator, one.value, one.effect) for one in pod.pod.tolerations)
+    tolerations = frozenset(
+        (toleration.key, toleration.operator, toleration.value, toleration.effect) for toleration in pod.pod.tolerations
+    )
     required, selector = pod.pod.node_affinity.required, pod.pod.node_selector
-    terms = None if required is None else tuple(map(_term, required))
+    terms = None if required is None else tuple(map(_term_key, required))
     return tolerations, terms, None if selector is None else frozenset(selector.items())
 
 
-def _term(term: NodeSelectorTerm) -> Hashable:
+def _term_key(term: NodeSelectorTerm) -> Hashable:
     return tuple(
-        frozenset((one.key, one.operator, frozenset(one.values)) for one in part) for part in (term.labels, term.fields)
+        frozenset((requirement.key, requirement.operator, frozenset(requirement.values)) for requirement in part)
+        for part in (term.labels, term.fields)
     )
 
 
-SPEC = PluginSpec(NAME, BALANCE, ARGS, RemoveDuplicates, lambda args: both(args["namespaces"]))
+SPEC = PluginSpec(NAME, BALANCE, ARGS, RemoveDuplicates, lambda args: include_exclude_faults(args["namespaces"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedweb.engine.config.types import BOOL, INT32, Field, ListOf
+from kschedweb.engine.config.types import BOOL, INT32, ListType, StructField
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import (
@@ -17,7 +17,7 @@ from kschedweb.engine.rebalancing.arguments import (
     scope_faults,
 )
 from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import FAILED, PodView, scope
+from kschedweb.engine.rebalancing.pods import FAILED, PodView, build_filter
 
 NAME = "RemoveFailedPods"
 HOUR = 3600
@@ -26,15 +26,15 @@ ARGS = args_struct(
     "Which failed pods go.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
-    Field("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
-    Field("minPodLifetimeSeconds", UINT, "How old a pod must be. Left out: an hour.", pointer=True),
-    Field("reasons", STRINGS, "Only pods that failed for one of these."),
-    Field("exitCodes", ListOf(INT32), "Only pods of which a container ended with one of these."),
-    Field("includingInitContainers", BOOL, "Init containers count too."),
+    StructField("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
+    StructField("minPodLifetimeSeconds", UINT, "How old a pod must be. Left out: an hour.", pointer=True),
+    StructField("reasons", STRINGS, "Only pods that failed for one of these."),
+    StructField("exitCodes", ListType(INT32), "Only pods of which a container ended with one of these."),
+    StructField("includingInitContainers", BOOL, "Init containers count too."),
 )
 
 
-def fill(args: Args) -> None:
+def apply_defaults(args: Args) -> None:
     if args["minPodLifetimeSeconds"] is None:
         args["minPodLifetimeSeconds"] = HOUR
 
@@ -43,28 +43,33 @@ class RemoveFailedPods:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
-        inside = scope(args, selector, handle.both)
-        self._passes = lambda pod: pod.phase == FAILED and inside(pod) and self._meant(pod)
+        inside = build_filter(args, selector, handle.passes_filters)
+        self._passes = lambda pod: pod.phase == FAILED and inside(pod) and self._matches_args(pod)
 
     def run(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
-            if not self._handle.evict_each(self._handle.cluster.on(node.name, self._passes, done=True), NAME):
+            if not self._handle.evict_each(
+                self._handle.cluster.list_pods_on_node(node.name, self._passes, include_done=True), NAME
+            ):
                 return
 
-    def _meant(self, pod: PodView) -> bool:
-        args, age = self._args, pod.age(self._handle.now)
+    def _matches_args(self, pod: PodView) -> bool:
+        args, age = self._args, pod.age_seconds(self._handle.now)
         # The original counts in whole numbers without a sign: a pod from the future is very old.
         if 0 <= age < args["minPodLifetimeSeconds"] or (age == -1 and args["minPodLifetimeSeconds"] > 0):
             return False
         if any(owner.kind in (args["excludeOwnerKinds"] or ()) for owner in pod.owners):
             return False
         states = pod.states + (pod.init_states if args["includingInitContainers"] else ())
-        reasons = {pod.reason, *(one.waiting for one in states), *(one.terminated for one in states)} - {None, ""}
+        reasons = {pod.reason, *(state.waiting for state in states), *(state.terminated for state in states)} - {
+            None,
+            "",
+        }
         if args["reasons"] and reasons.isdisjoint(args["reasons"]):
             return False
         return not args["exitCodes"] or any(
-            one.exit_code in args["exitCodes"] for one in states if one.terminated is not None
+            state.exit_code in args["exitCodes"] for state in states if state.terminated is not None
         )
 
 
-SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemoveFailedPods, scope_faults, fill)
+SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemoveFailedPods, scope_faults, apply_defaults)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedweb.engine.config.types import BOOL, INT32, Field
+from kschedweb.engine.config.types import BOOL, INT32, StructField
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import (
@@ -13,11 +13,11 @@ from kschedweb.engine.rebalancing.arguments import (
     STRINGS,
     Args,
     args_struct,
-    listed,
+    format_go_list,
     scope_faults,
 )
 from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import PodView, scope
+from kschedweb.engine.rebalancing.pods import PodView, build_filter
 from kschedweb.engine.validation.gosort import sort_slice
 
 NAME = "RemovePodsHavingTooManyRestarts"
@@ -27,44 +27,44 @@ ARGS = args_struct(
     "How many restarts are too many.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
-    Field("podRestartThreshold", INT32, "From this number of restarts on pods go."),
-    Field("includingInitContainers", BOOL, "Init containers count too."),
-    Field("states", STRINGS, "Only pods that run, or wait in CrashLoopBackOff."),
+    StructField("podRestartThreshold", INT32, "From this number of restarts on pods go."),
+    StructField("includingInitContainers", BOOL, "Init containers count too."),
+    StructField("states", STRINGS, "Only pods that run, or wait in CrashLoopBackOff."),
 )
 
 
-def faults(args: Args) -> list[str]:
-    found = scope_faults(args)
+def validate_args(args: Args) -> list[str]:
+    faults = scope_faults(args)
     if args["podRestartThreshold"] < 1:
-        found.append("invalid PodsHavingTooManyRestarts threshold")
+        faults.append("invalid PodsHavingTooManyRestarts threshold")
     if set(args["states"] or ()) - set(STATES):
-        found.append(f"states must be one of {listed(STATES)}")
-    return found
+        faults.append(f"states must be one of {format_go_list(STATES)}")
+    return faults
 
 
 class RemovePodsHavingTooManyRestarts:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
-        self._passes = scope(args, selector, lambda pod: handle.both(pod) and self._meant(pod))
+        self._passes = build_filter(args, selector, lambda pod: handle.passes_filters(pod) and self._matches_args(pod))
 
     def run(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
-            pods = self._handle.cluster.on(node.name, self._passes, done=True)
-            sort_slice(pods, lambda one, other: self._restarts(one) > self._restarts(other))
+            pods = self._handle.cluster.list_pods_on_node(node.name, self._passes, include_done=True)
+            sort_slice(pods, lambda first, other: self._count_restarts(first) > self._count_restarts(other))
             if not self._handle.evict_each(pods, NAME):
                 return
 
-    def _restarts(self, pod: PodView) -> int:
+    def _count_restarts(self, pod: PodView) -> int:
         inits = pod.init_states if self._args["includingInitContainers"] else ()
-        return sum(one.restarts for one in (*pod.states, *inits))
+        return sum(state.restarts for state in (*pod.states, *inits))
 
-    def _meant(self, pod: PodView) -> bool:
-        if self._restarts(pod) < self._args["podRestartThreshold"]:
+    def _matches_args(self, pod: PodView) -> bool:
+        if self._count_restarts(pod) < self._args["podRestartThreshold"]:
             return False
-        wanted = self._args["states"]
+        states = self._args["states"]
         inits = pod.init_states if self._args["includingInitContainers"] else ()
-        return not wanted or pod.phase in wanted or any(one.waiting in wanted for one in (*pod.states, *inits))
+        return not states or pod.phase in states or any(state.waiting in states for state in (*pod.states, *inits))
 
 
-SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemovePodsHavingTooManyRestarts, faults)
+SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemovePodsHavingTooManyRestarts, validate_args)

@@ -9,10 +9,10 @@ from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, SELECTOR_FIELD, Args, args_struct, scope_faults
-from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReached, TotalLimitReached
+from kschedweb.engine.rebalancing.evictions import EvictionRefused, NodeLimitReached, TotalLimitReached
 from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import LabelGroups, PodView, scope
-from kschedweb.engine.rebalancing.sorting import by_priority
+from kschedweb.engine.rebalancing.pods import LabelGroups, PodView, build_filter
+from kschedweb.engine.rebalancing.sorting import sort_by_priority
 
 NAME = "RemovePodsViolatingInterPodAntiAffinity"
 ARGS = args_struct(
@@ -27,52 +27,52 @@ class RemovePodsViolatingInterPodAntiAffinity:
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle = handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
-        self._passes = scope(args, selector)
+        self._passes = build_filter(args, selector)
 
     def run(self, nodes: Sequence[Node]) -> None:
-        on_nodes = {node.name: self._handle.cluster.on(node.name, self._passes) for node in nodes}
-        there = _There(nodes, [pod for pods in on_nodes.values() for pod in pods])
+        on_nodes = {node.name: self._handle.cluster.list_pods_on_node(node.name, self._passes) for node in nodes}
+        remaining_pods = _RemainingPods(nodes, [pod for pods in on_nodes.values() for pod in pods])
         for pods in on_nodes.values():
-            by_priority(pods)
+            sort_by_priority(pods)
             for pod in pods:
-                if not there.violates(pod) or not self._handle.both(pod):
+                if not remaining_pods.violates_anti_affinity(pod) or not self._handle.passes_filters(pod):
                     continue
                 try:
-                    self._handle.evict(pod, NAME)
+                    self._handle.evict_pod(pod, NAME)
                 except NodeLimitReached:
                     break
                 except TotalLimitReached:
                     return
                 except EvictionRefused:
                     continue
-                there.remove(pod)
+                remaining_pods.remove_pod(pod)
 
 
 Pods = dict[str, dict[str, str]]
 """By node or value of the topology key, the key of each pod with its name."""
 
 
-class _There:
+class _RemainingPods:
     """The pods that are still there. Those that a term means are found once, by node and by domain."""
 
     def __init__(self, nodes: Sequence[Node], pods: list[PodView]) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._groups = LabelGroups(pods)
-        self._gone: set[str] = set()
-        self._known: dict[tuple[Selector, str, frozenset[str]], tuple[Pods, Pods]] = {}
+        self._removed: set[str] = set()
+        self._pods_by_term: dict[tuple[Selector, str, frozenset[str]], tuple[Pods, Pods]] = {}
 
-    def remove(self, pod: PodView) -> None:
-        self._gone.add(pod.key)
+    def remove_pod(self, pod: PodView) -> None:
+        self._removed.add(pod.key)
         labels = self._nodes[pod.node].labels
-        for (_, topology_key, _), (on_node, in_domain) in self._known.items():
+        for (_, topology_key, _), (on_node, in_domain) in self._pods_by_term.items():
             on_node.get(pod.node, {}).pop(pod.key, None)
             in_domain.get(labels.get(topology_key, ""), {}).pop(pod.key, None)
 
-    def violates(self, pod: PodView) -> bool:
+    def violates_anti_affinity(self, pod: PodView) -> bool:
         """Whether a pod of another name, on the same node or in the same domain, meets a required term of the pod's."""
         labels = self._nodes[pod.node].labels
         for term in pod.pod.pod_affinity.anti_required:
-            on_node, in_domain = self._meant(term, term.namespaces or frozenset({pod.namespace}))
+            on_node, in_domain = self._pods_of_term(term, term.namespaces or frozenset({pod.namespace}))
             met = [on_node.get(pod.node, {})]
             if term.topology_key in labels:
                 met.append(in_domain.get(labels[term.topology_key], {}))
@@ -80,19 +80,19 @@ class _There:
                 return True
         return False
 
-    def _meant(self, term: PodTerm, namespaces: frozenset[str]) -> tuple[Pods, Pods]:
+    def _pods_of_term(self, term: PodTerm, namespaces: frozenset[str]) -> tuple[Pods, Pods]:
         key = term.selector, term.topology_key, namespaces
-        if key not in self._known:
+        if key not in self._pods_by_term:
             on_node: Pods = defaultdict(dict)
             in_domain: Pods = defaultdict(dict)
-            for pod in self._groups.selected(term.selector, namespaces):
-                if pod.key not in self._gone:
+            for pod in self._groups.select_pods(term.selector, namespaces):
+                if pod.key not in self._removed:
                     on_node[pod.node][pod.key] = pod.name
                     value = self._nodes[pod.node].labels.get(term.topology_key)
                     if value is not None:
                         in_domain[value][pod.key] = pod.name
-            self._known[key] = on_node, in_domain
-        return self._known[key]
+            self._pods_by_term[key] = on_node, in_domain
+        return self._pods_by_term[key]
 
 
 SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemovePodsViolatingInterPodAntiAffinity, scope_faults)

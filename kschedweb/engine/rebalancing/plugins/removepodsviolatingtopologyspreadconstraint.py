@@ -10,15 +10,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from kschedweb.engine.config.types import BOOL, Field, ListOf, text
+from kschedweb.engine.config.types import BOOL, ListType, StructField, text
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, SpreadConstraint
 from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, SELECTOR_FIELD, Args, args_struct, scope_faults
-from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReached, TotalLimitReached
-from kschedweb.engine.rebalancing.fitting import NO_DOMAIN, Mask, Room
+from kschedweb.engine.rebalancing.evictions import EvictionRefused, NodeLimitReached, TotalLimitReached
 from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginSpec
-from kschedweb.engine.rebalancing.pods import LabelGroups, PodFilter, PodView, scope
+from kschedweb.engine.rebalancing.node_fit import NO_DOMAIN, Mask, Room
+from kschedweb.engine.rebalancing.pods import LabelGroups, PodFilter, PodView, build_filter
 from kschedweb.engine.validation.gosort import sort_slice
 from kschedweb.engine.values import dataclass
 
@@ -28,25 +28,29 @@ ARGS = args_struct(
     "Which constraints are restored.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
-    Field("constraints", ListOf(text("v1.UnsatisfiableConstraintAction")), "DoNotSchedule, ScheduleAnyway or both."),
-    Field("topologyBalanceNodeFit", BOOL, "A pod goes only if it fits on a node of a smaller domain.", pointer=True),
+    StructField(
+        "constraints", ListType(text("v1.UnsatisfiableConstraintAction")), "DoNotSchedule, ScheduleAnyway or both."
+    ),
+    StructField(
+        "topologyBalanceNodeFit", BOOL, "A pod goes only if it fits on a node of a smaller domain.", pointer=True
+    ),
 )
 
 
-def faults(args: Args) -> list[str]:
-    known = f"map[{DO_NOT_SCHEDULE}:{{}} {SCHEDULE_ANYWAY}:{{}}]"
-    wrong = [one for one in args["constraints"] or () if one not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)]
-    return scope_faults(args) + [f"constraint {one} is not one of {known}" for one in wrong]
+def validate_args(args: Args) -> list[str]:
+    allowed = f"map[{DO_NOT_SCHEDULE}:{{}} {SCHEDULE_ANYWAY}:{{}}]"
+    wrong = [action for action in args["constraints"] or () if action not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)]
+    return scope_faults(args) + [f"constraint {action} is not one of {allowed}" for action in wrong]
 
 
-def fill(args: Args) -> None:
+def apply_defaults(args: Args) -> None:
     if args["topologyBalanceNodeFit"] is None:
         args["topologyBalanceNodeFit"] = True
     args["constraints"] = args["constraints"] or [DO_NOT_SCHEDULE]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PodSpreadRule:
     """A constraint of a pod. Rules of pods that differ only in what does not count are the same one."""
 
     constraint: SpreadConstraint = field(compare=False)
@@ -55,25 +59,25 @@ class Rule:
     identity: Hashable
 
     @classmethod
-    def of(cls, constraint: SpreadConstraint, pod: PodView) -> Rule:
+    def from_constraint(cls, constraint: SpreadConstraint, pod: PodView) -> PodSpreadRule:
         selector = constraint.effective_selector(pod.pod.labels)
         wishes = pod.pod.node_selector or {}
         identity = (
             constraint.max_skew,
             constraint.topology_key,
-            (selector.nothing, *sorted(selector.requirements, key=lambda one: one.key)),
+            (selector.nothing, *sorted(selector.requirements, key=lambda requirement: requirement.key)),
             constraint.honor_affinity and (frozenset(wishes.items()), pod.pod.node_affinity.required),
             constraint.honor_taints and pod.pod.tolerations,
         )
         return cls(constraint, pod, selector, (*identity, constraint.honor_affinity, constraint.honor_taints))
 
-    def included(self, among: Mask, room: Room) -> Mask:
+    def included_nodes(self, among: Mask, room: Room) -> Mask:
         """Those of the nodes ``among`` that count by the constraint's policies."""
-        counts = among & room.labelled(self.constraint.topology_key)
+        counts = among & room.has_label(self.constraint.topology_key)
         if self.constraint.honor_affinity:
-            counts &= room.wanted(self.pod)
+            counts &= room.affinity_mask(self.pod)
         if self.constraint.honor_taints:
-            counts &= room.tolerated(self.pod)
+            counts &= room.toleration_mask(self.pod)
         return counts
 
 
@@ -88,56 +92,58 @@ class RemovePodsViolatingTopologySpreadConstraint:
         self._handle = handle
         self._kinds, self._fitting = frozenset(args["constraints"]), args["topologyBalanceNodeFit"]
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
-        self._passes = scope(args, selector, handle.may_go)
+        self._passes = build_filter(args, selector, handle.passes_filter)
 
     def run(self, nodes: Sequence[Node]) -> None:
         by_namespace: dict[str, list[PodView]] = defaultdict(list)
         for node in nodes:
-            for pod in self._handle.cluster.on(node.name, self._passes):
+            for pod in self._handle.cluster.list_pods_on_node(node.name, self._passes):
                 by_namespace[pod.namespace].append(pod)
-        among = self._handle.room.mask(nodes)
+        among = self._handle.room.node_mask(nodes)
         chosen: dict[str, PodView] = {}
-        for namespace in self._handle.walked(by_namespace):
+        for namespace in self._handle.walk_map(by_namespace):
             groups = LabelGroups(pod for pod in by_namespace[namespace] if not pod.pod.terminating)
-            for rule in self._rules(by_namespace[namespace]):
-                domains = self._domains(rule, groups.selected(rule.selector), among)
+            for rule in self._list_rules(by_namespace[namespace]):
+                domains = self._collect_domains(rule, groups.select_pods(rule.selector), among)
                 sizes = [len(domain.pods) for domain in domains]
                 if sizes and max(sizes) - min(sizes) > rule.constraint.max_skew:
-                    self._balance(rule, domains, among, chosen)
-        self._evict(chosen)
+                    self._balance_domains(rule, domains, among, chosen)
+        self._evict_pods(chosen)
 
-    def _rules(self, pods: list[PodView]) -> list[Rule]:
+    def _list_rules(self, pods: list[PodView]) -> list[PodSpreadRule]:
         kinds: dict[Hashable, PodView] = {}
         for pod in pods:
             kinds.setdefault((pod.pod.template, pod.pod.seen_by_selectors), pod)
-        found = (
-            Rule.of(constraint, pod)
+        rules = (
+            PodSpreadRule.from_constraint(constraint, pod)
             for pod in kinds.values()
             for constraint in pod.pod.spread_constraints
             if constraint.when_unsatisfiable in self._kinds and not constraint.error
         )
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(rules))
 
-    def _domains(self, rule: Rule, pods: list[PodView], among: Mask) -> list[Domain]:
+    def _collect_domains(self, rule: PodSpreadRule, pods: list[PodView], among: Mask) -> list[Domain]:
         """The domains with the pods that the constraint means. Those of pods are there whatever its policies say."""
         room = self._handle.room
-        codes = room.domains(rule.constraint.topology_key)
-        met, first = np.unique(codes[rule.included(among, room)], return_index=True)
-        found: dict[int, list[PodView]] = {code: [] for code in met[np.argsort(first)].tolist()}
+        codes = room.domain_codes(rule.constraint.topology_key)
+        met, first = np.unique(codes[rule.included_nodes(among, room)], return_index=True)
+        pods_by_domain: dict[int, list[PodView]] = {code: [] for code in met[np.argsort(first)].tolist()}
         for pod in pods:
             code = int(codes[room.places[pod.node]])
             if code != NO_DOMAIN:
-                found.setdefault(code, []).append(pod)
-        return [Domain(code, found[code]) for code in self._handle.walked(found)]
+                pods_by_domain.setdefault(code, []).append(pod)
+        return [Domain(code, pods_by_domain[code]) for code in self._handle.walk_map(pods_by_domain)]
 
-    def _balance(self, rule: Rule, domains: list[Domain], among: Mask, chosen: dict[str, PodView]) -> None:
+    def _balance_domains(
+        self, rule: PodSpreadRule, domains: list[Domain], among: Mask, chosen: dict[str, PodView]
+    ) -> None:
         """Choose pods that leave domains above the average, until the skew is small enough."""
         ideal = sum(len(domain.pods) for domain in domains) / len(domains)
         for domain in domains:
-            order = _sorted(tuple((pod.asked.bound, pod.priority) for pod in domain.pods))
+            order = _sort_ranks(tuple((pod.resources.bound, pod.priority) for pod in domain.pods))
             domain.pods = [domain.pods[place] for place in order]
-        sort_slice(domains, lambda one, other: len(one.pods) < len(other.pods))
-        fits = self._fits(rule, domains, among, ideal)
+        sort_slice(domains, lambda first, other: len(first.pods) < len(other.pods))
+        fits = self._create_fit_check(rule, domains, among, ideal)
         low, high = 0, len(domains) - 1
         while low < high:
             if len(domains[high].pods) <= ideal:
@@ -161,28 +167,28 @@ class RemovePodsViolatingTopologySpreadConstraint:
             below += going
             chosen.update((pod.key, pod) for pod in going if not self._fitting or fits(pod))
 
-    def _fits(self, rule: Rule, domains: list[Domain], nodes: Mask, ideal: float) -> PodFilter:
+    def _create_fit_check(self, rule: PodSpreadRule, domains: list[Domain], nodes: Mask, ideal: float) -> PodFilter:
         """Whether a pod fits on another of the ``nodes`` in a domain that is below the average now."""
         below = [domain.code for domain in domains if len(domain.pods) < ideal]
         room = self._handle.room
-        among = rule.included(nodes, room) & np.isin(room.domains(rule.constraint.topology_key), below)
-        known: dict[str, bool] = {}
+        among = rule.included_nodes(nodes, room) & np.isin(room.domain_codes(rule.constraint.topology_key), below)
+        fit_by_pod: dict[str, bool] = {}
 
-        def fits(pod: PodView) -> bool:
-            if pod.key not in known:
-                known[pod.key] = room.fits(pod, among, elsewhere=True)
-            return known[pod.key]
+        def pod_fits(pod: PodView) -> bool:
+            if pod.key not in fit_by_pod:
+                fit_by_pod[pod.key] = room.fits_any_node(pod, among, elsewhere=True)
+            return fit_by_pod[pod.key]
 
-        return fits
+        return pod_fits
 
-    def _evict(self, chosen: dict[str, PodView]) -> None:
+    def _evict_pods(self, chosen: dict[str, PodView]) -> None:
         full: set[str] = set()
-        for key in self._handle.walked(chosen):
+        for key in self._handle.walk_map(chosen):
             pod = chosen[key]
-            if pod.node in full or not self._passes(pod) or not self._handle.goes_now(pod):
+            if pod.node in full or not self._passes(pod) or not self._handle.passes_pre_eviction_filter(pod):
                 continue
             try:
-                self._handle.evict(pod, NAME)
+                self._handle.evict_pod(pod, NAME)
             except NodeLimitReached:
                 full.add(pod.node)
             except TotalLimitReached:
@@ -195,16 +201,16 @@ Rank = tuple[bool, int | None]  # whether the pod has a node selector or node af
 
 
 @lru_cache(maxsize=4096)
-def _sorted(ranks: tuple[Rank, ...]) -> tuple[int, ...]:
+def _sort_ranks(ranks: tuple[Rank, ...]) -> tuple[int, ...]:
     """The places of pods of these ranks as Go's sort leaves them. Domains of pods of one rank and number are alike."""
     places = list(range(len(ranks)))
-    sort_slice(places, lambda one, other: _stays_longer(ranks[one], ranks[other]))
+    sort_slice(places, lambda first, other: _stays_longer(ranks[first], ranks[other]))
     return tuple(places)
 
 
-def _stays_longer(one: Rank, other: Rank) -> bool:
+def _stays_longer(first: Rank, other: Rank) -> bool:
     """The original's comparison, which says yes both ways for pods of equal priority."""
-    (bound, priority), (other_bound, other_priority) = one, other
+    (bound, priority), (other_bound, other_priority) = first, other
     if bound != other_bound:
         return bound
     if priority is not None and other_priority is not None:
@@ -212,4 +218,4 @@ def _stays_longer(one: Rank, other: Rank) -> bool:
     return priority is None and other_priority is not None
 
 
-SPEC = PluginSpec(NAME, BALANCE, ARGS, RemovePodsViolatingTopologySpreadConstraint, faults, fill)
+SPEC = PluginSpec(NAME, BALANCE, ARGS, RemovePodsViolatingTopologySpreadConstraint, validate_args, apply_defaults)

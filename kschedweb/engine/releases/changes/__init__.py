@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.releases.changes import v1_35, v1_36, v1_37
-from kschedweb.engine.releases.changes.change import Change
+from kschedweb.engine.releases.changes.change import ReleaseChange
 
-CHANGES: tuple[Change, ...] = (*v1_35.CHANGES, *v1_36.CHANGES, *v1_37.CHANGES)
+CHANGES: tuple[ReleaseChange, ...] = (*v1_35.CHANGES, *v1_36.CHANGES, *v1_37.CHANGES)
 """The oldest first."""
 
 
-def before(change: Change) -> str:
+def release_before(change: ReleaseChange) -> str:
     """The last release that does not have ``change``."""
     names = list(RELEASES)
     return names[names.index(change.since) - 1]
 
 
-def between(first: str, second: str) -> tuple[Change, ...]:
+def changes_between(first: str, second: str) -> tuple[ReleaseChange, ...]:
     """The changes from one release to the other ("1.35", "1.37"), the oldest first; the other way round the same."""
     names = list(RELEASES)
     low, high = sorted((names.index(first), names.index(second)))

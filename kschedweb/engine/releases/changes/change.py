@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION = "node", "scores", "message", "victims", "configuration"
-SHOWN = (NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION)
+ANSWER_PARTS = (NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION)
 """What of an answer can differ: the chosen node, the scores of plugins, the message where no node fits, the pods that
 would be evicted, and what is made of a configuration (its errors, or it with its defaults)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReleaseChange:
     """What a release does otherwise than the one before it.
 
     ``since`` is the first release that does ("1.36"), ``sentence`` what it does and what that means for people.

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, Change
+from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, ReleaseChange
 from kschedweb.engine.releases.changes.objects import (
-    DISTINCT,
-    arguments,
-    claim,
-    configuration,
-    device_class,
-    exactly,
-    node,
-    scenario,
-    shared_device,
-    slice_of,
-    with_device,
+    DISTINCT_DEVICES,
+    exact_request,
+    make_claim,
+    make_configuration,
+    make_device_class,
+    make_node,
+    make_plugin_args,
+    make_pod_with_device,
+    make_scenario,
+    make_shared_device,
+    make_slice,
 )
 
 SINCE = "1.35"
 
 CHANGES = (
-    Change(
+    ReleaseChange(
         "devices-score",
         SINCE,
         "DynamicResources scores",
         "DynamicResources scores, with weight 2: of the alternatives that a claim lists, a node where an earlier one "
         "can be had is better. A pod that took any node with some alternative now goes where the first one is.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            device_class(),
-            device_class("spare", selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].spare'}}]),
-            slice_of("a", {"name": "old", "attributes": {"spare": {"bool": True}}}),
-            slice_of("b", {"name": "new", "attributes": {"spare": {"bool": False}}}),
-            claim(
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            make_device_class(),
+            make_device_class(
+                "spare", selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].spare'}}]
+            ),
+            make_slice("a", {"name": "old", "attributes": {"spare": {"bool": True}}}),
+            make_slice("b", {"name": "new", "attributes": {"spare": {"bool": False}}}),
+            make_claim(
                 {
                     "firstAvailable": [
                         {
@@ -55,12 +57,12 @@ CHANGES = (
                     ]
                 }
             ),
-            pending=with_device("p"),
+            pending=make_pod_with_device("p"),
         ),
-        behaviour=("devices_score",),
+        behaviour=("dra_prioritized_list_scoring",),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "device-pools",
         SINCE,
         "A pool of devices is looked at as a whole",
@@ -68,58 +70,58 @@ CHANGES = (
         "name is passed over where it was an error. Slices for other nodes count, and counters are those of the pool. "
         "A constraint on distinct values (distinctAttribute) compares them; 1.34 takes any two devices that have one.",
         NODE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of("a", {"name": "gpu-0"}, slices=2),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice("a", {"name": "gpu-0"}, slices=2),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
-        behaviour=("device_pools_are_local",),
+        behaviour=("dra_node_local_pools",),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "binding-timeout",
         SINCE,
         "bindingTimeout of DynamicResourcesArgs is known",
         "bindingTimeout, how long a pod waits until its devices are ready, is a field of DynamicResources' "
         "arguments. Before, it is an unknown field, and the configuration is refused.",
         CONFIGURATION,
-        arguments("DynamicResources", bindingTimeout="30s"),
-        behaviour=("devices_have_binding_timeout",),
+        make_plugin_args("DynamicResources", bindingTimeout="30s"),
+        behaviour=("dra_binding_timeout_argument",),
         words=("bindingTimeout",),
         fields=("bindingTimeout",),
     ),
-    Change(
+    ReleaseChange(
         "claims-of-capacity",
         SINCE,
         "A claim that asks for capacity is no error",
         "A claim that asks for some of a device's capacity gets a whole device, and what it asks for is not looked "
         "at. 1.34 ends in an error, and the pod is tried in vain again and again.",
         NODE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of("a", shared_device("net", "10Gi")),
-            claim({"exactly": exactly(capacity={"requests": {"bandwidth": "4Gi"}})}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice("a", make_shared_device("net", "10Gi")),
+            make_claim({"exactly": exact_request(capacity={"requests": {"bandwidth": "4Gi"}})}),
+            pending=make_pod_with_device("p"),
         ),
-        behaviour=("refuses_capacity_with_status",),
+        behaviour=("dra_capacity_error_with_status",),
         plugins=("DynamicResources",),
         words=("DRAConsumableCapacity feature is disabled",),
     ),
-    Change(
+    ReleaseChange(
         "distinct-values-unknown",
         SINCE,
         "A constraint on distinct values is unknown",
         "A claim whose devices have to differ in an attribute (distinctAttribute) ends in an error while the feature "
         "gate DRAConsumableCapacity is off, and its pod is tried in vain again and again. 1.34 finds such devices.",
         NODE,
-        scenario(*DISTINCT, pending=with_device("p")),
-        behaviour=("device_search_is_early",),
+        make_scenario(*DISTINCT_DEVICES, pending=make_pod_with_device("p")),
+        behaviour=("dra_early_allocator",),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "ending-pods",
         SINCE,
         "A pod that is being deleted gives up its node at once",
@@ -127,35 +129,35 @@ CHANGES = (
         "1.34 it takes up its room until its binding has failed.",
         NODE,
         None,
-        behaviour=("ending_pods_give_up_nodes",),
+        behaviour=("terminating_pods_release_node",),
     ),
-    Change(
+    ReleaseChange(
         "label-key",
         SINCE,
         "Errors speak of a label key",
         "An error about a key that no label can have says “a valid label key must …” where it said “a qualified name "
         "must …”. Whoever looks for these words in logs has to look for the new ones.",
         CONFIGURATION,
-        arguments(
+        make_plugin_args(
             "PodTopologySpread",
             defaultingType="List",
             defaultConstraints=[{"maxSkew": 1, "topologyKey": "not/a/key", "whenUnsatisfiable": "ScheduleAnyway"}],
         ),
-        behaviour=("says_qualified_name",),
+        behaviour=("qualified_name_error_text",),
         words=("valid label key must", "qualified name must"),
     ),
-    Change(
+    ReleaseChange(
         "plugins-of-1.35",
         SINCE,
         "NodeDeclaredFeatures and GangScheduling can be named",
         "The plugins NodeDeclaredFeatures and GangScheduling exist, and do nothing while their feature gates are "
         "off. A configuration that names one of them is refused before.",
         CONFIGURATION,
-        configuration(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}}),
+        make_configuration(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}}),
         fields=("NodeDeclaredFeatures", "GangScheduling"),
         words=("GangScheduling", "NodeDeclaredFeatures"),
     ),
-    Change(
+    ReleaseChange(
         "ties",
         SINCE,
         "Equally good nodes are no longer drawn from",

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, Change
+from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, ReleaseChange
 from kschedweb.engine.releases.changes.objects import (
-    DISTINCT,
-    arguments,
-    claim,
-    configuration,
-    container,
-    device_class,
-    exactly,
-    node,
-    pod,
-    running,
-    scenario,
-    shared_device,
-    slice_of,
-    with_device,
+    DISTINCT_DEVICES,
+    exact_request,
+    make_claim,
+    make_configuration,
+    make_container,
+    make_device_class,
+    make_node,
+    make_plugin_args,
+    make_pod,
+    make_pod_with_device,
+    make_running_pod,
+    make_scenario,
+    make_shared_device,
+    make_slice,
 )
 
 SINCE = "1.36"
 DEVICES = ("DynamicResources",)
 
 
-def _counted(name: str, memory: str) -> dict[str, object]:
+def _make_partition(name: str, memory: str) -> dict[str, object]:
     counters = {"memory": {"value": memory}}
     return {"name": name, "consumesCounters": [{"counterSet": "card", "counters": counters}]}
 
 
 CHANGES = (
-    Change(
+    ReleaseChange(
         "balance",
         SINCE,
         "NodeResourcesBalancedAllocation scores the improvement",
@@ -38,36 +38,36 @@ CHANGES = (
         "to 100, and 75 where it changes nothing), not how balanced the node is with it (0 to 100). Pods go to other "
         "nodes: an unbalanced node that the pod evens out now wins over one that is balanced anyway.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            pod("uneven", container(cpu="3", memory="2Gi"), nodeName="a"),
-            pod("even", container(cpu="2", memory="4Gi"), nodeName="b"),
-            pending=pod("p", container(cpu="500m", memory="2Gi")),
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            make_pod("uneven", make_container(cpu="3", memory="2Gi"), nodeName="a"),
+            make_pod("even", make_container(cpu="2", memory="4Gi"), nodeName="b"),
+            pending=make_pod("p", make_container(cpu="500m", memory="2Gi")),
         ),
-        behaviour=("balances_by_improvement",),
+        behaviour=("balanced_allocation_by_delta",),
         plugins=("NodeResourcesBalancedAllocation",),
     ),
-    Change(
+    ReleaseChange(
         "images-of-volumes",
         SINCE,
         "ImageLocality counts images of volumes",
         "An image that a pod mounts as a volume counts as those of its containers do: nodes that hold it are better. "
         "Pods with large models or data in images go where these are already.",
         NODE,
-        scenario(
-            node("a"),
-            node("b", images=(("model:v1", 900),)),
-            pending=pod(
+        make_scenario(
+            make_node("a"),
+            make_node("b", images=(("model:v1", 900),)),
+            pending=make_pod(
                 "p",
-                container(cpu="100m"),
+                make_container(cpu="100m"),
                 volumes=[{"name": "model", "image": {"reference": "model:v1"}}],
             ),
         ),
-        behaviour=("image_volumes_are_images",),
+        behaviour=("image_locality_image_volumes",),
         plugins=("ImageLocality",),
     ),
-    Change(
+    ReleaseChange(
         "declared-features",
         SINCE,
         "Nodes must declare features that pods need",
@@ -75,77 +75,77 @@ CHANGES = (
         "together with the host's network) is kept from nodes that do not declare it. It waits where no node does; "
         "before, it would start and fail.",
         NODE,
-        scenario(
-            node("a"),
-            node("b", declaredFeatures=["UserNamespacesHostNetworkSupport"]),
-            pending=pod("p", container(cpu="100m"), hostNetwork=True, hostUsers=False),
+        make_scenario(
+            make_node("a"),
+            make_node("b", declaredFeatures=["UserNamespacesHostNetworkSupport"]),
+            pending=make_pod("p", make_container(cpu="100m"), hostNetwork=True, hostUsers=False),
         ),
         gates=("NodeDeclaredFeatures",),
         plugins=("NodeDeclaredFeatures",),
         fields=("NodeDeclaredFeatures",),
         words=("didn't match Pod's required features",),
     ),
-    Change(
+    ReleaseChange(
         "extended-resources",
         SINCE,
         "Extended resources can be devices",
         "DRAExtendedResource is on: an extended resource that no node has, but a device class names, is looked for "
         "among the devices. A pod that asks for it and waited with “Insufficient …” finds a node.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            device_class(extendedResourceName="example.com/gpu"),
-            slice_of("a", {"name": "gpu-0"}),
-            pending=pod("p", container() | {"resources": {"requests": {"example.com/gpu": "1"}}}),
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            make_device_class(extendedResourceName="example.com/gpu"),
+            make_slice("a", {"name": "gpu-0"}),
+            pending=make_pod("p", make_container() | {"resources": {"requests": {"example.com/gpu": "1"}}}),
         ),
         gates=("DRAExtendedResource",),
         plugins=("NodeResourcesFit", *DEVICES),
         words=("cannot allocate all claims",),
     ),
-    Change(
+    ReleaseChange(
         "device-taints",
         SINCE,
         "Taints of devices are heeded",
         "DRADeviceTaints is on: a device with a taint that the claim does not tolerate is not allocated. A pod waits "
         "where it would have got a device that its driver calls worn or broken.",
         MESSAGE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of("a", {"name": "gpu-0", "taints": [{"key": "example.com/broken", "effect": "NoSchedule"}]}),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice("a", {"name": "gpu-0", "taints": [{"key": "example.com/broken", "effect": "NoSchedule"}]}),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
         gates=("DRADeviceTaints",),
         plugins=DEVICES,
         words=("cannot allocate all claims",),
     ),
-    Change(
+    ReleaseChange(
         "device-parts",
         SINCE,
         "Devices can be parts of a device",
         "DRAPartitionableDevices is on: devices that consume shared counters are allocated as long as these suffice. "
         "Before, they are not allocated at all, and a pod that needs one waits.",
         NODE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of(
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice(
                 "a",
                 slices=2,
                 name="counters-of-a",
                 sharedCounters=[{"name": "card", "counters": {"memory": {"value": "8Gi"}}}],
             ),
-            slice_of("a", _counted("half-0", "4Gi"), _counted("half-1", "4Gi"), slices=2),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+            make_slice("a", _make_partition("half-0", "4Gi"), _make_partition("half-1", "4Gi"), slices=2),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
         gates=("DRAPartitionableDevices",),
         plugins=DEVICES,
         words=("cannot allocate all claims",),
     ),
-    Change(
+    ReleaseChange(
         "device-capacity",
         SINCE,
         "A device can be shared by its capacity",
@@ -153,20 +153,20 @@ CHANGES = (
         "capacity that they ask for goes, and one that has too little of it is passed over. Before, each device "
         "serves one claim, and what a claim asks of its capacity is not looked at.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            device_class(),
-            slice_of("a", shared_device("slow", "1Gi")),
-            slice_of("b", shared_device("fast", "10Gi")),
-            claim({"exactly": exactly(capacity={"requests": {"bandwidth": "4Gi"}})}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            make_device_class(),
+            make_slice("a", make_shared_device("slow", "1Gi")),
+            make_slice("b", make_shared_device("fast", "10Gi")),
+            make_claim({"exactly": exact_request(capacity={"requests": {"bandwidth": "4Gi"}})}),
+            pending=make_pod_with_device("p"),
         ),
         gates=("DRAConsumableCapacity",),
         plugins=DEVICES,
         words=("cannot allocate all claims", "DRAConsumableCapacity feature is disabled"),
     ),
-    Change(
+    ReleaseChange(
         "device-conditions",
         SINCE,
         "Devices that must be made ready are allocated",
@@ -174,19 +174,19 @@ CHANGES = (
         "pod is bound once it is. Before, such a device is passed over. bindingTimeout, how long that may take, may "
         "be set, and is 10 minutes by default.",
         NODE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of("a", {"name": "gpu-0", "bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice("a", {"name": "gpu-0", "bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
         gates=("DRADeviceBindingConditions",),
         plugins=DEVICES,
         words=("cannot allocate all claims", "bindingTimeout"),
         fields=("bindingTimeout",),
     ),
-    Change(
+    ReleaseChange(
         "resources-of-pods",
         SINCE,
         "What the kubelet reports for a whole pod counts",
@@ -194,20 +194,20 @@ CHANGES = (
         "it takes the largest of what is asked for, what it has and what was promised. A node keeps room for a pod "
         "that has not shrunk yet.",
         NODE,
-        scenario(
-            node("a"),
-            node("b", cpu="2400m"),
-            running(
-                pod("r", container(cpu="500m"), nodeName="a", resources={"requests": {"cpu": "1"}}),
+        make_scenario(
+            make_node("a"),
+            make_node("b", cpu="2400m"),
+            make_running_pod(
+                make_pod("r", make_container(cpu="500m"), nodeName="a", resources={"requests": {"cpu": "1"}}),
                 allocatedResources={"cpu": "3"},
                 resources={"requests": {"cpu": "3"}},
             ),
-            pending=pod("p", container(cpu="2")),
+            pending=make_pod("p", make_container(cpu="2")),
         ),
         gates=("InPlacePodLevelResourcesVerticalScaling",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     ),
-    Change(
+    ReleaseChange(
         "who-is-woken",
         SINCE,
         "Pods that are promised a node wake others",
@@ -215,9 +215,9 @@ CHANGES = (
         "one leaves whose own anti-affinity kept them away. Before, they wait for another event or five minutes.",
         NODE,
         None,
-        behaviour=("hints_see_nominations", "pods_wake_those_they_kept_away"),
+        behaviour=("hints_include_nominated_pods", "anti_affinity_symmetric_hint"),
     ),
-    Change(
+    ReleaseChange(
         "score-plugins",
         SINCE,
         "Errors about weights say where they are",
@@ -225,10 +225,10 @@ CHANGES = (
         "configuration is known for which kube-scheduler says it: where it would, both releases crash.",
         CONFIGURATION,
         None,
-        behaviour=("names_score_plugins",),
+        behaviour=("score_weight_error_prefix",),
         words=("score plugins:",),
     ),
-    Change(
+    ReleaseChange(
         "ratio",
         SINCE,
         "requestedToCapacityRatio belongs to its strategy",
@@ -236,7 +236,7 @@ CHANGES = (
         "another. A configuration that sets it in vain stops kube-scheduler from starting: take it out before the "
         "upgrade.",
         CONFIGURATION,
-        arguments(
+        make_plugin_args(
             "NodeResourcesFit",
             scoringStrategy={
                 "type": "LeastAllocated",
@@ -244,11 +244,11 @@ CHANGES = (
                 "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]},
             },
         ),
-        behaviour=("ratio_only_where_it_is_used",),
+        behaviour=("strict_capacity_ratio_args",),
         words=("requestedToCapacityRatio",),
         fields=("requestedToCapacityRatio",),
     ),
-    Change(
+    ReleaseChange(
         "placement-points",
         SINCE,
         "Extension points and plugins for placements of groups",
@@ -256,21 +256,21 @@ CHANGES = (
         "plugins of theirs. They do nothing while their feature gates are off. Before, they are unknown fields, and "
         "the configuration is refused.",
         CONFIGURATION,
-        configuration(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}}),
+        make_configuration(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}}),
         fields=("placementGenerate", "placementScore", "TopologyPlacementGenerator", "PodGroupPodsCount"),
         words=("placementGenerate", "placementScore", "TopologyPlacementGenerator", "PodGroupPodsCount"),
     ),
-    Change(
+    ReleaseChange(
         "distinct-values",
         SINCE,
         "A constraint on distinct values is known again",
         "Devices that have to differ in an attribute (distinctAttribute) are looked for. In 1.35 such a claim ends in "
         "an error.",
         NODE,
-        scenario(*DISTINCT, pending=with_device("p")),
+        make_scenario(*DISTINCT_DEVICES, pending=make_pod_with_device("p")),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "selectors-include",
         SINCE,
         "Selectors of devices know includes()",
@@ -278,10 +278,10 @@ CHANGES = (
         "Before, such a selector is not valid.",
         NODE,
         None,
-        behaviour=("selectors_know_includes",),
+        behaviour=("cel_includes_function",),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "capacity-words",
         SINCE,
         "Without DRAConsumableCapacity claims are searched for otherwise",
@@ -290,7 +290,7 @@ CHANGES = (
         "nothing shows it here.",
         MESSAGE,
         None,
-        behaviour=("device_search_is_early", "device_capacity_is_refused_by_request"),
+        behaviour=("dra_early_allocator", "dra_capacity_error_by_request"),
         plugins=("DynamicResources",),
     ),
 )

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, Change
+from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, ReleaseChange
 from kschedweb.engine.releases.changes.objects import (
     DEVICES,
     DRIVER,
     HOSTNAME,
     STORAGE,
-    claim,
-    configuration,
-    container,
-    device_class,
-    exactly,
-    late_storage,
-    node,
-    pod,
-    resource,
-    room_for_storage,
-    running,
-    scenario,
-    slice_of,
-    with_data,
-    with_device,
+    exact_request,
+    make_claim,
+    make_configuration,
+    make_container,
+    make_device_class,
+    make_late_storage,
+    make_node,
+    make_object,
+    make_pod,
+    make_pod_with_data,
+    make_pod_with_device,
+    make_running_pod,
+    make_scenario,
+    make_slice,
+    make_storage_capacity,
 )
 
 SINCE = "1.37"
 LARGE = "cel.bind(m, device.capacity['gpu.example.com'].?memory, m.value().isGreaterThan(quantity('1Gi')))"
 
 
-def _has(name: str, cpu: str) -> dict[str, object]:
+def _make_container_status(name: str, cpu: str) -> dict[str, object]:
     """A running container for which ``cpu`` was promised and set."""
     amount = {"cpu": cpu}
     return {
@@ -46,35 +46,35 @@ def _has(name: str, cpu: str) -> dict[str, object]:
 
 
 CHANGES = (
-    Change(
+    ReleaseChange(
         "nothing-to-deallocate",
         SINCE,
         "Messages no longer speak of claims that cannot be given back",
         "The message of a pod that fits nowhere no longer says “no new claims to deallocate” or “still not "
         "schedulable”, which DynamicResources said of each such pod. Alerts on the whole text have to be changed.",
         MESSAGE,
-        scenario(node("a", cpu="1"), pending=pod("p", container(cpu="2"))),
-        behaviour=("tells_of_devices_left",),
+        make_scenario(make_node("a", cpu="1"), pending=make_pod("p", make_container(cpu="2"))),
+        behaviour=("dra_postfilter_message",),
         plugins=("DynamicResources",),
         words=("no new claims to deallocate", "still not schedulable"),
     ),
-    Change(
+    ReleaseChange(
         "where-room-is-made",
         SINCE,
         "Messages say where room is made",
         "The message of a pod for which others are evicted says on which node, and how many: “preemption: found a "
         "potential placement …”. Before, it says nothing of that.",
         MESSAGE,
-        scenario(
-            node("a", cpu="2"),
-            running(pod("low", container(cpu="2"), nodeName="a", priority=0)),
-            pending=pod("p", container(cpu="2"), priority=10),
+        make_scenario(
+            make_node("a", cpu="2"),
+            make_running_pod(make_pod("low", make_container(cpu="2"), nodeName="a", priority=0)),
+            pending=make_pod("p", make_container(cpu="2"), priority=10),
         ),
-        behaviour=("tells_of_preemption",),
+        behaviour=("preemption_placement_message",),
         plugins=("DefaultPreemption",),
         words=("found a potential placement",),
     ),
-    Change(
+    ReleaseChange(
         "storage-capacity",
         SINCE,
         "VolumeBinding prefers nodes with more free storage",
@@ -82,20 +82,20 @@ CHANGES = (
         "left there. Pods with such claims go to emptier storage. The curve of that score, `shape`, may be set and "
         "has a default.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            *late_storage(storageCapacity=True),
-            room_for_storage("a", "12Gi"),
-            room_for_storage("b", "100Gi"),
-            pending=with_data("p"),
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            *make_late_storage(storageCapacity=True),
+            make_storage_capacity("a", "12Gi"),
+            make_storage_capacity("b", "100Gi"),
+            pending=make_pod_with_data("p"),
         ),
         gates=("StorageCapacityScoring",),
         plugins=("VolumeBinding",),
         words=("VolumeBinding",),
         fields=("shape",),
     ),
-    Change(
+    ReleaseChange(
         "driver-needed",
         SINCE,
         "A CSI driver can keep pods from nodes without it",
@@ -103,23 +103,23 @@ CHANGES = (
         "it is refused for pods that need it. Such pods no longer go to a node where their volume cannot be "
         "attached.",
         NODE,
-        scenario(
-            node("a"),
-            node("b"),
-            *late_storage(preventPodSchedulingIfMissing=True),
-            resource(
+        make_scenario(
+            make_node("a"),
+            make_node("b"),
+            *make_late_storage(preventPodSchedulingIfMissing=True),
+            make_object(
                 STORAGE,
                 "CSINode",
                 "b",
                 spec={"drivers": [{"name": "csi.example.com", "nodeID": "b", "topologyKeys": []}]},
             ),
-            pending=with_data("p"),
+            pending=make_pod_with_data("p"),
         ),
         gates=("VolumeLimitScaling",),
         plugins=("NodeVolumeLimits",),
         words=("CSI driver is not installed on the node",),
     ),
-    Change(
+    ReleaseChange(
         "device-search",
         SINCE,
         "The search for devices is revised",
@@ -127,18 +127,18 @@ CHANGES = (
         "requests names none of them, counters are those of one driver's pool, and a constraint on distinct values "
         "counts every device of a request. Claims with such parts can get other devices.",
         MESSAGE,
-        scenario(
-            node("a"),
-            device_class(selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "x"'}}]),
-            slice_of("a", {"name": "gpu-0"}),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "x"'}}]),
+            make_slice("a", {"name": "gpu-0"}),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
-        behaviour=("device_search_is_revised",),
+        behaviour=("dra_revised_allocator",),
         plugins=("DynamicResources",),
         words=("CEL runtime error",),
     ),
-    Change(
+    ReleaseChange(
         "selectors-keep-values",
         SINCE,
         "Selectors of devices can use what an optional holds",
@@ -146,18 +146,18 @@ CHANGES = (
         "macros, value() and dyn() on attributes of any type. Before, such a selector ends in an error or is not "
         "valid. What is no optional has no or() and orValue() any more, and lists.range() refuses a negative number.",
         NODE,
-        scenario(
-            node("a"),
-            device_class(selectors=[{"cel": {"expression": LARGE}}]),
-            slice_of("a", {"name": "gpu-0", "capacity": {"memory": {"value": "8Gi"}}}),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+        make_scenario(
+            make_node("a"),
+            make_device_class(selectors=[{"cel": {"expression": LARGE}}]),
+            make_slice("a", {"name": "gpu-0", "capacity": {"memory": {"value": "8Gi"}}}),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
-        behaviour=("selectors_keep_values",),
+        behaviour=("cel_typed_optionals",),
         plugins=("DynamicResources",),
         words=("CEL runtime error",),
     ),
-    Change(
+    ReleaseChange(
         "claims-wake",
         SINCE,
         "A deleted claim wakes pods that wait for devices",
@@ -165,10 +165,10 @@ CHANGES = (
         "wait for another event, or for some minutes. A simulation over time shows it; one decision does not.",
         NODE,
         None,
-        behaviour=("hears_of_deleted_claims",),
+        behaviour=("claim_delete_requeues",),
         plugins=("DynamicResources",),
     ),
-    Change(
+    ReleaseChange(
         "groups",
         SINCE,
         "A group of pods is one entity",
@@ -176,11 +176,11 @@ CHANGES = (
         "pods or none. What earlier releases do with that gate is not simulated.",
         NODE,
         None,
-        behaviour=("groups_are_entities",),
+        behaviour=("pod_group_entities",),
         plugins=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
         fields=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
     ),
-    Change(
+    ReleaseChange(
         "room-for-resizes",
         SINCE,
         "Room can be made for the resize of a running pod",
@@ -193,18 +193,18 @@ CHANGES = (
         words=("node had resize preemption disabled",),
         fields=("DeferredPodScheduling",),
     ),
-    Change(
+    ReleaseChange(
         "taint-rules",
         SINCE,
         "DeviceTaintRules are heeded",
         "DRADeviceTaintRules is on: a DeviceTaintRule taints the devices that it selects, and a claim that does not "
         "tolerate that gets others, or waits. Before, the rule does nothing.",
         MESSAGE,
-        scenario(
-            node("a"),
-            device_class(),
-            slice_of("a", {"name": "gpu-0"}),
-            resource(
+        make_scenario(
+            make_node("a"),
+            make_device_class(),
+            make_slice("a", {"name": "gpu-0"}),
+            make_object(
                 DEVICES,
                 "DeviceTaintRule",
                 "worn",
@@ -213,14 +213,14 @@ CHANGES = (
                     "taint": {"key": "example.com/worn", "effect": "NoSchedule"},
                 },
             ),
-            claim({"exactly": exactly()}),
-            pending=with_device("p"),
+            make_claim({"exactly": exact_request()}),
+            pending=make_pod_with_device("p"),
         ),
         gates=("DRADeviceTaintRules",),
         plugins=("DynamicResources",),
         words=("cannot allocate all claims",),
     ),
-    Change(
+    ReleaseChange(
         "namespaces-without-labels",
         SINCE,
         "A namespaceSelector reaches namespaces without labels",
@@ -228,14 +228,14 @@ CHANGES = (
         "only those that it selects. Before, it forgot its selector on the way, and could count pods of namespaces "
         "that it does not select. A pod that was refused can find a node.",
         NODE,
-        scenario(
-            node("a"),
-            resource("v1", "Namespace", "one") | {"metadata": {"name": "one", "labels": {"team": "x"}}},
-            resource("v1", "Namespace", "two") | {"metadata": {"name": "two", "labels": {}}},
-            pod("w", container(), namespace="one", labels={"app": "w"}, nodeName="a"),
-            pending=pod(
+        make_scenario(
+            make_node("a"),
+            make_object("v1", "Namespace", "one") | {"metadata": {"name": "one", "labels": {"team": "x"}}},
+            make_object("v1", "Namespace", "two") | {"metadata": {"name": "two", "labels": {}}},
+            make_pod("w", make_container(), namespace="one", labels={"app": "w"}, nodeName="a"),
+            pending=make_pod(
                 "p",
-                container(),
+                make_container(),
                 namespace="two",
                 affinity={
                     "podAntiAffinity": {
@@ -252,30 +252,30 @@ CHANGES = (
                 },
             ),
         ),
-        behaviour=("selects_namespaces_by_value",),
+        behaviour=("namespace_selector_per_term",),
         plugins=("InterPodAffinity",),
         words=("didn't match pod anti-affinity rules", "didn't match pod affinity rules"),
     ),
-    Change(
+    ReleaseChange(
         "threshold-of-images",
         SINCE,
         "Images of volumes raise ImageLocality's threshold",
         "For the best score of ImageLocality a node has to hold more where a pod mounts images as volumes, as for "
         "each container more. Its scores for such pods are lower, so other plugins count for more.",
         SCORES,
-        scenario(
-            node("a", images=(("model:v1", 900),)),
-            node("b"),
-            pending=pod(
+        make_scenario(
+            make_node("a", images=(("model:v1", 900),)),
+            make_node("b"),
+            pending=make_pod(
                 "p",
-                container(cpu="100m"),
+                make_container(cpu="100m"),
                 volumes=[{"name": "model", "image": {"reference": "model:v1"}}],
             ),
         ),
-        behaviour=("image_volumes_raise_threshold",),
+        behaviour=("image_locality_volume_scaling",),
         plugins=("ImageLocality",),
     ),
-    Change(
+    ReleaseChange(
         "resizes",
         SINCE,
         "A pod that is resized counts by its sums",
@@ -283,18 +283,18 @@ CHANGES = (
         "promised and there; before, each container's largest amount was added up. A pod of which one container "
         "grows and another shrinks takes less of its node.",
         NODE,
-        scenario(
-            node("a"),
-            running(
-                pod("r", container("c1", cpu="2"), container("c2", cpu="500m"), nodeName="a"),
-                containerStatuses=[_has("c1", "1"), _has("c2", "1500m")],
+        make_scenario(
+            make_node("a"),
+            make_running_pod(
+                make_pod("r", make_container("c1", cpu="2"), make_container("c2", cpu="500m"), nodeName="a"),
+                containerStatuses=[_make_container_status("c1", "1"), _make_container_status("c2", "1500m")],
             ),
-            pending=pod("p", container(cpu="1")),
+            pending=make_pod("p", make_container(cpu="1")),
         ),
-        behaviour=("resizes_by_sums",),
+        behaviour=("resize_pod_level_sums",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     ),
-    Change(
+    ReleaseChange(
         "pod-level-requests",
         SINCE,
         "Requests of a whole pod are completed",
@@ -306,41 +306,41 @@ CHANGES = (
         gates=("PodLevelResourcesFixDefaulting",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     ),
-    Change(
+    ReleaseChange(
         "unstarted-victims",
         SINCE,
         "Victims that have not started keep their order",
         "Of pods of one priority that have not started yet, preemption spares the first ones on the node. Before, "
         "which of them have to go follows from no order.",
         VICTIMS,
-        scenario(
-            node("a"),
-            *(pod(f"v{number}", container(cpu="1"), nodeName="a", priority=1) for number in range(4)),
-            pending=pod("p", container(cpu="2"), priority=10),
+        make_scenario(
+            make_node("a"),
+            *(make_pod(f"v{number}", make_container(cpu="1"), nodeName="a", priority=1) for number in range(4)),
+            pending=make_pod("p", make_container(cpu="2"), priority=10),
         ),
-        behaviour=("keeps_order_of_unstarted",),
+        behaviour=("unstarted_victims_stable_order",),
         plugins=("DefaultPreemption",),
     ),
-    Change(
+    ReleaseChange(
         "bind-mounts",
         SINCE,
         "bindMountOptions need a feature of the node",
         "A pod with bindMountOptions is kept from nodes that do not declare VolumeBindMountOptions. It waits where "
         "no node does.",
         MESSAGE,
-        scenario(
-            node("a"),
-            pending=pod(
+        make_scenario(
+            make_node("a"),
+            pending=make_pod(
                 "p",
-                container() | {"volumeMounts": [{"name": "d", "mountPath": "/d", "bindMountOptions": ["noexec"]}]},
+                make_container() | {"volumeMounts": [{"name": "d", "mountPath": "/d", "bindMountOptions": ["noexec"]}]},
                 volumes=[{"name": "d", "emptyDir": {}}],
             ),
         ),
-        behaviour=("mounts_need_features",),
+        behaviour=("bind_mount_options_feature",),
         plugins=("NodeDeclaredFeatures",),
         words=("didn't match Pod's required features",),
     ),
-    Change(
+    ReleaseChange(
         "who-is-woken-too",
         SINCE,
         "Taints wake fewer pods, and one term of anti-affinity is enough",
@@ -348,9 +348,9 @@ CHANGES = (
         "pod with several terms of anti-affinity is tried again when a pod leaves that one of them means, not all.",
         NODE,
         None,
-        behaviour=("one_term_keeps_away", "taints_wake_for_new_nodes"),
+        behaviour=("anti_affinity_hint_matches_any_term", "taint_update_as_node_add"),
     ),
-    Change(
+    ReleaseChange(
         "gated-pods",
         SINCE,
         "Gated pods are looked at again, and keep the room they were promised",
@@ -359,9 +359,9 @@ CHANGES = (
         "only once its gates are gone.",
         NODE,
         None,
-        behaviour=("looks_again_at_gated", "nominates_when_added"),
+        behaviour=("gated_pods_flushed", "nomination_on_pod_add"),
     ),
-    Change(
+    ReleaseChange(
         "node-filters",
         SINCE,
         "NodeName comes first, and three filters run at preFilter too",
@@ -369,20 +369,20 @@ CHANGES = (
         "preFilter too, where a node that is named narrows the search. The same nodes fit. A configuration may name "
         "the three at preFilter; one that does is refused before.",
         CONFIGURATION,
-        configuration(plugins={"preFilter": {"enabled": [{"name": "NodeName"}]}}),
-        behaviour=("node_filters_have_pre_filter",),
+        make_configuration(plugins={"preFilter": {"enabled": [{"name": "NodeName"}]}}),
+        behaviour=("node_plugins_prefilter",),
         plugins=("NodeName", "NodeUnschedulable", "TaintToleration"),
         words=("PreFilterPlugin",),
         fields=("NodeName", "NodeUnschedulable", "TaintToleration"),
     ),
-    Change(
+    ReleaseChange(
         "groups-post-filter",
         SINCE,
         "podGroupPostFilter is an extension point",
         "podGroupPostFilter is an extension point, for groups of pods that find no place. It does nothing while its "
         "feature gate is off. Before, it is an unknown field, and the configuration is refused.",
         CONFIGURATION,
-        configuration(plugins={"podGroupPostFilter": {"enabled": []}}),
+        make_configuration(plugins={"podGroupPostFilter": {"enabled": []}}),
         fields=("podGroupPostFilter",),
         words=("podGroupPostFilter",),
     ),

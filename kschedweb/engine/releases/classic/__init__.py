@@ -4,7 +4,7 @@ from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
 from kschedweb.engine.releases.classic.catalogue import Edition
 from kschedweb.engine.releases.classic.explanation import ClassicExplanation
 from kschedweb.engine.releases.classic.objects import in_zones_of_then
-from kschedweb.engine.releases.classic.policy import LoadedPolicy, Policy, from_config_map, load_policy
+from kschedweb.engine.releases.classic.policy import ClassicPolicy, LoadedPolicy, from_config_map, load_policy
 from kschedweb.engine.releases.classic.process import edition_of, process_of
 from kschedweb.engine.releases.classic.registry import Registry, classic_release
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
@@ -13,11 +13,11 @@ from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 __all__ = [
     "Algorithm",
     "ClassicExplanation",
+    "ClassicPolicy",
     "ClassicScheduler",
     "ClassicSnapshot",
     "Edition",
     "LoadedPolicy",
-    "Policy",
     "PolicyError",
     "Registry",
     "classic_release",

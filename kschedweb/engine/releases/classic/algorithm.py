@@ -13,7 +13,9 @@ class PolicyError(ValueError):
     """A policy that cannot run; ``problems`` says where and why."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(f"{one.path}: {one.text}" if one.path else one.text for one in problems))
+        super().__init__(
+            "; ".join(f"{problem.path}: {problem.text}" if problem.path else problem.text for problem in problems)
+        )
         self.problems = tuple(problems)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.json_access import Json, get_mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.releases.classic.objects import ATTACHED, attached, sources
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.releases.classic.objects import ATTACHED, attached_sources, list_sources
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask
 
 CSI_PREFIX = "attachable-volumes-csi-"
@@ -32,15 +32,15 @@ def limit_key(driver: str) -> str:
 
 def volumes_of(pod: Pod, cluster: ClusterObjects) -> frozenset[Volume] | None:
     """The volumes that ``pod`` attaches when it runs; ``None`` if one of its claims has no name."""
-    found: set[Volume] = set()
-    for kind, name in sources(pod):
+    volumes: set[Volume] = set()
+    for kind, name in list_sources(pod):
         if kind != "claim":
-            found.add((kind, name))
+            volumes.add((kind, name))
         elif not name:
             return None
         else:
-            found.update(_of_claim(cluster, pod.namespace, name))
-    return frozenset(found)
+            volumes.update(_of_claim(cluster, pod.namespace, name))
+    return frozenset(volumes)
 
 
 def _of_claim(cluster: ClusterObjects, namespace: str, name: str) -> Iterable[Volume]:
@@ -48,13 +48,13 @@ def _of_claim(cluster: ClusterObjects, namespace: str, name: str) -> Iterable[Vo
     raw = cluster.get("PersistentVolume", "", claim.volume) if claim is not None and claim.volume else None
     if raw is None:
         return [(kind, f"\0{namespace}/{name}") for kind in ATTACHED]
-    return _of_volume(mapping(raw, "spec"))
+    return _of_volume(get_mapping(raw, "spec"))
 
 
 def _of_volume(spec: Json) -> Iterable[Volume]:
-    yield from attached(spec)
+    yield from attached_sources(spec)
     if spec.get("csi") is not None:
-        source = mapping(spec, "csi")
+        source = get_mapping(spec, "csi")
         yield limit_key(str(source.get("driver") or "")), str(source.get("volumeHandle") or "")
 
 
@@ -64,9 +64,9 @@ class AttachedVolumes:
     def __init__(self, nodes: int, cluster: ClusterObjects) -> None:
         self._nodes, self._cluster = nodes, cluster
         self._users: dict[str, tuple[Pod, int, frozenset[Volume] | None]] = {}
-        self._forget()
+        self._reset_counts()
 
-    def _forget(self) -> None:
+    def _reset_counts(self) -> None:
         self._version = self._cluster.storage.version
         self._holders: dict[Volume, Counter[int]] = {}
         self._counts: dict[str, Ints] = {}
@@ -81,18 +81,18 @@ class AttachedVolumes:
         other._nameless = self._nameless.copy()
         return other
 
-    def account(self, pod: Pod, node: int, sign: int) -> None:
+    def account_pod(self, pod: Pod, node: int, sign: int) -> None:
         """Count ``pod``, which came to the node (``sign`` 1) or left it (-1)."""
-        if not sources(pod):
+        if not list_sources(pod):
             return
         if sign > 0:
             self._users[pod.key] = pod, node, volumes_of(pod, self._cluster)
-            self._attach(*self._users[pod.key][1:], 1)
+            self._count_volumes(*self._users[pod.key][1:], 1)
         else:
             _, _, volumes = self._users.pop(pod.key)
-            self._attach(node, volumes, -1)
+            self._count_volumes(node, volumes, -1)
 
-    def _attach(self, node: int, volumes: frozenset[Volume] | None, sign: int) -> None:
+    def _count_volumes(self, node: int, volumes: frozenset[Volume] | None, sign: int) -> None:
         if volumes is None:
             self._nameless[node] += sign
             return
@@ -103,34 +103,34 @@ class AttachedVolumes:
             if not nodes[node]:
                 del nodes[node]
             if not before or before + sign == 0:
-                self._of(volume[0])[node] += sign
+                self._get_counts(volume[0])[node] += sign
 
-    def _of(self, kind: str) -> Ints:
+    def _get_counts(self, kind: str) -> Ints:
         if kind not in self._counts:
             self._counts[kind] = np.zeros(self._nodes, dtype=np.int64)
         return self._counts[kind]
 
-    def _follow(self) -> None:
+    def _refresh_volumes(self) -> None:
         """Resolve the pods' volumes again if claims or volumes have changed."""
         if self._version != self._cluster.storage.version:
-            self._forget()
+            self._reset_counts()
             for pod, node, _ in list(self._users.values()):
-                self.account(pod, node, 1)
+                self.account_pod(pod, node, 1)
 
-    def count(self, kind: str) -> Ints:
+    def count_by_node(self, kind: str) -> Ints:
         """The number of volumes of ``kind`` on each node. The array must not be changed. Shape [nodes]."""
-        self._follow()
-        return self._of(kind)
+        self._refresh_volumes()
+        return self._get_counts(kind)
 
-    def shared(self, volumes: Iterable[Volume]) -> Ints:
+    def count_shared(self, volumes: Iterable[Volume]) -> Ints:
         """The number of ``volumes`` that each node has already. Shape [nodes]."""
-        self._follow()
-        found: Ints = np.zeros(self._nodes, dtype=np.int64)
+        self._refresh_volumes()
+        counts: Ints = np.zeros(self._nodes, dtype=np.int64)
         for volume in volumes:
             for node in self._holders.get(volume, ()):
-                found[node] += 1
-        return found
+                counts[node] += 1
+        return counts
 
-    def nameless(self) -> Mask:
+    def has_nameless_claims(self) -> Mask:
         """The nodes with a pod that has a claim without a name: predicates fail there. Shape [nodes]."""
         return self._nameless > 0

@@ -75,7 +75,7 @@ class Edition:
         return ALL_NODES if self.old else self.percentage or HALF
 
     @property
-    def mandatory(self) -> frozenset[str]:
+    def mandatory_predicates(self) -> frozenset[str]:
         """Predicates that run whatever the policy says."""
         if TAINT_NODES_BY_CONDITION not in self.gates:
             return frozenset({"CheckNodeCondition"})
@@ -85,11 +85,11 @@ class Edition:
 
     @property
     def default_predicates(self) -> frozenset[str]:
-        found = DEFAULT_PREDICATES - LATER_PREDICATES if self.old else DEFAULT_PREDICATES
+        predicates = DEFAULT_PREDICATES - LATER_PREDICATES if self.old else DEFAULT_PREDICATES
         if TAINT_NODES_BY_CONDITION in self.gates:
-            gone = {"CheckNodeCondition"} if self.old else PRESSURES | {"CheckNodeCondition"}
-            found = (found - gone) | self.mandatory
-        return found
+            replaced = {"CheckNodeCondition"} if self.old else PRESSURES | {"CheckNodeCondition"}
+            predicates = (predicates - replaced) | self.mandatory_predicates
+        return predicates
 
     @property
     def predicates(self) -> frozenset[str]:
@@ -99,22 +99,22 @@ class Edition:
     @property
     def default_priorities(self) -> dict[str, int]:
         """The priorities of the default provider, with their weights."""
-        found = dict(DEFAULT_PRIORITIES)
+        priorities = dict(DEFAULT_PRIORITIES)
         if self.old:
-            del found["ImageLocalityPriority"]
+            del priorities["ImageLocalityPriority"]
         elif RESOURCE_LIMITS in self.gates:
-            found["ResourceLimitsPriority"] = 1
-        return found
+            priorities["ResourceLimitsPriority"] = 1
+        return priorities
 
     @property
     def priorities(self) -> dict[str, int]:
         """Priorities that a policy may name without an argument, with the weights of their registration."""
-        found = DEFAULT_PRIORITIES | MORE_PRIORITIES
+        priorities = DEFAULT_PRIORITIES | MORE_PRIORITIES
         if self.old:
-            del found["RequestedToCapacityRatioPriority"]
+            del priorities["RequestedToCapacityRatioPriority"]
         if RESOURCE_LIMITS in self.gates:
-            found["ResourceLimitsPriority"] = 1
-        return found
+            priorities["ResourceLimitsPriority"] = 1
+        return priorities
 
 
 GATES = frozenset({TAINT_NODES_BY_CONDITION, RESOURCE_LIMITS, NO_EXECUTE, CINDER})

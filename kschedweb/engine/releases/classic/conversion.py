@@ -10,17 +10,17 @@ from dataclasses import asdict, field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.releases.classic import counterparts, today
+from kschedweb.engine.releases.classic import counterparts, modern_profile
 from kschedweb.engine.releases.classic.algorithm import PolicyError
 from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
 from kschedweb.engine.releases.classic.counterparts import Counterpart
-from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, planned
+from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, plan_profile
 from kschedweb.engine.releases.classic.legacy import EQUAL as SAME_FOR_ALL
 from kschedweb.engine.releases.classic.legacy import PREDICATES as KNOWN_IN_1_22
 from kschedweb.engine.releases.classic.legacy import PRIORITIES as SCORED_IN_1_22
-from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
+from kschedweb.engine.releases.classic.policy import ClassicPolicy, PolicyRule
 from kschedweb.engine.releases.classic.priorities.room import DEFAULT_SHAPE
 from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.validation.labels import name_complaints
@@ -67,7 +67,7 @@ class Conversion:
     @property
     def counts(self) -> dict[str, int]:
         """The number of notes of each kind."""
-        return {kind: sum(one.kind == kind for one in self.notes) for kind in (EQUAL, NEAR, NONE)}
+        return {kind: sum(note.kind == kind for note in self.notes) for kind in (EQUAL, NEAR, NONE)}
 
     @property
     def summary(self) -> str:
@@ -101,9 +101,9 @@ class _Rule:
     def argument(self) -> tuple[str, Json]:
         return self.choice.argument or ("", {})
 
-    def note(self, counterpart: Counterpart, more: str = "") -> Note:
-        said = f"{counterpart.text} {more}".rstrip()
-        return Note(self.path, self.name, counterpart.kind, said, counterpart.plugins)
+    def make_note(self, counterpart: Counterpart, more: str = "") -> Note:
+        text = f"{counterpart.text} {more}".rstrip()
+        return Note(self.path, self.name, counterpart.kind, text, counterpart.plugins)
 
 
 @dataclass(slots=True)
@@ -124,34 +124,34 @@ class _Part:
         return None if self.default else tuple(self.carried)
 
 
-def convert(policy: Policy | None, edition: Edition = EDITION, release: Release = CURRENT) -> Conversion:
+def convert_policy(policy: ClassicPolicy | None, edition: Edition = EDITION, release: Release = CURRENT) -> Conversion:
     """Convert ``policy``, or the default provider, to a profile of ``release``, with a note on each item.
 
     Raises PolicyError for a policy that cannot run.
     """
-    Registry(edition).algorithm(policy)
-    given = policy or Policy()
-    filters = _filters(_chosen(policy, given.predicates, edition), edition)
-    scores = _scores(_chosen(policy, given.priorities, edition), edition)
-    hard = given.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
-    legacy = planned(Policy(filters.choices, scores.choices, given.extenders, hard))
-    affinity = today.added_affinity([one for _, one in filters.expressions], scores.expressions)
-    document = today.document(legacy, affinity, given.extenders, edition.share, release)
+    Registry(edition).build_algorithm(policy)
+    effective_policy = policy or ClassicPolicy()
+    filters = _convert_predicates(_choose_rules(policy, effective_policy.predicates, edition), edition)
+    scores = _convert_priorities(_choose_rules(policy, effective_policy.priorities, edition), edition)
+    hard = effective_policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
+    legacy = plan_profile(ClassicPolicy(filters.choices, scores.choices, effective_policy.extenders, hard))
+    affinity = modern_profile.added_affinity([expression for _, expression in filters.expressions], scores.expressions)
+    document = modern_profile.build_document(legacy, affinity, effective_policy.extenders, edition.share, release)
     loaded = load(document, release)
     if not loaded.valid:
         raise PolicyError(loaded.problems)
-    notes = (*filters.notes, *scores.notes, *_others(given, legacy))
-    return Conversion(document, notes, tuple(_remarks(notes, legacy, edition)))
+    notes = (*filters.notes, *scores.notes, *_note_other_fields(effective_policy, legacy))
+    return Conversion(document, notes, tuple(_list_remarks(notes, legacy, edition)))
 
 
-def _chosen(
-    policy: Policy | None, choices: tuple[PolicyRule, ...] | None, edition: Edition
+def _choose_rules(
+    policy: ClassicPolicy | None, choices: tuple[PolicyRule, ...] | None, edition: Edition
 ) -> tuple[PolicyRule, ...] | None:
     """What the policy chooses; ``None`` means the default provider, which 1.9 did not use here."""
     return () if choices is None and policy is not None and edition.old else choices
 
 
-def _rules(key: str, chosen: tuple[PolicyRule, ...] | None, default: Mapping[str, int]) -> list[_Rule]:
+def _list_rules(key: str, chosen: tuple[PolicyRule, ...] | None, default: Mapping[str, int]) -> list[_Rule]:
     if chosen is None:
         return [_Rule(key, PolicyRule(name, weight)) for name, weight in default.items()]
     last = {choice.name: number for number, choice in enumerate(chosen)}
@@ -166,17 +166,19 @@ def _rules(key: str, chosen: tuple[PolicyRule, ...] | None, default: Mapping[str
     ]
 
 
-def _again(rule: _Rule) -> Note:
-    return rule.note(Counterpart(EQUAL, f"Its name comes again at {rule.counted}, and only that counted."))
+def _duplicate_note(rule: _Rule) -> Note:
+    return rule.make_note(Counterpart(EQUAL, f"Its name comes again at {rule.counted}, and only that counted."))
 
 
-def _filters(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
-    rules = _rules("predicates", chosen, dict.fromkeys((one for one in ORDER if one in edition.default_predicates), 0))
+def _convert_predicates(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
+    rules = _list_rules(
+        "predicates", chosen, dict.fromkeys((name for name in ORDER if name in edition.default_predicates), 0)
+    )
     selecting = any(not rule.argument[0] and rule.name in SELECTORS for rule in rules)
     part = _Part(default=chosen is None and not edition.old)
     for rule in rules:
         if rule.counted:
-            part.notes.append(_again(rule))
+            part.notes.append(_duplicate_note(rule))
             continue
         if rule.argument[0]:
             counterpart = _argued_filter(rule, part, selecting)
@@ -188,7 +190,7 @@ def _filters(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
         more = ""
         if not edition.old and rule.name not in ORDER and counterpart.plugins:
             counterpart, more = replace(counterpart, kind=NEAR), NEVER_ASKED
-        part.notes.append(rule.note(counterpart, more))
+        part.notes.append(rule.make_note(counterpart, more))
     return part
 
 
@@ -200,43 +202,47 @@ def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
         return counterpart
     impossible = [label for label in content["labels"] if name_complaints(label)]
     if impossible and content["presence"]:
-        said = f"No node can have the label {impossible[0]!r}: every node was rejected, which no profile can say."
-        return Counterpart(NONE, said)
-    wanted = [today.expression(label, content["presence"]) for label in content["labels"] if label not in impossible]
-    if not wanted:
+        text = f"No node can have the label {impossible[0]!r}: every node was rejected, which no profile can say."
+        return Counterpart(NONE, text)
+    expressions = [
+        modern_profile.label_requirement(label, content["presence"])
+        for label in content["labels"]
+        if label not in impossible
+    ]
+    if not expressions:
         return Counterpart(EQUAL, "Every node met it, so nothing has to stand for it.")
-    part.expressions += [(0, one) for one in wanted]
+    part.expressions += [(0, expression) for expression in expressions]
     part.carried.append(PolicyRule("MatchNodeSelector"))
     if selecting:
         return counterpart
-    said = "The pods' own node selectors and required node affinity, which the policy did not look at, count too."
-    return replace(counterpart, kind=NEAR, text=f"{counterpart.text} {said}")
+    text = "The pods' own node selectors and required node affinity, which the policy did not look at, count too."
+    return replace(counterpart, kind=NEAR, text=f"{counterpart.text} {text}")
 
 
-def _scores(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
-    rules = _rules("priorities", chosen, edition.default_priorities)
+def _convert_priorities(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
+    rules = _list_rules("priorities", chosen, edition.default_priorities)
     part = _Part(default=chosen is None and not edition.old)
-    instead = _instead([rule for rule in rules if not rule.counted]) if chosen is not None else {}
+    instead = _find_superseded([rule for rule in rules if not rule.counted]) if chosen is not None else {}
     for rule in rules:
         if rule.counted:
-            part.notes.append(_again(rule))
+            part.notes.append(_duplicate_note(rule))
             continue
         if rule.path in instead:
-            part.notes.append(rule.note(Counterpart(NONE, instead[rule.path])))
+            part.notes.append(rule.make_note(Counterpart(NONE, instead[rule.path])))
             continue
         more = ""
         if part.default and rule.name == "SelectorSpreadPriority":
             more = "Its weight is 2, as kube-scheduler 1.22 has it by default, and was 1."
         elif rule.choice.weight > MAX_WEIGHT:
             more = f"Its weight of {rule.choice.weight} is cut to {MAX_WEIGHT}, the most there is."
-        part.notes.append(rule.note(_score(rule, part), more))
+        part.notes.append(rule.make_note(_convert_priority(rule, part), more))
     preferred = sum(weight for weight, _ in part.expressions)
-    if preferred and all(one.name != NODE_AFFINITY for one in part.carried):
+    if preferred and all(choice.name != NODE_AFFINITY for choice in part.carried):
         part.carried.append(PolicyRule(NODE_AFFINITY, min(preferred, MAX_WEIGHT)))
     return part
 
 
-def _score(rule: _Rule, part: _Part) -> Counterpart:
+def _convert_priority(rule: _Rule, part: _Part) -> Counterpart:
     """The counterpart of a priority; adds to ``part`` what is passed on."""
     kind, content = rule.argument
     weight = min(rule.choice.weight, MAX_WEIGHT)
@@ -247,59 +253,63 @@ def _score(rule: _Rule, part: _Part) -> Counterpart:
         part.carried.append(PolicyRule(BY_SHAPE, weight, (BY_SHAPE, content)))
     elif kind == "labelPreference":
         if name_complaints(content["label"]):
-            said = "No node can have the label: every node had the same score, so nothing has to stand for it."
-            return Counterpart(EQUAL, said)
-        part.expressions.append((rule.choice.weight, today.expression(content["label"], content["presence"])))
+            text = "No node can have the label: every node had the same score, so nothing has to stand for it."
+            return Counterpart(EQUAL, text)
+        part.expressions.append(
+            (rule.choice.weight, modern_profile.label_requirement(content["label"], content["presence"]))
+        )
     elif not kind and rule.name in CARRIED:
         part.carried.append(PolicyRule(rule.name, weight))
     return counterparts.of_argument(kind, content) if kind else counterparts.PRIORITIES[rule.name]
 
 
-def _instead(rules: list[_Rule]) -> dict[str, str]:
+def _find_superseded(rules: list[_Rule]) -> dict[str, str]:
     """By path, why a priority has no counterpart: its plugin is the counterpart of another priority already."""
-    found: dict[str, str] = {}
-    room = [one for one in rules if one.argument[0] == BY_SHAPE or (not one.argument[0] and one.name in BY_ROOM)]
+    reasons: dict[str, str] = {}
+    room = [rule for rule in rules if rule.argument[0] == BY_SHAPE or (not rule.argument[0] and rule.name in BY_ROOM)]
     if room:
-        kept = max(room, key=lambda one: one.choice.weight)
-        said = f"A profile has one scoring strategy: that of {kept.name}, which weighs most."
-        found |= {one.path: said for one in room if one is not kept}
-    spread = [one for one in rules if not one.argument[0] and one.name in SPREADING]
-    for one in spread[:-1]:
-        kept = spread[-1]
-        found[one.path] = f"PodTopologySpread stands for {kept.name}, with its weight, as in kube-scheduler 1.22."
-    return found
+        winner = max(room, key=lambda rule: rule.choice.weight)
+        reason = f"A profile has one scoring strategy: that of {winner.name}, which weighs most."
+        reasons |= {rule.path: reason for rule in room if rule is not winner}
+    spread = [rule for rule in rules if not rule.argument[0] and rule.name in SPREADING]
+    for rule in spread[:-1]:
+        winner = spread[-1]
+        reasons[rule.path] = f"PodTopologySpread stands for {winner.name}, with its weight, as in kube-scheduler 1.22."
+    return reasons
 
 
-def _others(policy: Policy, legacy: LegacyProfile) -> Iterator[Note]:
+def _note_other_fields(policy: ClassicPolicy, legacy: LegacyProfile) -> Iterator[Note]:
     """The notes on extenders and switches."""
     for number, extender in enumerate(policy.extenders):
-        said = EXTENDER
-        if (extender.get("tlsConfig") or {}).get(today.PRIVATE_KEY):
-            said += " Its private key is left out: name a file under tlsConfig.keyFile."
-        yield Note(f"extenders[{number}]", extender["urlPrefix"], NEAR, said)
+        text = EXTENDER
+        if (extender.get("tlsConfig") or {}).get(modern_profile.PRIVATE_KEY):
+            text += " Its private key is left out: name a file under tlsConfig.keyFile."
+        yield Note(f"extenders[{number}]", extender["urlPrefix"], NEAR, text)
     if policy.hard_pod_affinity_weight:
         name, plugin = "hardPodAffinitySymmetricWeight", "InterPodAffinity"
-        if any(one.name == plugin for one in legacy.plugins.get("score", ())):
+        if any(ref.name == plugin for ref in legacy.plugins.get("score", ())):
             yield Note(name, name, EQUAL, "It is hardPodAffinityWeight among the plugin's arguments.", (plugin,))
         else:
             yield Note(name, name, EQUAL, "No priority reads it, so nothing has to stand for it.")
     if policy.always_check_all:
         name = "alwaysCheckAllPredicates"
-        said = "The first plugin that rejects a node ends its trial: the same nodes pass, and messages name less."
-        yield Note(name, name, NONE, said)
+        text = "The first plugin that rejects a node ends its trial: the same nodes pass, and messages name less."
+        yield Note(name, name, NONE, text)
 
 
-def _remarks(notes: Sequence[Note], legacy: LegacyProfile, edition: Edition) -> Iterator[Remark]:
-    named = {plugin for note in notes for plugin in note.plugins if note.path.startswith("predicates")}
-    for one in legacy.plugins["filter"]:
-        name = today.RENAMED.get(one.name, one.name)
-        if name not in named and name in MANDATORY:
+def _list_remarks(notes: Sequence[Note], legacy: LegacyProfile, edition: Edition) -> Iterator[Remark]:
+    noted_plugins = {plugin for note in notes for plugin in note.plugins if note.path.startswith("predicates")}
+    for ref in legacy.plugins["filter"]:
+        name = modern_profile.RENAMED.get(ref.name, ref.name)
+        if name not in noted_plugins and name in MANDATORY:
             yield Remark(name, MANDATORY[name])
-    for name, text in today.ADDED.items():
+    for name, text in modern_profile.ADDED.items():
         yield Remark(name, text)
     yield Remark("Equal nodes", "Of equally good nodes one is drawn by chance; before, each was taken in its turn.")
-    said = f"It is {edition.share}, as it was. Left out, it depends on the number of nodes."
-    yield Remark("percentageOfNodesToScore", said)
+    detail = f"It is {edition.share}, as it was. Left out, it depends on the number of nodes."
+    yield Remark("percentageOfNodesToScore", detail)
     if edition.max_volumes is not None:
-        said = f"KUBE_MAX_PD_VOLS, which was {edition.max_volumes}, is not read any more: CSI drivers give the limits."
-        yield Remark("KUBE_MAX_PD_VOLS", said)
+        detail = (
+            f"KUBE_MAX_PD_VOLS, which was {edition.max_volumes}, is not read any more: CSI drivers give the limits."
+        )
+        yield Remark("KUBE_MAX_PD_VOLS", detail)

@@ -35,34 +35,34 @@ class ClassicExplanation(Explanation):
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"pod": self.pod, "predicates": {}, "rejected": {}}
         for node in self.listed.tolist():
-            self._tell(node, result["predicates"], result["rejected"])
-        result["feasible"] = self._names(self.feasible[self._order()]) or None
+            self._add_verdicts(node, result["predicates"], result["rejected"])
+        result["feasible"] = self._node_names(self.feasible[self._output_order()]) or None
         if self.scores:
-            result["priorities"] = {column.plugin: self._priority(column) for column in self.scores}
+            result["priorities"] = {column.plugin: self._priority_to_dict(column) for column in self.scores}
         if self.chosen is not None:
             result["total"] = self._by_name(self.total)
-            result["best"] = self._names(self.listed[np.isin(self.listed, self.best)])
+            result["best"] = self._node_names(self.listed[np.isin(self.listed, self.best)])
             result["chosen"] = self.nodes[self.chosen]
         for key in ("message", "error"):
-            if said := getattr(self, key):
-                result[key] = said
+            if text := getattr(self, key):
+                result[key] = text
         if self.preemption is not None:
             result["preemption"] = self.preemption.to_dict()
         if self.unasked:
             result["extendersNotAsked"] = self.unasked
         return result
 
-    def _order(self) -> NDArray[np.intp]:
+    def _output_order(self) -> NDArray[np.intp]:
         """The places of the feasible nodes in the order of output."""
         ranks = np.empty_like(self.listed)
         ranks[self.listed] = np.arange(len(self.listed))
         return np.argsort(ranks[self.feasible])
 
     def _by_name(self, scores: Ints) -> dict[str, int]:
-        order = self._order()
-        return dict(zip(self._names(self.feasible[order]), scores[order].tolist(), strict=True))
+        order = self._output_order()
+        return dict(zip(self._node_names(self.feasible[order]), scores[order].tolist(), strict=True))
 
-    def _tell(self, node: int, predicates: dict[str, Any], rejected: dict[str, Any]) -> None:
+    def _add_verdicts(self, node: int, predicates: dict[str, Any], rejected: dict[str, Any]) -> None:
         """Add the verdicts of the predicates on one node, up to one that fails."""
         for column in self.filters:
             status = column.verdicts[int(column.codes[node])]
@@ -72,11 +72,11 @@ class ClassicExplanation(Explanation):
                 predicates.setdefault(column.plugin, {})[self.nodes[node]] = list(status.reasons)
                 rejected.setdefault(self.nodes[node], list(status.reasons))
 
-    def _priority(self, column: ScoreColumn) -> dict[str, Any]:
-        told: dict[str, Any] = {"weight": column.weight}
+    def _priority_to_dict(self, column: ScoreColumn) -> dict[str, Any]:
+        result: dict[str, Any] = {"weight": column.weight}
         if column.plugin not in WHOLE:
-            told["mapped"] = self._by_name(column.raw)
-        return told | {"reduced": self._by_name(column.normalized)}
+            result["mapped"] = self._by_name(column.raw)
+        return result | {"reduced": self._by_name(column.normalized)}
 
-    def _names(self, nodes: NDArray[np.intp]) -> list[str]:
+    def _node_names(self, nodes: NDArray[np.intp]) -> list[str]:
         return [self.nodes[node] for node in nodes.tolist()]

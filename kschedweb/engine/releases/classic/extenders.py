@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.extenders.extender import Extender, Extenders, Passed, Post
+from kschedweb.engine.extenders.extender import Extender, Extenders, FilteredNodes, Post
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.state.columns import Ints, Mask
 
 
@@ -14,8 +14,8 @@ class ClassicExtenders(Extenders):
     def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
         listed = list(configurations)
         super().__init__(listed, post)
-        self._all = [Extender(one, post) for one in listed]
+        self._all = [Extender(configuration, post) for configuration in listed]
 
-    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[Ints, Mask]:
+    def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[Ints, Mask]:
         """The weighted scores that extenders add, and the nodes that they scored; failures add nothing."""
-        return self._added(cycle, nodes, 1)
+        return self._weighted_scores(cycle, nodes, 1)

@@ -14,7 +14,7 @@ from kschedweb.engine.framework.status import Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.plugins.prioritysort import PrioritySort
-from kschedweb.engine.releases.classic import words
+from kschedweb.engine.releases.classic import reasons
 from kschedweb.engine.releases.classic.algorithm import Algorithm
 from kschedweb.engine.releases.classic.objects import as_of_then
 from kschedweb.engine.releases.classic.preemption import ClassicPreemption
@@ -30,17 +30,17 @@ class ArrivalSort:
         return a_queued < b_queued
 
 
-def _wakes(pod: Pod, change: ObjectChange) -> bool:
+def _is_woken_by(pod: Pod, change: ObjectChange) -> bool:
     """A pod on a node wakes those with required affinity to it, one that goes wakes all."""
     new = change.new
     if not isinstance(new, Pod) or not new.node_name:
         return True
-    own = as_of_then(pod).pod_affinity
-    return any(term.matches(new.namespace, new.labels, {}) for term in own.required)
+    affinity = as_of_then(pod).pod_affinity
+    return any(term.matches(new.namespace, new.labels, {}) for term in affinity.required)
 
 
 WAKING = tuple(
-    EventHint(item.event, _wakes) if item.event.resource == POD else EventHint(item.event) for item in EVERYTHING
+    EventHint(item.event, _is_woken_by) if item.event.resource == POD else EventHint(item.event) for item in EVERYTHING
 )
 
 
@@ -56,15 +56,15 @@ class ClassicFramework(Framework):
             "queueSort": [ArrivalSort() if old else PrioritySort({})],
             "preFilter": [*predicates],
             "filter": [*predicates],
-            "postFilter": [] if old else [ClassicPreemption(every=self._every)],
+            "postFilter": [] if old else [ClassicPreemption(always_check_all=self._every)],
             "preScore": [*priorities],
             "score": [*priorities],
         }
-        self.points = Points.of(points)
+        self.points = Points.from_plugins(points)
         self._instances = {plugin.name: plugin for plugin in algorithm.plugins}
         self._short = old
 
-    def events(self, plugin: Plugin) -> Iterable[EventHint]:
+    def events_to_register(self, plugin: Plugin) -> Iterable[EventHint]:
         """The same for all predicates: what moved pods that fitted nowhere back into the queue."""
         return WAKING
 
@@ -72,7 +72,9 @@ class ClassicFramework(Framework):
         column = super().ask_filter(plugin, cycle, rows)
         if not self._short:
             return column
-        return FilterColumn(column.plugin, False, column.codes, [words.short(one) for one in column.verdicts])
+        return FilterColumn(
+            column.plugin, False, column.codes, [reasons.shorten_reasons(status) for status in column.verdicts]
+        )
 
     def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
         """The first rejection, with the reasons of all others where every predicate is asked."""
@@ -86,7 +88,7 @@ class ClassicFramework(Framework):
                 reasons += column.verdicts[int(column.codes[0])].reasons
         return replace(first, reasons=tuple(reasons))
 
-    def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
+    def normalize_scores(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The reduced scores; unlike a framework's, they have no bounds to check."""
         reducing = self.points.normalizing.get(plugin.name)
         scores = raw if reducing is None else reducing.normalize_score(cycle, rows, raw)

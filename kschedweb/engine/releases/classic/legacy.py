@@ -10,9 +10,9 @@ from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginRef
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases.classic import catalogue
-from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
+from kschedweb.engine.releases.classic.policy import ClassicPolicy, PolicyRule
 from kschedweb.engine.validation.golang import INT64_MAX, quote
 from kschedweb.engine.values import dataclass
 
@@ -107,176 +107,182 @@ class LegacyProfile:
     plugins: dict[str, list[PluginRef]] = field(default_factory=dict)
     arguments: dict[str, Json] = field(default_factory=dict)
 
-    def enable(self, step: Step, weight: int = 0) -> None:
+    def enable_step(self, step: Step, weight: int = 0) -> None:
         """Enable a plugin at those of its points where it is not enabled yet; the first weight stays."""
         name, points = step
         for point in points:
             listed = self.plugins.setdefault(point, [])
-            if all(one.name != name for one in listed):
+            if all(ref.name != name for ref in listed):
                 listed.append(PluginRef(name, weight if point == "score" else 0))
 
 
-def legacy_profile(policy: Policy) -> LegacyProfile:
+def legacy_profile(policy: ClassicPolicy) -> LegacyProfile:
     """The profile that kube-scheduler 1.22 ran. Raises LegacyError."""
-    if problems := list(dict.fromkeys(_disagreements(policy))):
-        raise LegacyError(f"couldn't create scheduler from policy: {_together(problems)}")
-    made = planned(policy)
-    _ignore(policy, made)
-    if fault := "total score of Score plugins could overflow" if _overflows(made) else _unstartable(made):
-        where = "initializing profiles: creating profile for scheduler name default-scheduler"
-        raise LegacyError(f"couldn't create scheduler from policy: {where}: {fault}")
-    return made
+    if problems := list(dict.fromkeys(_find_conflicts(policy))):
+        raise LegacyError(f"couldn't create scheduler from policy: {_join_errors(problems)}")
+    profile = plan_profile(policy)
+    _ignore_managed_resources(policy, profile)
+    if (
+        fault := "total score of Score plugins could overflow"
+        if _weights_overflow(profile)
+        else _find_startup_fault(profile)
+    ):
+        context = "initializing profiles: creating profile for scheduler name default-scheduler"
+        raise LegacyError(f"couldn't create scheduler from policy: {context}: {fault}")
+    return profile
 
 
-def planned(policy: Policy) -> LegacyProfile:
+def plan_profile(policy: ClassicPolicy) -> LegacyProfile:
     """The profile that 1.22 made of the policy's names and arguments, before it was validated.
 
     Raises LegacyError for names that 1.22 did not know.
     """
-    made, arguments = LegacyProfile(), _Arguments()
+    profile, arguments = LegacyProfile(), _Arguments()
     predicates = set(DEFAULT_PREDICATES)
     if policy.predicates is not None:
-        predicates = {_registered(one, "predicate", PREDICATES, arguments) for one in policy.predicates}
+        predicates = {_register_rule(rule, "predicate", PREDICATES, arguments) for rule in policy.predicates}
     priorities = DEFAULT_PRIORITIES
     if policy.priorities is not None:
-        chosen = [one for one in policy.priorities if one.name != EQUAL]
-        priorities = {_registered(one, "priority", PRIORITIES, arguments): one.weight for one in chosen}
+        chosen = [rule for rule in policy.priorities if rule.name != EQUAL]
+        priorities = {_register_rule(rule, "priority", PRIORITIES, arguments): rule.weight for rule in chosen}
     for step in _ALWAYS:
-        made.enable(step)
+        profile.enable_step(step)
     for name in PREDICATES:
         if name in predicates or name in MANDATORY:
             for step in PREDICATES[name]:
-                made.enable(step)
+                profile.enable_step(step)
     for name in sorted(priorities):
-        weight = _int32(priorities[name])
+        weight = _wrap_int32(priorities[name])
         if name in ("NodeLabel", "ServiceAffinity"):
-            weight = _int32(weight * arguments.count(name))
-        made.enable(PRIORITIES[name], weight)
-    made.arguments = arguments.of(made, set(priorities), policy.hard_pod_affinity_weight)
-    return made
+            weight = _wrap_int32(weight * arguments.count_preferences(name))
+        profile.enable_step(PRIORITIES[name], weight)
+    profile.arguments = arguments.for_profile(profile, set(priorities), policy.hard_pod_affinity_weight)
+    return profile
 
 
 @dataclass(slots=True)
 class _Arguments:
     """The plugin arguments that come from the arguments of a policy."""
 
-    given: dict[str, Json] = field(default_factory=dict)
+    by_plugin: dict[str, Json] = field(default_factory=dict)
 
-    def add(self, kind: str, content: Json) -> None:
+    def add_argument(self, kind: str, content: Json) -> None:
         if kind == "requestedToCapacityRatioArguments":
-            self.given["RequestedToCapacityRatio"] = {"shape": content["shape"], "resources": []}
+            self.by_plugin["RequestedToCapacityRatio"] = {"shape": content["shape"], "resources": []}
         elif kind == "serviceAffinity":
-            self._extend("ServiceAffinity", "affinityLabels", content["labels"])
+            self._extend_labels("ServiceAffinity", "affinityLabels", content["labels"])
         elif kind == "serviceAntiAffinity":
-            self._extend("ServiceAffinity", "antiAffinityLabelsPreference", [content["label"]])
+            self._extend_labels("ServiceAffinity", "antiAffinityLabelsPreference", [content["label"]])
         elif kind == "labelsPresence":
-            self._extend("NodeLabel", "presentLabels" if content["presence"] else "absentLabels", content["labels"])
+            self._extend_labels(
+                "NodeLabel", "presentLabels" if content["presence"] else "absentLabels", content["labels"]
+            )
         else:
-            which = "presentLabelsPreference" if content["presence"] else "absentLabelsPreference"
-            self._extend("NodeLabel", which, [content["label"]])
+            key = "presentLabelsPreference" if content["presence"] else "absentLabelsPreference"
+            self._extend_labels("NodeLabel", key, [content["label"]])
 
-    def _extend(self, plugin: str, key: str, labels: Sequence[str]) -> None:
-        given = self.given.setdefault(plugin, {})
+    def _extend_labels(self, plugin: str, key: str, labels: Sequence[str]) -> None:
+        args = self.by_plugin.setdefault(plugin, {})
         if labels:
-            given.setdefault(key, []).extend(labels)
+            args.setdefault(key, []).extend(labels)
 
-    def count(self, plugin: str) -> int:
+    def count_preferences(self, plugin: str) -> int:
         """The number of preferences that share the plugin's weight."""
-        if plugin not in self.given:
+        if plugin not in self.by_plugin:
             raise LegacyError("panic: runtime error: invalid memory address or nil pointer dereference")
-        return sum(len(labels) for key, labels in self.given[plugin].items() if key.endswith("Preference"))
+        return sum(len(labels) for key, labels in self.by_plugin[plugin].items() if key.endswith("Preference"))
 
-    def of(self, made: LegacyProfile, priorities: set[str], hard: int) -> dict[str, Json]:
-        """The arguments of the plugins of ``made``."""
-        found = dict(self.given)
+    def for_profile(self, profile: LegacyProfile, priorities: set[str], hard: int) -> dict[str, Json]:
+        """The arguments of the plugins of ``profile``."""
+        arguments = dict(self.by_plugin)
         for name in ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated"):
-            found[name] = {"resources": _ROOM}
+            arguments[name] = {"resources": _ROOM}
         if "EvenPodsSpreadPriority" in priorities and "SelectorSpreadPriority" not in priorities:
-            found["PodTopologySpread"] = {"defaultingType": "List"}
+            arguments["PodTopologySpread"] = {"defaultingType": "List"}
         if hard and "InterPodAffinityPriority" in priorities:
-            found["InterPodAffinity"] = {"hardPodAffinityWeight": hard}
-        running = {one.name for listed in made.plugins.values() for one in listed}
-        return {name: args for name, args in (_DEFAULT_ARGUMENTS | found).items() if name in running}
+            arguments["InterPodAffinity"] = {"hardPodAffinityWeight": hard}
+        running = {ref.name for listed in profile.plugins.values() for ref in listed}
+        return {name: args for name, args in (_DEFAULT_ARGUMENTS | arguments).items() if name in running}
 
 
-def _registered(choice: PolicyRule, one: str, known: dict[str, Any], arguments: _Arguments) -> str:
+def _register_rule(choice: PolicyRule, rule_kind: str, available: dict[str, Any], arguments: _Arguments) -> str:
     """The name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
     name = ALIASES.get(choice.name, choice.name)
-    if name in known:
+    if name in available:
         return name
     if choice.argument is None:
-        raise LegacyError(f"couldn't create scheduler from policy: {one} type not found for {quote(name)}")
+        raise LegacyError(f"couldn't create scheduler from policy: {rule_kind} type not found for {quote(name)}")
     kind, content = choice.argument
-    arguments.add(kind, content)
+    arguments.add_argument(kind, content)
     return _MADE_BY[kind]
 
 
-def _int32(number: int) -> int:
+def _wrap_int32(number: int) -> int:
     """``number`` wrapped to a signed 32-bit integer."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _disagreements(policy: Policy) -> Iterable[str]:
+def _find_conflicts(policy: ClassicPolicy) -> Iterable[str]:
     """Errors of 1.22 about priorities with arguments: all of a kind need one weight, and only one curve is allowed."""
     first: dict[str, PolicyRule] = {}
-    for one in policy.priorities or ():
-        if one.argument is None:
+    for rule in policy.priorities or ():
+        if rule.argument is None:
             continue
-        kind = one.argument[0]
-        before = first.setdefault(kind, one)
+        kind = rule.argument[0]
+        before = first.setdefault(kind, rule)
         if kind == "requestedToCapacityRatioArguments":
-            if before is not one:
-                said = f'redeclares custom priority "RequestedToCapacityRatio", from: {quote(before.name)}'
-                yield f"priority {quote(one.name)} {said}"
-        elif before.weight != one.weight:
+            if before is not rule:
+                detail = f'redeclares custom priority "RequestedToCapacityRatio", from: {quote(before.name)}'
+                yield f"priority {quote(rule.name)} {detail}"
+        elif before.weight != rule.weight:
             called = kind[0].upper() + kind[1:]
-            yield f"{called}  priority {quote(one.name)} has a different weight with {quote(before.name)}"
+            yield f"{called}  priority {quote(rule.name)} has a different weight with {quote(before.name)}"
         else:
-            first[kind] = one
+            first[kind] = rule
 
 
-def _ignore(policy: Policy, made: LegacyProfile) -> None:
+def _ignore_managed_resources(policy: ClassicPolicy, profile: LegacyProfile) -> None:
     """Have NodeResourcesFit ignore the resources that only extenders manage. Raises LegacyError."""
     managed = [item for extender in policy.extenders for item in extender["managedResources"]]
     ignored = [item["name"] for item in managed if item["ignoredByScheduler"]]
     if not ignored:
         return
-    if "NodeResourcesFit" not in made.arguments:
+    if "NodeResourcesFit" not in profile.arguments:
         raise LegacyError("couldn't create scheduler from policy: can't find NodeResourcesFitArgs in plugin config")
-    made.arguments["NodeResourcesFit"] = {**made.arguments["NodeResourcesFit"], "ignoredResources": ignored}
+    profile.arguments["NodeResourcesFit"] = {**profile.arguments["NodeResourcesFit"], "ignoredResources": ignored}
 
 
-def _overflows(made: LegacyProfile) -> bool:
+def _weights_overflow(profile: LegacyProfile) -> bool:
     """Whether 1.22 rejected the sum of the weights; its 64-bit sums could overflow to negative ones."""
     total = 0
-    for one in made.plugins.get("score", ()):
-        most = (one.weight or 1) * MAX_NODE_SCORE
-        if most > INT64_MAX - total or total < 0:
+    for ref in profile.plugins.get("score", ()):
+        max_score = (ref.weight or 1) * MAX_NODE_SCORE
+        if max_score > INT64_MAX - total or total < 0:
             return True
-        total += most
+        total += max_score
     return False
 
 
-def _unstartable(made: LegacyProfile) -> str:
+def _find_startup_fault(profile: LegacyProfile) -> str:
     """The message about a plugin that could not be created; "" if all could."""
-    running = {one.name for listed in made.plugins.values() for one in listed}
+    running = {ref.name for listed in profile.plugins.values() for ref in listed}
     for name in ("NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"):
-        if name in running and name not in made.arguments:
+        if name in running and name not in profile.arguments:
             return f"initializing plugin {quote(name)}: want args to be of type {name}Args, got <nil>"
-    clashes = list(dict.fromkeys(_clashes(made.arguments.get("NodeLabel", {}))))
-    return f'initializing plugin "NodeLabel": {_together(clashes)}' if clashes else ""
+    clashes = list(dict.fromkeys(_find_label_conflicts(profile.arguments.get("NodeLabel", {}))))
+    return f'initializing plugin "NodeLabel": {_join_errors(clashes)}' if clashes else ""
 
 
-def _clashes(labels: Json) -> Iterable[str]:
+def _find_label_conflicts(labels: Json) -> Iterable[str]:
     """Labels that are required both to be present and to be absent."""
     for suffix in ("Labels", "LabelsPreference"):
         present = labels.get(f"present{suffix}", [])
         last = {label: at for at, label in enumerate(present)}
         for at, label in enumerate(labels.get(f"absent{suffix}", [])):
             if label in last:
-                said = f"Invalid value: {quote(label)}: conflict with absent{suffix}[{at}]"
-                yield f"present{suffix}[{last[label]}]: {said}"
+                detail = f"Invalid value: {quote(label)}: conflict with absent{suffix}[{at}]"
+                yield f"present{suffix}[{last[label]}]: {detail}"
 
 
-def _together(problems: list[str]) -> str:
+def _join_errors(problems: list[str]) -> str:
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, mapping, objects
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED, PodAffinity, PodTerm, read_pod_affinity
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_boolean,
+    get_mapping,
+    get_objects,
+    get_objects_and_paths,
+)
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod, Port, host_ports
-from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.quantity import round_to_unit
 from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, EPHEMERAL, MEMORY, Amounts, Container, is_scalar
 from kschedweb.engine.releases.classic.parsing import find_selector_fault
-from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.values import dataclass
 
 MANY = 1 << 16  # templates kept at most
@@ -76,52 +83,55 @@ class PodRequests:
     affinity: PodAffinity
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether all requests are 0: then no resource is checked, however full the node is."""
         return not any(amount or name not in BASIC for name, amount in self.requests.items())
 
 
-_KNOWN: dict[int, PodRequests] = {}
+_REQUESTS_BY_TEMPLATE: dict[int, PodRequests] = {}
 
 
 def as_of_then(pod: Pod) -> Pod:
-    """``pod`` as kube-scheduler 1.13 read it; ``asked`` and ``sources`` return what has no field of its own."""
+    """``pod`` as kube-scheduler 1.13 read it.
+
+    ``get_requests`` and ``list_sources`` return what has no field of its own.
+    """
     if "asked" in pod.__dict__:
         return pod
-    known = _KNOWN.get(pod.template)
-    if known is None:
-        if len(_KNOWN) >= MANY:
-            _KNOWN.clear()
-        known = _KNOWN[pod.template] = _ask(pod)
-    read = tuple(_sources(mapping(pod.raw, "spec")))
+    requests = _REQUESTS_BY_TEMPLATE.get(pod.template)
+    if requests is None:
+        if len(_REQUESTS_BY_TEMPLATE) >= MANY:
+            _REQUESTS_BY_TEMPLATE.clear()
+        requests = _REQUESTS_BY_TEMPLATE[pod.template] = _compute_requests(pod)
+    read = tuple(_read_sources(get_mapping(pod.raw, "spec")))
     then = object.__new__(Pod)
     then.__dict__.update(
         pod.__dict__,
-        asked=known,
+        asked=requests,
         sources=read,
         owner=_controller_uid(pod.raw),
-        requests=known.requests,
-        occupied=known.occupied,
-        occupied_nonzero=known.nonzero,
-        limits=known.limits,
-        host_ports=known.ports,
-        pod_affinity=known.affinity,
+        requests=requests.requests,
+        occupied=requests.occupied,
+        occupied_nonzero=requests.nonzero,
+        limits=requests.limits,
+        host_ports=requests.ports,
+        pod_affinity=requests.affinity,
         volumes=tuple(volume for volume in pod.volumes if not volume.ephemeral),
     )
     then.__dict__["signature"] = (pod.signature, read, then.__dict__["owner"])
     return then
 
 
-def asked(pod: Pod) -> PodRequests:
+def get_requests(pod: Pod) -> PodRequests:
     """The requests of ``pod``, which comes from ``as_of_then``."""
-    found: PodRequests = pod.__dict__["asked"]
-    return found
+    requests: PodRequests = pod.__dict__["asked"]
+    return requests
 
 
-def sources(pod: Pod) -> tuple[Source, ...]:
+def list_sources(pod: Pod) -> tuple[Source, ...]:
     """The claims and attached volumes of ``pod``, which comes from ``as_of_then``, in order."""
-    found: tuple[Source, ...] = pod.__dict__["sources"]
-    return found
+    sources: tuple[Source, ...] = pod.__dict__["sources"]
+    return sources
 
 
 def faults_of(affinity: PodAffinity) -> Faults:
@@ -142,75 +152,79 @@ def find_placed_fault(pods: PodTable, *lists: str) -> str:
 
 def owner_uid(pod: Pod) -> str:
     """The uid of the controller of ``pod``, which comes from ``as_of_then``; "" if it has none."""
-    found: str = pod.__dict__["owner"]
-    return found
+    owner: str = pod.__dict__["owner"]
+    return owner
 
 
-def _ask(pod: Pod) -> PodRequests:
+def _compute_requests(pod: Pod) -> PodRequests:
     containers, inits = pod.resources.containers, pod.resources.init_containers
-    occupied = _sum(container.requests for container in containers)
-    spec = mapping(pod.raw, "spec")
-    ports = host_ports(each(spec, "containers", "spec."), [], boolean(spec, "hostNetwork", "spec."))
+    occupied = _sum_amounts(container.requests for container in containers)
+    spec = get_mapping(pod.raw, "spec")
+    ports = host_ports(
+        get_objects_and_paths(spec, "containers", "spec."), [], get_boolean(spec, "hostNetwork", "spec.")
+    )
     return PodRequests(
         requests=_at_least(occupied, (container.requests for container in inits)),
         occupied=occupied,
-        nonzero=_nonzero(containers),
-        limits=_at_least(_sum(container.limits for container in containers), (container.limits for container in inits)),
+        nonzero=_nonzero_requests(containers),
+        limits=_at_least(
+            _sum_amounts(container.limits for container in containers), (container.limits for container in inits)
+        ),
         best_effort=not any(
             container.requests.get(name) or container.limits.get(name)
             for container in containers
             for name in (CPU, MEMORY)
         ),
         ports=ports,
-        affinity=_affinity(pod),
+        affinity=_read_affinity(pod),
     )
 
 
-def _sum(parts: Iterable[Amounts]) -> Amounts:
+def _sum_amounts(parts: Iterable[Amounts]) -> Amounts:
     total: Amounts = {}
     for part in parts:
         for name, amount in part.items():
             if name in BASIC or is_scalar(name):
-                total[name] = total.get(name, 0) + whole(name, amount)
+                total[name] = total.get(name, 0) + round_to_unit(name, amount)
     return total
 
 
-def _at_least(total: Amounts, others: Iterable[Amounts]) -> Amounts:
+def _at_least(total: Amounts, parts: Iterable[Amounts]) -> Amounts:
     raised = dict(total)
-    for other in others:
+    for other in parts:
         for name, amount in other.items():
-            if (name in BASIC or is_scalar(name)) and whole(name, amount) > raised.get(name, 0):
-                raised[name] = whole(name, amount)
+            if (name in BASIC or is_scalar(name)) and round_to_unit(name, amount) > raised.get(name, 0):
+                raised[name] = round_to_unit(name, amount)
     return raised
 
 
-def _nonzero(containers: tuple[Container, ...]) -> tuple[int, int]:
+def _nonzero_requests(containers: tuple[Container, ...]) -> tuple[int, int]:
     cpu, memory = (
-        sum(whole(name, container.requests.get(name, DEFAULT_REQUESTS[name])) for container in containers)
+        sum(round_to_unit(name, container.requests.get(name, DEFAULT_REQUESTS[name])) for container in containers)
         for name in (CPU, MEMORY)
     )
     return cpu, memory
 
 
-def _affinity(pod: Pod) -> AffinityOfThen:
+def _read_affinity(pod: Pod) -> AffinityOfThen:
     """The pod's pod affinity; namespaces only by name, because 1.13 had no namespace selector."""
-    own, faults = pod.pod_affinity, NO_FAULTS
-    if own.error:
-        raw = _without_namespace_selectors(mapping(mapping(pod.raw, "spec"), "affinity"))
-        own, faults = read_pod_affinity(raw, pod.namespace), Faults(*map(_list_fault, _term_lists(raw)))
+    affinity, faults = pod.pod_affinity, NO_FAULTS
+    if affinity.error:
+        raw = _without_namespace_selectors(get_mapping(get_mapping(pod.raw, "spec"), "affinity"))
+        affinity, faults = read_pod_affinity(raw, pod.namespace), Faults(*map(_list_fault, _term_lists(raw)))
 
-    def named(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
+    def set_namespaces(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
         return tuple(
             replace(term, namespaces=term.namespaces or frozenset({pod.namespace}), namespace_selector=NOTHING)
             for term in terms
         )
 
     return AffinityOfThen(
-        required=named(own.required),
-        anti_required=named(own.anti_required),
-        preferred=named(own.preferred),
-        anti_preferred=named(own.anti_preferred),
-        present=own.present,
+        required=set_namespaces(affinity.required),
+        anti_required=set_namespaces(affinity.anti_required),
+        preferred=set_namespaces(affinity.preferred),
+        anti_preferred=set_namespaces(affinity.anti_preferred),
+        present=affinity.present,
         faults=faults,
     )
 
@@ -219,12 +233,12 @@ def _term_lists(affinity: Json) -> Iterator[list[Json]]:
     """The lists of terms in the order of ``Faults``, each term without its weight."""
     for key in (REQUIRED, PREFERRED):
         for kind in ("podAffinity", "podAntiAffinity"):
-            terms = objects(mapping(affinity, kind), key)
-            yield [mapping(term, "podAffinityTerm") for term in terms] if key == PREFERRED else list(terms)
+            terms = get_objects(get_mapping(affinity, kind), key)
+            yield [get_mapping(term, "podAffinityTerm") for term in terms] if key == PREFERRED else list(terms)
 
 
 def _list_fault(terms: Iterable[Json]) -> str:
-    selectors = (mapping(term, "labelSelector") for term in terms)
+    selectors = (get_mapping(term, "labelSelector") for term in terms)
     return next(filter(None, map(find_selector_fault, selectors)), "")
 
 
@@ -235,31 +249,31 @@ def _without_namespace_selectors(affinity: Json) -> Json:
     return affinity
 
 
-def _sources(spec: Json) -> Iterable[Source]:
-    for raw in objects(spec, "volumes", "spec."):
-        direct = next(attached(raw), None)
+def _read_sources(spec: Json) -> Iterable[Source]:
+    for raw in get_objects(spec, "volumes", "spec."):
+        direct = next(attached_sources(raw), None)
         if direct is not None:
             yield direct
         elif raw.get("persistentVolumeClaim") is not None:
-            yield "claim", _text(raw["persistentVolumeClaim"], "claimName")
+            yield "claim", _read_text(raw["persistentVolumeClaim"], "claimName")
 
 
-def attached(raw: Json) -> Iterator[Source]:
+def attached_sources(raw: Json) -> Iterator[Source]:
     """The volume that a pod's volume or a PersistentVolume's spec attaches by its own fields."""
     for field, name in ATTACHED.items():
         if raw.get(field) is not None:
-            yield field, _text(raw[field], name)
+            yield field, _read_text(raw[field], name)
 
 
-def _text(raw: Any, key: str) -> str:
+def _read_text(raw: Any, key: str) -> str:
     """The text under ``key``. The engine does not read this field otherwise, so its type has not been checked."""
     return str(raw.get(key) or "") if isinstance(raw, dict) else ""
 
 
 def _controller_uid(raw: Json) -> str:
-    for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
+    for owner in get_objects(get_mapping(raw, "metadata"), "ownerReferences", "metadata."):
         if owner.get("controller") is True:
-            return _text(owner, "uid")
+            return _read_text(owner, "uid")
     return ""
 
 
@@ -269,7 +283,7 @@ def in_zones_of_then(raw: Json) -> Json:
     So the classic scheduler finds zones in a cluster of today.
     """
     try:
-        labels = mapping(mapping(raw, "metadata"), "labels", "metadata.")
+        labels = get_mapping(get_mapping(raw, "metadata"), "labels", "metadata.")
     except ObjectError:  # reported where the object is read
         return raw
     aged = {then: labels[now] for now, then in LABELS_OF_THEN.items() if now in labels and then not in labels}

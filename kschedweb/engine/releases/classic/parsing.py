@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kschedweb.engine.objects.access import Json, objects, string_map, text, texts
+from kschedweb.engine.objects.json_access import Json, get_objects, get_string, get_string_map, get_strings
 from kschedweb.engine.validation.affinity import LABEL_OPERATORS, count_complaint
 from kschedweb.engine.validation.golang import parse_int, quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
@@ -31,14 +31,14 @@ def find_expressions_fault(expressions: Iterable[Json]) -> str:
 
 def find_selector_fault(selector: Json) -> str:
     """Return what ``LabelSelectorAsSelector`` of 1.13 says of a selector that it cannot parse, "" where it can."""
-    for key, value in sorted(string_map(selector, "matchLabels").items()):
+    for key, value in sorted(get_string_map(selector, "matchLabels").items()):
         if fault := _find_fault(key, "In", (value,)):
             return fault
-    for expression in objects(selector, "matchExpressions"):
-        operator = text(expression, "operator")
+    for expression in get_objects(selector, "matchExpressions"):
+        operator = get_string(expression, "operator")
         if operator not in SELECTOR_OPERATORS:
             return f"{quote(operator)} is not a valid pod selector operator"
-        if fault := _find_fault(text(expression, "key"), operator, texts(expression, "values")):
+        if fault := _find_fault(get_string(expression, "key"), operator, get_strings(expression, "values")):
             return fault
     return ""
 

@@ -14,19 +14,25 @@ from kschedweb.engine.framework.handle import BESIDE_NOMINATED
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.status import SUCCESS, CycleError, error, unschedulable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.preemption.disruption import budgets
-from kschedweb.engine.preemption.search import NO_VICTIMS, Candidate, Preemption, Search
+from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
+from kschedweb.engine.preemption.disruption_budgets import list_budgets
+from kschedweb.engine.preemption.evaluator import NO_VICTIMS, Preemption, PreemptionCandidate, PreemptionEvaluator
 from kschedweb.engine.preemption.trials import TrialResult
-from kschedweb.engine.releases.classic import words
+from kschedweb.engine.releases.classic import reasons
 from kschedweb.engine.state.columns import Mask
 from kschedweb.engine.validation.gosort import sort_slice
 
 UNRESOLVABLE = frozenset(
     {
-        *(words.SELECTOR, words.AFFINITY_RULES, words.HOST_NAME, words.TAINTS, words.LABEL_PRESENCE),
-        *(words.NOT_READY, words.NO_NETWORK, words.DISK_PRESSURE, words.PID_PRESSURE, words.MEMORY_PRESSURE),
-        *(words.OUT_OF_DISK, words.UNSCHEDULABLE, words.ZONE_CONFLICT, words.VOLUME_AFFINITY, words.NO_VOLUMES),
+        *(reasons.SELECTOR, reasons.AFFINITY_RULES, reasons.HOST_NAME, reasons.TAINTS, reasons.LABEL_PRESENCE),
+        *(reasons.NOT_READY, reasons.NO_NETWORK, reasons.DISK_PRESSURE, reasons.PID_PRESSURE, reasons.MEMORY_PRESSURE),
+        *(
+            reasons.OUT_OF_DISK,
+            reasons.UNSCHEDULABLE,
+            reasons.ZONE_CONFLICT,
+            reasons.VOLUME_AFFINITY,
+            reasons.NO_VOLUMES,
+        ),
     }
 )
 """The reasons that no eviction changes."""
@@ -39,51 +45,55 @@ class ClassicPreemption:
 
     name = "Preemption"
 
-    def __init__(self, *, every: bool) -> None:
-        """``every``: all predicates are asked about a node, and not only up to the first that rejects it."""
-        self._every = every
+    def __init__(self, *, always_check_all: bool) -> None:
+        """``always_check_all``: all predicates are asked about a node, and not only up to the first that rejects it."""
+        self._always_check_all = always_check_all
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
         if _makes_room_already(cycle):
             return NOTHING_FOUND
-        nodes = self.potential(diagnosis)
+        nodes = self.nodes_preemption_might_help(diagnosis)
         if not nodes.size:
             return PostFilterResult(unschedulable(), nominated="")
         search = ClassicSearch(handle, cycle, diagnosis)
-        found = search.candidates(nodes, len(nodes))
-        if found.size and not (search.free or handle.explains or search.extenders()):
-            best = search.best(found)
+        candidates = search.find_candidates(nodes, len(nodes))
+        if candidates.size and not (search.free or handle.explains or search.preempting_extenders()):
+            best = search.best(candidates)
             return PostFilterResult(SUCCESS, best.node, best.victims)
-        return _taken(search, [*search.without_victims(), *search.listed(found)])
+        return _select_candidate(search, [*search.without_victims(), *search.list_candidates(candidates)])
 
-    def potential(self, diagnosis: Diagnosis) -> Rows:
+    def nodes_preemption_might_help(self, diagnosis: Diagnosis) -> Rows:
         """The nodes that evictions could make fit; extenders may always change their mind."""
         hopeless: Mask = np.zeros(len(diagnosis.names), dtype=np.bool_)
-        first, beside = diagnosis.rejected_by, -1
+        first, nominated_position = diagnosis.rejected_by, -1
         for position, column in enumerate(diagnosis.filters):
-            beside = position if column.plugin == BESIDE_NOMINATED else beside
+            nominated_position = position if column.plugin == BESIDE_NOMINATED else nominated_position
             wrong = np.array([not UNRESOLVABLE.isdisjoint(status.reasons) for status in column.verdicts])
             if wrong.any():
-                asked = (first != beside) if self._every and position != beside else first == position
-                hopeless |= wrong[column.codes] & asked
+                consulted = (
+                    (first != nominated_position)
+                    if self._always_check_all and position != nominated_position
+                    else first == position
+                )
+                hopeless |= wrong[column.codes] & consulted
         return np.flatnonzero(~hopeless)
 
 
-def _taken(search: ClassicSearch, candidates: list[Candidate]) -> PostFilterResult:
+def _select_candidate(search: ClassicSearch, candidates: list[PreemptionCandidate]) -> PostFilterResult:
     """The best of the candidates that extenders leave; where one of them fails, nothing comes of it."""
     try:
-        left = search.ask_extenders(candidates)
+        remaining = search.ask_extenders(candidates)
     except ExtenderError:
         return NOTHING_FOUND
     except CycleError as problem:
         return PostFilterResult(error(str(problem)))
-    if not left:
+    if not remaining:
         return NOTHING_FOUND
-    chosen = min(left, key=disturbance)
-    return PostFilterResult(SUCCESS, chosen.node, chosen.victims, Preemption(tuple(left), chosen))
+    chosen = min(remaining, key=disruption_key)
+    return PostFilterResult(SUCCESS, chosen.node, chosen.victims, Preemption(tuple(remaining), chosen))
 
 
-class ClassicSearch(Search):
+class ClassicSearch(PreemptionEvaluator):
     """Of victims those that a budget would keep are let back in first; it counts no eviction against the next.
 
     A node that only an extender rejected may be ``free``: the pod fits there, and nobody has to go.
@@ -94,61 +104,64 @@ class ClassicSearch(Search):
         self._open = frozenset(np.flatnonzero(diagnosis.rejected_by == FEASIBLE).tolist())
         self.free: list[int] = []
 
-    def without_victims(self) -> list[Candidate]:
+    def without_victims(self) -> list[PreemptionCandidate]:
         """The nodes where nobody has to go."""
-        return [Candidate(self._cycle.snapshot.names[node], (), 0) for node in sorted(self.free)]
+        return [PreemptionCandidate(self._cycle.snapshot.names[node], (), 0) for node in sorted(self.free)]
 
-    def best(self, nodes: Rows) -> Candidate:
-        return self._candidate(self._trials.best(nodes, by_start=False))
+    def best(self, nodes: Rows) -> PreemptionCandidate:
+        return self._build_candidate(self._trials.select_best_node(nodes, by_start=False))
 
-    def ask_extenders(self, candidates: list[Candidate]) -> list[Candidate]:
+    def ask_extenders(self, candidates: list[PreemptionCandidate]) -> list[PreemptionCandidate]:
         """The candidates that extenders leave, with the victims that they name; violations are counted no more."""
-        left, index = candidates, self._cycle.snapshot.index
-        for extender in self.extenders():
-            if not left:
+        remaining, index = candidates, self._cycle.snapshot.index
+        for extender in self.preempting_extenders():
+            if not remaining:
                 break
-            victims = {one.node: (one.victims, one.violations) for one in left}
+            victims = {candidate.node: (candidate.victims, candidate.violations) for candidate in remaining}
             try:
-                named = extender.preempt(self._cycle, victims)
+                victims_by_node = extender.preempt(self._cycle, victims)
             except ExtenderError:
                 if extender.ignorable:
                     continue
                 raise
-            left = [Candidate(node, named[node][0], 0) for node in sorted(named, key=index.__getitem__)]
-        return left
+            remaining = [
+                PreemptionCandidate(node, victims_by_node[node][0], 0)
+                for node in sorted(victims_by_node, key=index.__getitem__)
+            ]
+        return remaining
 
     def _try(self, nodes: Rows) -> None:
         freed = [node for node in nodes.tolist() if node in self._open]
         for node in freed:
             self._barred[node] = False
-            self._trials.put(node, self._dry_run(node), fleeting=True)
+            self._trials.store_result(node, self._dry_run(node), fleeting=True)
         if len(freed) < len(nodes):
             super()._try(np.setdiff1d(nodes, freed))
 
     def _dry_run(self, node: int) -> TrialResult:
-        found = super()._dry_run(node)
-        if node in self._open and found.refusal is NO_VICTIMS and self._handle.fits(self._cycle, node).ok:
+        result = super()._dry_run(node)
+        if node in self._open and result.refusal is NO_VICTIMS and self._handle.fits(self._cycle, node).ok:
             self.free.append(node)
-        return found
+        return result
 
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         ordered = list(victims)
-        sort_slice(ordered, lambda one, other: one.priority > other.priority)
-        known = budgets(self._cycle.snapshot)
-        kept = [pod for pod in ordered if _violates(pod, known)]
-        return kept, [pod for pod in ordered if pod not in kept] if kept else ordered
+        sort_slice(ordered, lambda pod, other: pod.priority > other.priority)
+        active_budgets = list_budgets(self._cycle.snapshot)
+        violating = [pod for pod in ordered if _violates_budget(pod, active_budgets)]
+        return violating, [pod for pod in ordered if pod not in violating] if violating else ordered
 
     def _outcome(
-        self, node: int, listed: list[Pod], violating: list[Pod], others: list[Pod], gone: list[Pod]
+        self, node: int, listed: list[Pod], violating: list[Pod], non_violating: list[Pod], evicted: list[Pod]
     ) -> TrialResult:
-        if gone:
-            return TrialResult(tuple(gone), sum(pod in violating for pod in gone))
+        if evicted:
+            return TrialResult(tuple(evicted), sum(pod in violating for pod in evicted))
         if node in self._open:
             self.free.append(node)
-        return super()._outcome(node, listed, violating, others, gone)
+        return super()._outcome(node, listed, violating, non_violating, evicted)
 
 
-def disturbance(candidate: Candidate) -> tuple[int, ...]:
+def disruption_key(candidate: PreemptionCandidate) -> tuple[int, ...]:
     """How much the evictions disturb: a node where nobody has to go is taken at once, then the rules in their order."""
     victims = candidate.victims
     if not victims:
@@ -157,14 +170,14 @@ def disturbance(candidate: Candidate) -> tuple[int, ...]:
     return candidate.violations, victims[0].priority, priorities, len(victims)
 
 
-def _violates(pod: Pod, known: Iterable[Budget]) -> bool:
+def _violates_budget(pod: Pod, pdbs: Iterable[PodDisruptionBudget]) -> bool:
     """Whether a budget that means the pod allows no eviction now, however many there will be."""
     return bool(pod.labels) and any(
         budget.allowed <= 0
         and budget.namespace == pod.namespace
-        and not budget.selector.empty
+        and not budget.selector.is_empty
         and budget.selector.matches(pod.labels)
-        for budget in known
+        for budget in pdbs
     )
 
 
@@ -172,5 +185,5 @@ def _makes_room_already(cycle: Cycle) -> bool:
     """Whether a pod of lower priority is leaving the node that the pod is nominated to."""
     pod, snapshot = cycle.pod, cycle.snapshot
     node = snapshot.index.get(pod.nominated_node)
-    there = () if node is None else snapshot.pods.on(node)
-    return any(other.terminating and other.priority < pod.priority for other in there)
+    node_pods = () if node is None else snapshot.pods.pods_on(node)
+    return any(other.terminating and other.priority < pod.priority for other in node_pods)

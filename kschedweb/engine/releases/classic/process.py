@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json, ObjectError, integer, text, texts
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_integer, get_string, get_strings
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13, Edition
 
 FIELDS = ("version", "gates", "maxVolumes", "percentageOfNodesToScore")
@@ -15,28 +15,30 @@ def edition_of(raw: Json, path: str = "") -> Edition:
     """
     if unknown := sorted(raw.keys() - set(FIELDS)):
         raise ObjectError(f"{path}{unknown[0]}: is not known; known are {', '.join(FIELDS)}")
-    version, gates = text(raw, "version", path) or V1_13, frozenset(texts(raw, "gates", path))
-    most = integer(raw, "maxVolumes", path=path)
-    percentage = integer(raw, "percentageOfNodesToScore", path=path)
+    version, gates = get_string(raw, "version", path) or V1_13, frozenset(get_strings(raw, "gates", path))
+    max_volumes = get_integer(raw, "maxVolumes", path=path)
+    percentage = get_integer(raw, "percentageOfNodesToScore", path=path)
     if version not in (V1_13, V1_9):
         raise ObjectError(f'{path}version: must be "{V1_13}" or "{V1_9}", is "{version}"')
     if wrong := sorted(gates - GATES):
         raise ObjectError(f"{path}gates: {wrong[0]} is not known; known are {', '.join(sorted(GATES))}")
-    if most < 0 or not 0 <= percentage <= 100:
-        where = "maxVolumes: must not be negative" if most < 0 else "percentageOfNodesToScore: must be from 0 to 100"
-        raise ObjectError(f"{path}{where}")
-    return Edition(version, gates, most or None, percentage)
+    if max_volumes < 0 or not 0 <= percentage <= 100:
+        problem = (
+            "maxVolumes: must not be negative" if max_volumes < 0 else "percentageOfNodesToScore: must be from 0 to 100"
+        )
+        raise ObjectError(f"{path}{problem}")
+    return Edition(version, gates, max_volumes or None, percentage)
 
 
 def process_of(edition: Edition) -> Json:
     """The reverse of ``edition_of``, without default values."""
-    found: Json = {}
+    options: Json = {}
     if edition.version != EDITION.version:
-        found["version"] = edition.version
+        options["version"] = edition.version
     if edition.gates:
-        found["gates"] = sorted(edition.gates)
+        options["gates"] = sorted(edition.gates)
     if edition.max_volumes is not None:
-        found["maxVolumes"] = edition.max_volumes
+        options["maxVolumes"] = edition.max_volumes
     if edition.percentage != EDITION.percentage:
-        found["percentageOfNodesToScore"] = edition.percentage
-    return found
+        options["percentageOfNodesToScore"] = edition.percentage
+    return options

@@ -14,7 +14,7 @@ from kschedweb.engine.config.loading import Loaded, document_lines
 from kschedweb.engine.config.release import Gate
 from kschedweb.engine.config.schema import DEFAULT_SCHEDULER, Schema
 from kschedweb.engine.framework.interface import FilterPlugin, ScorePlugin
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases.classic import predicates, priorities
 from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
 from kschedweb.engine.releases.classic.catalogue import (
@@ -28,7 +28,7 @@ from kschedweb.engine.releases.classic.catalogue import (
     V1_13,
     Edition,
 )
-from kschedweb.engine.releases.classic.policy import LoadedPolicy, Policy, PolicyRule, load_policy
+from kschedweb.engine.releases.classic.policy import ClassicPolicy, LoadedPolicy, PolicyRule, load_policy
 from kschedweb.engine.releases.classic.predicates.volumes import KINDS
 from kschedweb.engine.releases.classic.process import process_of
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
@@ -65,47 +65,49 @@ class Registry:
         }
         self._original = dict(self._priorities)
 
-    def leftovers(self, policy: Policy | None = None) -> list[str]:
+    def find_leftovers(self, policy: ClassicPolicy | None = None) -> list[str]:
         """The priorities of the default provider that an earlier policy changed; none if the provider is not used."""
-        if not self._provides(policy, None if policy is None else policy.priorities):
+        if not self._uses_default_provider(policy, None if policy is None else policy.priorities):
             return []
         return [
             name for name in sorted(self.edition.default_priorities) if self._priorities[name] != self._original[name]
         ]
 
-    def _provides(self, policy: Policy | None, chosen: tuple[PolicyRule, ...] | None) -> bool:
+    def _uses_default_provider(self, policy: ClassicPolicy | None, chosen: tuple[PolicyRule, ...] | None) -> bool:
         """Whether the default provider supplies what ``policy`` leaves out; in 1.9 nothing did."""
         return policy is None or (chosen is None and not self.edition.old)
 
-    def algorithm(self, policy: Policy | None = None) -> Algorithm:
+    def build_algorithm(self, policy: ClassicPolicy | None = None) -> Algorithm:
         """Register ``policy`` and return what runs; without a policy, that is the default provider.
 
         Raises PolicyError for a policy that cannot run; then nothing is registered.
         """
-        known = dict(self._predicates), dict(self._priorities)
+        saved = dict(self._predicates), dict(self._priorities)
         try:
-            return self._algorithm(policy)
+            return self._build_algorithm(policy)
         except PolicyError:
-            self._predicates, self._priorities = known
+            self._predicates, self._priorities = saved
             raise
 
-    def _algorithm(self, given: Policy | None) -> Algorithm:
-        edition, policy = self.edition, given or Policy()
-        problems = self._register(policy)
+    def _build_algorithm(self, requested: ClassicPolicy | None) -> Algorithm:
+        edition, policy = self.edition, requested or ClassicPolicy()
+        problems = self._register_policy(policy)
         if problems:
             raise PolicyError(problems)
-        names = {choice.name for choice in policy.predicates or ()} | edition.mandatory
-        if self._provides(given, policy.predicates):
+        names = {choice.name for choice in policy.predicates or ()} | edition.mandatory_predicates
+        if self._uses_default_provider(requested, policy.predicates):
             names |= edition.default_predicates
         chosen = {choice.name for choice in policy.priorities or ()}
-        if self._provides(given, policy.priorities):
+        if self._uses_default_provider(requested, policy.priorities):
             chosen |= set(edition.default_priorities)
         weights = {name: self._priorities[name][0] for name in sorted(chosen)}
         if sum(weights.values()) * MAX_PRIORITY > MAX_TOTAL:
             raise PolicyError([Problem("priorities", "Total priority of priority functions has overflown")])
         if both := sorted(names & set(weights)):
-            said = f"{both[0]} is also the name of a predicate, which would be told apart nowhere: rename one of them"
-            raise PolicyError([Problem("priorities", said)])
+            message = (
+                f"{both[0]} is also the name of a predicate, which would be told apart nowhere: rename one of them"
+            )
+            raise PolicyError([Problem("priorities", message)])
         order = sorted(names) if edition.old else [name for name in ORDER if name in names]
         hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
         refs = {
@@ -118,8 +120,8 @@ class Registry:
             parallelism=PARALLELISM,
             document=self._written_out(policy, order, weights),
             release=classic_release(edition),
-            predicates=[self._predicate(name, policy) for name in order],
-            priorities=[self._priority(name, hard) for name in weights],
+            predicates=[self._create_predicate(name, policy) for name in order],
+            priorities=[self._create_priority(name, hard) for name in weights],
             weights=weights,
             extenders=policy.extenders,
             always_check_all=policy.always_check_all or edition.old,
@@ -127,7 +129,7 @@ class Registry:
             never_asked=tuple(sorted(names - set(order))),
         )
 
-    def _written_out(self, policy: Policy, order: Iterable[str], weights: Mapping[str, int]) -> Json:
+    def _written_out(self, policy: ClassicPolicy, order: Iterable[str], weights: Mapping[str, int]) -> Json:
         """The Policy with the lists that the default provider supplies."""
         lists: Json = {}
         if policy.predicates is None:
@@ -136,61 +138,61 @@ class Registry:
             lists["priorities"] = [{"name": name, "weight": weight} for name, weight in weights.items()]
         return policy.document | lists
 
-    def _register(self, policy: Policy) -> list[Problem]:
+    def _register_policy(self, policy: ClassicPolicy) -> list[Problem]:
         problems = []
         for number, choice in enumerate(policy.predicates or ()):
             if choice.argument is not None:
                 self._predicates[choice.name] = choice.argument
             elif choice.name not in self._predicates:
-                problems.append(_unknown("predicates", number, choice, self._predicates))
+                problems.append(_unknown_rule("predicates", number, choice, self._predicates))
         for number, choice in enumerate(policy.priorities or ()):
             if choice.argument is not None or choice.name in self._priorities:
-                known = self._priorities.get(choice.name, (0, None))[1]
-                self._priorities[choice.name] = choice.weight, choice.argument or known
+                argument = self._priorities.get(choice.name, (0, None))[1]
+                self._priorities[choice.name] = choice.weight, choice.argument or argument
             else:
-                problems.append(_unknown("priorities", number, choice, self._priorities))
+                problems.append(_unknown_rule("priorities", number, choice, self._priorities))
         return problems
 
-    def _predicate(self, name: str, policy: Policy) -> FilterPlugin:
+    def _create_predicate(self, name: str, policy: ClassicPolicy) -> FilterPlugin:
         edition, argument = self.edition, self._predicates[name]
-        known = predicates.known(old=edition.old)
+        factories = predicates.predicate_factories(old=edition.old)
         if argument is not None:
             kind, content = argument
-            return known[kind](name, content)
-        settings: Json = {"ignored": policy.ignored, "volume_scheduling": not edition.old}
+            return factories[kind](name, content)
+        settings: Json = {"ignored": policy.ignored_resources, "volume_scheduling": not edition.old}
         if name in KINDS:
             settings = {"max_volumes": edition.max_volumes, "told_by_nodes": not edition.old}
-        return known[name](name, settings)
+        return factories[name](name, settings)
 
-    def _priority(self, name: str, hard: int) -> ScorePlugin:
+    def _create_priority(self, name: str, hard: int) -> ScorePlugin:
         _, argument = self._priorities[name]
-        known = priorities.known(old=self.edition.old)
+        factories = priorities.priority_factories(old=self.edition.old)
         if argument is None:
-            return known[name](name, {"hardPodAffinityWeight": hard})
+            return factories[name](name, {"hardPodAffinityWeight": hard})
         kind, content = argument
-        return known[kind](name, content)
+        return factories[kind](name, content)
 
 
-def _unknown(key: str, number: int, choice: PolicyRule, known: Mapping[str, Any]) -> Problem:
-    one = {"predicates": "Predicate", "priorities": "Priority"}[key]
-    said = f"Invalid configuration: {one} type not found for {choice.name}; "
-    said += _meant(choice.name, known if key == "priorities" else {*known, *UNREGISTERED})
-    return Problem(f"{key}[{number}].name", f"{said}known without an argument: {', '.join(sorted(known))}")
+def _unknown_rule(key: str, number: int, choice: PolicyRule, available: Mapping[str, Any]) -> Problem:
+    rule_kind = {"predicates": "Predicate", "priorities": "Priority"}[key]
+    message = f"Invalid configuration: {rule_kind} type not found for {choice.name}; "
+    message += _suggest_name(choice.name, available if key == "priorities" else {*available, *UNREGISTERED})
+    return Problem(f"{key}[{number}].name", f"{message}known without an argument: {', '.join(sorted(available))}")
 
 
-def _meant(name: str, names: Iterable[str]) -> str:
+def _suggest_name(name: str, names: Iterable[str]) -> str:
     """Which of ``names`` is meant, be the ending another, as that of Go's constants; "" if none is close."""
     if name in ORDER:
         return f"{UNREGISTERED.get(name, 'it is of a later version')}; "
-    stems = {_stem(known): known for known in sorted(names)}
-    found = get_close_matches(_stem(name), stems, n=1, cutoff=CLOSE)
-    if not found:
+    stems = {_strip_ending(candidate): candidate for candidate in sorted(names)}
+    matches = get_close_matches(_strip_ending(name), stems, n=1, cutoff=CLOSE)
+    if not matches:
         return ""
-    meant = stems[found[0]]
+    meant = stems[matches[0]]
     return f"you mean {meant}{f', but {UNREGISTERED[meant]}' if meant in UNREGISTERED else ''}; "
 
 
-def _stem(name: str) -> str:
+def _strip_ending(name: str) -> str:
     return ENDING.sub("", name.lower()) or name.lower()
 
 
@@ -209,27 +211,31 @@ def classic_release(edition: Edition) -> Release:
         switched=dict.fromkeys(sorted(edition.gates), True),
         cluster=ClassicSnapshot,
         scheduler=ClassicScheduler,
-        reads=partial(_read, edition),
+        loader=partial(_load_document, edition),
         process={"version": edition.version, **process_of(edition)},
     )
 
 
-def _read(edition: Edition, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
+def _load_document(edition: Edition, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
     """A Policy, loaded as a release loads a KubeSchedulerConfiguration; ``None`` means the default provider."""
     loaded = LoadedPolicy(None) if document is None else load_policy(document)
     lines = {} if document is None else document_lines(document)
     problems = loaded.problems
     if not problems:
         try:
-            algorithm = Registry(edition).algorithm(loaded.policy)
+            algorithm = Registry(edition).build_algorithm(loaded.policy)
         except PolicyError as error:
             problems = error.problems
         else:
             never = [f"{name} is never asked: it has no place in the fixed order" for name in algorithm.never_asked]
-            said = [*map(_said, loaded.warnings), *never]
-            return Loaded(warnings=said, defaulted=algorithm.document, configuration=algorithm, lines=lines)
-    return Loaded([_said(one) for one in problems], [Problem(one.path, _said(one)) for one in problems], lines=lines)
+            warnings = [*map(_problem_text, loaded.warnings), *never]
+            return Loaded(warnings=warnings, defaulted=algorithm.document, configuration=algorithm, lines=lines)
+    return Loaded(
+        [_problem_text(problem) for problem in problems],
+        [Problem(problem.path, _problem_text(problem)) for problem in problems],
+        lines=lines,
+    )
 
 
-def _said(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     return f"{problem.path}: {problem.text}" if problem.path else problem.text

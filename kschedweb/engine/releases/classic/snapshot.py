@@ -12,7 +12,7 @@ from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.attached import AttachedVolumes
 from kschedweb.engine.releases.classic.objects import as_of_then, in_zones_of_then
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import LabelColumn
 from kschedweb.engine.state.nodecolumns import NodeColumns
 from kschedweb.engine.state.podstate import PodState
@@ -37,9 +37,9 @@ class ClassicPodState(PodState):
         other.attached = self.attached.copy(objects)
         return other
 
-    def _account(self, pod: Pod, node: int, sign: int) -> None:
-        super()._account(pod, node, sign)
-        self.attached.account(pod, node, sign)
+    def _account_pod(self, pod: Pod, node: int, sign: int) -> None:
+        super()._account_pod(pod, node, sign)
+        self.attached.account_pod(pod, node, sign)
 
 
 class ClassicSnapshot(Snapshot):
@@ -53,9 +53,9 @@ class ClassicSnapshot(Snapshot):
     pod_state_of = ClassicPodState
 
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
-        known = list(nodes)
-        super().__init__(known, objects)
-        self.listed: NDArray[np.intp] = np.array([self.index[node.name] for node in known], dtype=np.intp)
+        node_list = list(nodes)
+        super().__init__(node_list, objects)
+        self.listed: NDArray[np.intp] = np.array([self.index[node.name] for node in node_list], dtype=np.intp)
 
     @staticmethod
     def zone_of(node: Node) -> str:
@@ -74,4 +74,4 @@ class ClassicSnapshot(Snapshot):
 
     def zones(self) -> LabelColumn:
         """The zone of each node, with its region."""
-        return self.memo("classic zones", lambda: LabelColumn(zone_key(node) or None for node in self.nodes))
+        return self.cached_by_nodes("classic zones", lambda: LabelColumn(zone_key(node) or None for node in self.nodes))

@@ -12,14 +12,14 @@ from typing import Any
 from kschedweb.engine.config import Loaded, Release, loading
 from kschedweb.engine.config.document import RefusedError
 from kschedweb.engine.config.notes import Conversion
-from kschedweb.engine.config.reading import read
-from kschedweb.engine.config.source import Source, UnreadableError
-from kschedweb.engine.releases.older.document import converted, other_version
-from kschedweb.engine.releases.older.text import is_old, marks, readable
+from kschedweb.engine.config.reading import read_document
+from kschedweb.engine.config.source import DocumentSource, UnreadableError
+from kschedweb.engine.releases.older.document import convert_document, other_version
+from kschedweb.engine.releases.older.text import is_old, list_marks, make_readable
 from kschedweb.engine.releases.older.versions import READ, VERSIONS
 from kschedweb.engine.validation.fields import Problem
 
-__all__ = ["READ", "VERSIONS", "Conversion", "is_old", "load_old", "readable", "told_versions"]
+__all__ = ["READ", "VERSIONS", "Conversion", "is_old", "load_old", "make_readable", "with_version_hint"]
 
 
 def load_old(document: str | bytes | Mapping[str, Any] | None, release: Release) -> Loaded | None:
@@ -27,32 +27,32 @@ def load_old(document: str | bytes | Mapping[str, Any] | None, release: Release)
 
     Never raises for what the document says. The notes on its conversion are its first warnings.
     """
-    if (source := _source(document)) is None:
+    if (source := _read_source(document)) is None:
         return None
     lines = source.lines or {}
     try:
-        conversion = converted(source, release)
+        conversion = convert_document(source, release)
     except RefusedError as refused:
         return Loaded(refused.errors, refused.problems, lines=lines)
     if conversion is None:
         return None
     if isinstance(document, str):
-        conversion = replace(conversion, notes=(*marks(document), *conversion.notes))
+        conversion = replace(conversion, notes=(*list_marks(document), *conversion.notes))
     loaded = loading.load(conversion.document, release)
     version = VERSIONS[conversion.version]
     problems = loaded.problems
     if not version.has_profiles:
-        problems = [replace(one, path=one.path.removeprefix("profiles[0].")) for one in problems]
+        problems = [replace(problem, path=problem.path.removeprefix("profiles[0].")) for problem in problems]
     return replace(
         loaded,
         problems=problems,
-        warnings=[_about(conversion, release), *map(_said, conversion.notes), *loaded.warnings],
+        warnings=[_version_note(conversion, release), *map(_note_text, conversion.notes), *loaded.warnings],
         lines=lines,
         conversion=conversion,
     )
 
 
-def _source(document: str | bytes | Mapping[str, Any] | None) -> Source | None:
+def _read_source(document: str | bytes | Mapping[str, Any] | None) -> DocumentSource | None:
     """The document, read, if it may be of a version before v1."""
     if isinstance(document, Mapping):
         if document.get("apiVersion") not in VERSIONS:
@@ -63,35 +63,35 @@ def _source(document: str | bytes | Mapping[str, Any] | None) -> Source | None:
         text = document if isinstance(document, str) else document.decode("utf-8-sig", "replace")
         if not any(version in text for version in VERSIONS):
             return None
-        document = readable(text)
+        document = make_readable(text)
     try:
-        return read(document)
+        return read_document(document)
     except UnreadableError:
         return None  # which is told of it as of any other text
 
 
-def _about(conversion: Conversion, release: Release) -> str:
+def _version_note(conversion: Conversion, release: Release) -> str:
     last = VERSIONS[conversion.version].last
-    said = f"{conversion.version} is read as kube-scheduler {last} did, and becomes v1"
-    return f"apiVersion: {said}; kube-scheduler {release.name} itself does not take it"
+    text = f"{conversion.version} is read as kube-scheduler {last} did, and becomes v1"
+    return f"apiVersion: {text}; kube-scheduler {release.name} itself does not take it"
 
 
-def _said(note: Any) -> str:
+def _note_text(note: Any) -> str:
     return ": ".join(dict.fromkeys(part for part in (note.path, note.name, note.text) if part))
 
 
-def told_versions(loaded: Loaded, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
+def with_version_hint(loaded: Loaded, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
     """``loaded`` with the versions that are read in its errors, where it is refused for its version."""
-    at = next((index for index, one in enumerate(loaded.problems) if one.path == "apiVersion"), None)
+    at = next((index for index, entry in enumerate(loaded.problems) if entry.path == "apiVersion"), None)
     if at is None or document is None:
         return loaded
     try:
-        value = read(document).value
+        value = read_document(document).value
     except UnreadableError:
         return loaded
     version = value.get("apiVersion") if isinstance(value, dict) else None
-    said = other_version(version) if isinstance(version, str) else ""
-    if not said:
+    hint = other_version(version) if isinstance(version, str) else ""
+    if not hint:
         return loaded
-    problem = Problem("apiVersion", f"{loaded.problems[at].text}: {said}")
+    problem = Problem("apiVersion", f"{loaded.problems[at].text}: {hint}")
     return replace(loaded, errors=[problem.text], problems=[problem])

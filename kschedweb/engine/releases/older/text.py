@@ -18,30 +18,30 @@ def is_old(text: str) -> bool:
     return _OLD.search(text) is not None
 
 
-def readable(text: str) -> str:
+def make_readable(text: str) -> str:
     """``text`` with the marks of people as comments of YAML, of as many lines; as it is where it is of another version.
 
     A ``...`` ends a document for kube-scheduler, which would not read what follows.
     """
-    return _read(text)[0]
+    return _convert_marks(text)[0]
 
 
-def marks(text: str) -> list[Note]:
-    """Notes on what ``readable`` changes."""
-    return _read(text)[1]
+def list_marks(text: str) -> list[Note]:
+    """Notes on what ``make_readable`` changes."""
+    return _convert_marks(text)[1]
 
 
-def _read(text: str) -> tuple[str, list[Note]]:
+def _convert_marks(text: str) -> tuple[str, list[Note]]:
     if not is_old(text) or text.lstrip().startswith("{"):
         return text, []
     lines, notes = text.split("\n"), []
     for number, line in enumerate(lines):
-        if _LEFT_OUT.match(line) and any(one.strip() for one in lines[number + 1 :]):
-            said = "kube-scheduler reads nothing behind it; here it stands for what was left out."
-            notes.append(Note("", f"line {number + 1}: ...", NEAR, said))
+        if _LEFT_OUT.match(line) and any(later.strip() for later in lines[number + 1 :]):
+            message = "kube-scheduler reads nothing behind it; here it stands for what was left out."
+            notes.append(Note("", f"line {number + 1}: ...", NEAR, message))
             lines[number] = f"# {line}"
-        elif (found := _COMMENT.search(line)) and "#" not in line[: found.start()]:
-            said = "It is no comment in YAML; here it is read as one."
-            notes.append(Note("", f"line {number + 1}: //", NEAR, said))
-            lines[number] = f"{line[: found.start()]} # {line[found.start() :]}"
+        elif (comment := _COMMENT.search(line)) and "#" not in line[: comment.start()]:
+            message = "It is no comment in YAML; here it is read as one."
+            notes.append(Note("", f"line {number + 1}: //", NEAR, message))
+            lines[number] = f"{line[: comment.start()]} # {line[comment.start() :]}"
     return "\n".join(lines), notes

@@ -65,8 +65,8 @@ class Version:
 
 
 VERSIONS = {
-    one.api_version: one
-    for one in (
+    version.api_version: version
+    for version in (
         Version(
             f"{COMPONENT}/v1alpha1",
             "1.11",

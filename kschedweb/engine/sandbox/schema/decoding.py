@@ -12,12 +12,12 @@ import json
 import math
 from typing import Any
 
-from kschedweb.engine.config.decode import describe
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.config.decode import describe_json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.refusals.resources import quantity_fault
 from kschedweb.engine.sandbox.resources import CLOCK, Resource
 from kschedweb.engine.sandbox.schema.times import normal_time
-from kschedweb.engine.sandbox.schema.types import INTEGERS, Field, ListOf, MapOf, Single, Struct, Type, struct
+from kschedweb.engine.sandbox.schema.types import INTEGERS, GoField, GoList, GoMap, Single, Struct, Type, find_struct
 from kschedweb.engine.values import dataclass
 
 DEEPEST = 100  # levels of what has no type of its own, such as the parameters of a driver
@@ -36,33 +36,33 @@ class _Place:
     struct: str = ""
     fields: tuple[str, ...] = ()
 
-    def to(self, within: Struct, field: Field) -> _Place:
-        return _Place(within.go.rpartition(".")[2], (*self.fields, *field.place))
+    def child(self, parent: Struct, field: GoField) -> _Place:
+        return _Place(parent.go.rpartition(".")[2], (*self.fields, *field.place))
 
-    def mismatch(self, what: str, go: str) -> str:
+    def mismatch(self, found_type: str, go: str) -> str:
         into = f"Go struct field {self.struct}.{'.'.join(self.fields)}" if self.fields else "Go value"
-        return f"json: cannot unmarshal {what} into {into} of type {go}"
+        return f"json: cannot unmarshal {found_type} into {into} of type {go}"
 
 
 def decode_object(resource: Resource, raw: Json) -> Json:
     """Return the object of ``resource`` as Go would hold it, with kind and apiVersion. Raises DecodeError."""
     if resource is CLOCK:  # the sandbox's own: pace.py says what its spec may be
         metadata = decode_body("v1.ObjectMeta", raw.get("metadata"), _Place("Clock", ("metadata",)))
-        rest = {key: _Decoder().plain(raw[key]) for key in ("spec", "status") if raw.get(key) is not None}
-        decoded = {"metadata": metadata, **rest}
+        sections = {key: _Decoder().decode_untyped(raw[key]) for key in ("spec", "status") if raw.get(key) is not None}
+        decoded = {"metadata": metadata, **sections}
     else:
         version = resource.version
-        named = (f"{version}.{resource.kind}@{resource.group.partition('.')[0]}", f"{version}.{resource.kind}")
-        decoded = decode_body(next(name for name in named if struct(name)), raw)
+        type_names = (f"{version}.{resource.kind}@{resource.group.partition('.')[0]}", f"{version}.{resource.kind}")
+        decoded = decode_body(next(name for name in type_names if find_struct(name)), raw)
     return {**decoded, "kind": resource.kind, "apiVersion": resource.api_version}
 
 
 def decode_body(name: str, raw: Any, place: _Place = _Place()) -> Json:  # noqa: B008  it never changes
     """Return ``raw`` as the struct ``name`` of the table holds it, ``None`` as an empty one. Raises DecodeError."""
-    known = struct(name)
-    assert known is not None, name
+    struct_type = find_struct(name)
+    assert struct_type is not None, name
     decoder = _Decoder()
-    decoded = decoder.value(known, {} if raw is None else raw, place)
+    decoded = decoder.decode(struct_type, {} if raw is None else raw, place)
     if decoder.saved:
         raise DecodeError(decoder.saved)
     return dict(decoded)
@@ -88,81 +88,85 @@ class _Decoder:
     def __init__(self) -> None:
         self.saved = ""
 
-    def value(self, of: Type, raw: Any, place: _Place) -> Any:
-        match of:
+    def decode(self, type_: Type, raw: Any, place: _Place) -> Any:
+        match type_:
             case Struct() if isinstance(raw, dict):
-                return self._struct(of, raw, place)
-            case ListOf() if isinstance(raw, list):
-                items = [self._item(of.item, item, place) for item in raw]
+                return self._decode_struct(type_, raw, place)
+            case GoList() if isinstance(raw, list):
+                items = [self._decode_item(type_.item, item, place) for item in raw]
                 return [item for item in items if item is not _UNREAD]
-            case ListOf(item=Single(kind="uint8")) if isinstance(raw, str):
-                return self._bytes(raw)
-            case MapOf() if isinstance(raw, dict):
-                pairs = ((_text(key), self._item(of.item, item, place)) for key, item in raw.items())
+            case GoList(item=Single(kind="uint8")) if isinstance(raw, str):
+                return self._decode_bytes(raw)
+            case GoMap() if isinstance(raw, dict):
+                pairs = (
+                    (_replace_surrogates(key), self._decode_item(type_.item, item, place)) for key, item in raw.items()
+                )
                 return {key: item for key, item in pairs if item is not _UNREAD}
             case Single():
-                return self._single(of, raw, place)
-        return self._refuse(raw, of.go, place)
+                return self._decode_single(type_, raw, place)
+        return self._report_mismatch(raw, type_.go, place)
 
-    def _item(self, of: Type, raw: Any, place: _Place) -> Any:
-        return zero(of) if raw is None else self.value(of, raw, place)
+    def _decode_item(self, type_: Type, raw: Any, place: _Place) -> Any:
+        return zero_value(type_) if raw is None else self.decode(type_, raw, place)
 
-    def _struct(self, of: Struct, raw: Json, place: _Place) -> Json:
+    def _decode_struct(self, type_: Struct, raw: Json, place: _Place) -> Json:
         decoded: Json = {}
-        fields = of.fields
+        fields = type_.fields
         for name, item in raw.items():
             field = fields.get(name)
             if field is None or item is None:
                 continue
-            value = self.value(field.type, item, place.to(of, field))
+            value = self.decode(field.type, item, place.child(type_, field))
             if value is not _UNREAD and not (field.omit_empty and not field.pointer and _is_empty(field.type, value)):
                 decoded[name] = value
         for name, field in fields.items():
             if name not in decoded and not field.pointer and not field.omit_zero and _is_encoded(field):
-                decoded[name] = zero(field.type)
+                decoded[name] = zero_value(field.type)
         return decoded
 
-    def _refuse(self, raw: Any, go: str, place: _Place, *, exact: bool = False) -> object:
-        what = describe(raw)
-        if exact and what == "number":
-            what = f"number {json.dumps(raw)}"
-        self.saved = self.saved or place.mismatch(what, go)
+    def _report_mismatch(self, raw: Any, go: str, place: _Place, *, exact: bool = False) -> object:
+        described = describe_json(raw)
+        if exact and described == "number":
+            described = f"number {json.dumps(raw)}"
+        self.saved = self.saved or place.mismatch(described, go)
         return _UNREAD
 
-    def _single(self, of: Single, raw: Any, place: _Place) -> Any:
+    def _decode_single(self, type_: Single, raw: Any, place: _Place) -> Any:
         value: Any
-        match of.kind:
+        match type_.kind:
             case "resource.Quantity":
-                value = self._quantity(raw)
+                value = self._decode_quantity(raw)
             case "v1.Time" | "v1.MicroTime":
-                value = self._time(raw, place, micro=of.kind == "v1.MicroTime")
+                value = self._decode_time(raw, place, micro=type_.kind == "v1.MicroTime")
             case "intstr.IntOrString":
-                value = _text(raw) if isinstance(raw, str) else self._whole(raw, 32, "int32", place)
+                value = (
+                    _replace_surrogates(raw) if isinstance(raw, str) else self._decode_integer(raw, 32, "int32", place)
+                )
             case "v1.FieldsV1" | "runtime.RawExtension":
-                value = self.plain(raw)
+                value = self.decode_untyped(raw)
             case kind if kind in INTEGERS:
-                value = self._whole(raw, INTEGERS[kind], of.go, place)
-            case kind if not _fits(kind, raw):
-                value = self._refuse(raw, of.go, place)
+                value = self._decode_integer(raw, INTEGERS[kind], type_.go, place)
+            case kind if not _is_of_kind(kind, raw):
+                value = self._report_mismatch(raw, type_.go, place)
             case _:
-                value = _text(raw) if isinstance(raw, str) else raw
+                value = _replace_surrogates(raw) if isinstance(raw, str) else raw
         return value
 
-    def _whole(self, raw: Any, bits: int, go: str, place: _Place) -> Any:
+    def _decode_integer(self, raw: Any, bits: int, go: str, place: _Place) -> Any:
         whole = isinstance(raw, int) and not isinstance(raw, bool)
         if whole and -(1 << (bits - 1)) <= raw < 1 << (bits - 1):
             return raw
-        return self._refuse(raw, go, place, exact=True)
+        return self._report_mismatch(raw, go, place, exact=True)
 
-    def _quantity(self, raw: Any) -> str:
+    def _decode_quantity(self, raw: Any) -> str:
         if fault := quantity_fault(raw):
             raise DecodeError(fault)
-        return _text(raw) if isinstance(raw, str) else json.dumps(raw)
+        return _replace_surrogates(raw) if isinstance(raw, str) else json.dumps(raw)
 
-    def _time(self, raw: Any, place: _Place, *, micro: bool) -> Any:
+    def _decode_time(self, raw: Any, place: _Place, *, micro: bool) -> Any:
         if not isinstance(raw, str):
             self.saved = ""  # what reads itself stops the decoder at once
-            self._refuse(raw, "string", place)
+            self._report_mismatch(raw, "string", place)
             raise DecodeError(self.saved)
         try:
             return normal_time(raw, micro=micro)
@@ -170,27 +174,27 @@ class _Decoder:
             raise DecodeError(str(error)) from None
 
     @staticmethod
-    def _bytes(raw: str) -> str:
+    def _decode_bytes(raw: str) -> str:
         try:
             base64.b64decode(raw, validate=True)
         except (ValueError, binascii.Error):
             raise DecodeError("illegal base64 data at input byte 0") from None
         return raw
 
-    def plain(self, raw: Any, depth: int = 0) -> Any:
+    def decode_untyped(self, raw: Any, depth: int = 0) -> Any:
         """A value of no type of its own."""
         if depth > DEEPEST:
             raise DecodeError("json: exceeded max depth")
         if isinstance(raw, dict):
-            return {_text(key): self.plain(item, depth + 1) for key, item in raw.items()}
+            return {_replace_surrogates(key): self.decode_untyped(item, depth + 1) for key, item in raw.items()}
         if isinstance(raw, list):
-            return [self.plain(item, depth + 1) for item in raw]
+            return [self.decode_untyped(item, depth + 1) for item in raw]
         if isinstance(raw, float) and not _is_finite(raw):
             raise DecodeError("json: a number must be finite")
-        return _text(raw) if isinstance(raw, str) else raw
+        return _replace_surrogates(raw) if isinstance(raw, str) else raw
 
 
-def _fits(kind: str, raw: Any) -> bool:
+def _is_of_kind(kind: str, raw: Any) -> bool:
     if kind == "float64":
         return isinstance(raw, int | float) and not isinstance(raw, bool) and _is_finite(raw)
     return isinstance(raw, bool if kind == "bool" else str)
@@ -203,34 +207,34 @@ def _is_finite(number: float) -> bool:
         return False
 
 
-def zero(of: Type) -> Any:
+def zero_value(type_: Type) -> Any:
     """Return what Go encodes for a value of which nothing was said."""
-    match of:
+    match type_:
         case Struct():
-            return _Decoder().value(of, {}, _Place())
-        case ListOf():
+            return _Decoder().decode(type_, {}, _Place())
+        case GoList():
             return []
-        case MapOf():
+        case GoMap():
             return {}
-    return 0 if of.kind in INTEGERS else _ZEROS.get(of.kind)
+    return 0 if type_.kind in INTEGERS else _ZEROS.get(type_.kind)
 
 
-def _is_encoded(field: Field) -> bool:
+def _is_encoded(field: GoField) -> bool:
     """Whether Go writes the field also where nothing was said: a struct, and what has no omitempty."""
     if isinstance(field.type, Struct):
         return True
     if isinstance(field.type, Single) and field.type.kind in ("v1.Time", "v1.MicroTime", "resource.Quantity"):
         return True
-    return not field.omit_empty and zero(field.type) is not None
+    return not field.omit_empty and zero_value(field.type) is not None
 
 
-def _is_empty(of: Type, value: Any) -> bool:
+def _is_empty(type_: Type, value: Any) -> bool:
     """Whether Go's omitempty leaves the value out; it never does a struct."""
-    if isinstance(of, Single) and of.kind not in ("string", "bool", "float64", *INTEGERS):
+    if isinstance(type_, Single) and type_.kind not in ("string", "bool", "float64", *INTEGERS):
         return False
-    return not isinstance(of, Struct) and not value
+    return not isinstance(type_, Struct) and not value
 
 
-def _text(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """``text`` with the sign that Go puts in the place of half a character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

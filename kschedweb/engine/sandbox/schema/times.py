@@ -18,14 +18,16 @@ _PLAIN, _MICRO = (*_STEPS, (r"(?:[.,]\d+)?", ""), _ZONE), (*_STEPS, (r"\.\d{6}",
 
 def normal_time(text: str, *, micro: bool) -> str:
     """The time as the API server writes it: in UTC, to the second or microsecond. Raises ValueError in its words."""
-    layout, rest = (MICRO_LAYOUT if micro else LAYOUT), text
+    layout, remaining = (MICRO_LAYOUT if micro else LAYOUT), text
     for form, element in _MICRO if micro else _PLAIN:
-        found = re.match(form, rest, re.ASCII)
-        if found is None:
-            raise ValueError(f"{_parsing(text, layout)}: cannot parse {quote(rest)} as {quote(element)}")
-        rest = rest[found.end() :]
-    if rest:
-        raise ValueError(f"{_parsing(text, layout)}: extra text: {quote(rest)}")
+        match = re.match(form, remaining, re.ASCII)
+        if match is None:
+            raise ValueError(
+                f"{_parse_error_prefix(text, layout)}: cannot parse {quote(remaining)} as {quote(element)}"
+            )
+        remaining = remaining[match.end() :]
+    if remaining:
+        raise ValueError(f"{_parse_error_prefix(text, layout)}: extra text: {quote(remaining)}")
     try:
         # Python keeps six digits of a fraction, and no comma before it.
         moment = datetime.fromisoformat(re.sub(r"[.,](\d{1,6})\d*", r".\1", text)).astimezone(UTC)
@@ -34,14 +36,14 @@ def normal_time(text: str, *, micro: bool) -> str:
     return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds' if micro else 'seconds')}Z"
 
 
-def _parsing(text: str, layout: str) -> str:
+def _parse_error_prefix(text: str, layout: str) -> str:
     return f"parsing time {quote(text)} as {quote(layout)}"
 
 
 def _out_of_range(text: str) -> str:
     """The first part that no time has."""
     bounds = (("month", 5, 1, 12), ("day", 8, 1, 31), ("hour", 11, 0, 23), ("minute", 14, 0, 59), ("second", 17, 0, 59))
-    for name, at, least, most in bounds:
-        if not least <= int(text[at : at + 2]) <= most:
+    for name, at, minimum, maximum in bounds:
+        if not minimum <= int(text[at : at + 2]) <= maximum:
             return name
     return "year" if text.startswith("0000") else "day"

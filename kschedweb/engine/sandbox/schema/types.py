@@ -22,19 +22,19 @@ class Single:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class GoList:
     go: str
     item: Type
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class GoMap:
     go: str
     item: Type
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class GoField:
     """``place`` are the names by which Go's errors call it: those of embedded structs, then its own."""
 
     name: str
@@ -53,46 +53,46 @@ class Struct:
     key: str
 
     @property
-    def fields(self) -> dict[str, Field]:
-        return _fields(self.key)
+    def fields(self) -> dict[str, GoField]:
+        return _struct_fields(self.key)
 
 
-Type = Single | ListOf | MapOf | Struct
+Type = Single | GoList | GoMap | Struct
 
 
 @cache
-def _sections() -> dict[str, list[str]]:
+def _read_sections() -> dict[str, list[str]]:
     blocks = TABLE.read_text(encoding="utf-8").strip().split("\n\n")
     return {lines[0]: lines[1:] for lines in (block.split("\n") for block in blocks)}
 
 
-def struct(key: str) -> Struct | None:
+def find_struct(key: str) -> Struct | None:
     """The struct of that name in the table, such as ``v1.Pod``; ``None`` where it has none."""
-    return Struct(key.partition("@")[0], key) if key in _sections() else None
+    return Struct(key.partition("@")[0], key) if key in _read_sections() else None
 
 
 @cache
-def _fields(key: str) -> dict[str, Field]:
-    return {field.name: field for field in map(_field, _sections()[key])}
+def _struct_fields(key: str) -> dict[str, GoField]:
+    return {field.name: field for field in map(_parse_field, _read_sections()[key])}
 
 
-def _field(row: str) -> Field:
+def _parse_field(row: str) -> GoField:
     name, text, marks, inside = (*row.split("\t"), "", "")[:4]
     pointer = text.startswith("*")
     place = (*filter(None, inside.split(".")), name)
-    return Field(name, _type(text.removeprefix("*")), pointer, "e" in marks, "z" in marks, place)
+    return GoField(name, _parse_type(text.removeprefix("*")), pointer, "e" in marks, "z" in marks, place)
 
 
 @cache
-def _type(text: str) -> Type:
+def _parse_type(text: str) -> Type:
     """A type as the table writes it: ``[]T``, ``map[string]T``, ``name~T`` for a name of T, ``!name`` for itself."""
     go, _, plain = text.rpartition("~") if re.match(r"[\w.]+~", text) else ("", "", text)
     if plain.startswith(_LIST):
-        item = _type(plain.removeprefix(_LIST))
-        return ListOf(go or f"[]{item.go}", item)
+        item = _parse_type(plain.removeprefix(_LIST))
+        return GoList(go or f"[]{item.go}", item)
     if plain.startswith(_MAP):
-        item = _type(plain.removeprefix(_MAP))
-        return MapOf(go or f"map[string]{item.go}", item)
+        item = _parse_type(plain.removeprefix(_MAP))
+        return GoMap(go or f"map[string]{item.go}", item)
     if plain.startswith("!"):
         return Single(plain[1:], plain[1:])
-    return struct(plain) or Single(go or plain, plain)
+    return find_struct(plain) or Single(go or plain, plain)

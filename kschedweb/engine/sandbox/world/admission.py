@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.controllers.admission import AdmissionError, admit_pod
 from kschedweb.engine.controllers.claims import set_default_class
-from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.sandbox.failures import bad, forbidden
 from kschedweb.engine.sandbox.resources import BY_KIND, POD, Resource
+from kschedweb.engine.sandbox.status_errors import bad_request, forbidden
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.sandbox.world.resources import STORAGE_CLASS
 
@@ -24,18 +24,18 @@ class Admission:
         """The object as it is stored. Raises Refusal."""
         if resource.kind == "PersistentVolumeClaim":
             return set_default_class(raw, self._store.all(STORAGE_CLASS))
-        return self._pod(raw) if resource is POD else raw
+        return self._admit_pod(raw) if resource is POD else raw
 
-    def _pod(self, raw: Json) -> Json:
+    def _admit_pod(self, raw: Json) -> Json:
         name = raw["metadata"]["name"]
         try:
-            admitted = admit(raw, self._classes)
-            Pod.read(admitted)
+            admitted = admit_pod(raw, self._classes)
+            Pod.from_json(admitted)
         except AdmissionError as error:
-            text = str(error).removeprefix(f"{reference(raw)}: ")
+            text = str(error).removeprefix(f"{describe_object(raw)}: ")
             raise forbidden(POD, name, text) from None
         except ObjectError as error:
-            raise bad(str(error)) from None
+            raise bad_request(str(error)) from None
         return admitted
 
 

@@ -6,11 +6,11 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.pace import NAME, SLOWEST, problems
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects
+from kschedweb.engine.sandbox.clock_validation import NAME, SLOWEST, clock_problems
 from kschedweb.engine.sandbox.resources import CLOCK
-from kschedweb.engine.sandbox.store import Change
+from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.values import dataclass
 
 SAVED_EVERY = 10.0  # real seconds
@@ -18,7 +18,7 @@ LONGEST_GAP = 30.0  # real seconds that count at most between two looks: a stopp
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ClockPace:
     """At the real time ``at`` the sandbox's was ``time``; since then it passes ``speed`` times as fast, 0: not at all.
 
     Both are seconds of the epoch.
@@ -31,7 +31,7 @@ class Pace:
     def time_at(self, now: float) -> float:
         return self.time + max(0.0, now - self.at) * self.speed
 
-    def real(self, time: float) -> float:
+    def real_time_at(self, time: float) -> float:
         """When the sandbox's time is ``time``; infinite where that does not come."""
         if time <= self.time:
             return self.at
@@ -41,39 +41,39 @@ class Pace:
 class Clock:
     """Follows the object Clock. Without one, time passes as fast as real time."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ApiObjects) -> None:
         self._objects = objects
         now = objects.clock()
-        raw = self._raw
-        self.pace = Pace(now, now, SLOWEST) if raw is None else _restored(raw, now)
+        raw = self._clock_object
+        self.pace = ClockPace(now, now, SLOWEST) if raw is None else _restore_pace(raw, now)
         self._looked = self._saved = now
         if raw is not None and not (raw.get("status") or {}).get("time"):
             self._saved = -math.inf
 
     @property
-    def _raw(self) -> Json | None:
+    def _clock_object(self) -> Json | None:
         return self._objects.store.get(CLOCK, "", NAME)
 
     @property
-    def happenings(self) -> bool:
+    def happenings_enabled(self) -> bool:
         """Whether things happen by themselves."""
-        return (self._raw or {}).get("spec", {}).get("happenings", True) is not False
+        return (self._clock_object or {}).get("spec", {}).get("happenings", True) is not False
 
-    def hear(self, change: Change) -> None:
+    def on_change(self, change: StoreChange) -> None:
         """Another pace counts from now on."""
         if change.resource is not CLOCK or change.key[1] != NAME:
             return
-        speed = SLOWEST if change.new is None else _speed(change.new)
+        speed = SLOWEST if change.new is None else _read_speed(change.new)
         if speed != self.pace.speed or change.old is None:
             now = self._objects.clock()
-            self.pace = Pace(now, self.pace.time_at(now), speed)
+            self.pace = ClockPace(now, self.pace.time_at(now), speed)
             self._saved = -math.inf
 
-    def look(self, now: float) -> float:
+    def advance_to(self, now: float) -> float:
         """The sandbox's time; it is to be asked again by ``next_save``."""
         gap = now - self._looked
         if gap > LONGEST_GAP:
-            self.pace = Pace(now, self.pace.time_at(self._looked + LONGEST_GAP), self.pace.speed)
+            self.pace = ClockPace(now, self.pace.time_at(self._looked + LONGEST_GAP), self.pace.speed)
         self._looked = now
         return self.pace.time_at(now)
 
@@ -83,9 +83,9 @@ class Clock:
         unsaved = self._saved == -math.inf
         return self._saved + SAVED_EVERY if self.pace.speed or unsaved else math.inf
 
-    def save(self, now: float) -> None:
+    def save_time(self, now: float) -> None:
         """Write what a restart goes on from."""
-        raw = self._raw
+        raw = self._clock_object
         self._saved = now
         if raw is not None:
             status = {
@@ -94,7 +94,7 @@ class Clock:
                 "speed": self.pace.speed,
                 "observedGeneration": raw["metadata"].get("generation", 1),
             }
-            self._objects.change(CLOCK, raw, status={**(raw.get("status") or {}), **status})
+            self._objects.change_object(CLOCK, raw, status={**(raw.get("status") or {}), **status})
 
 
 def micro_time(at: float) -> str:
@@ -102,7 +102,7 @@ def micro_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def seconds_of(text: Any) -> float | None:
+def parse_time(text: Any) -> float | None:
     """The reverse of ``micro_time``, and of times without a fraction; ``None`` for what is no time."""
     try:
         return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
@@ -110,18 +110,18 @@ def seconds_of(text: Any) -> float | None:
         return None
 
 
-def _speed(raw: Json) -> float:
+def _read_speed(raw: Json) -> float:
     spec = raw.get("spec") or {}
-    if any(problems(raw)):
+    if any(clock_problems(raw)):
         return SLOWEST
     return 0.0 if spec.get("paused") else float(spec.get("speed", SLOWEST))
 
 
-def _restored(raw: Json, now: float) -> Pace:
+def _restore_pace(raw: Json, now: float) -> ClockPace:
     """Time did not pass while nobody was there to see it: it goes on from where it may have come to."""
     status = raw.get("status") or {}
-    time, at = seconds_of(status.get("time")), seconds_of(status.get("observedAt"))
+    time, at = parse_time(status.get("time")), parse_time(status.get("observedAt"))
     if time is None or at is None:
-        return Pace(now, now, _speed(raw))
+        return ClockPace(now, now, _read_speed(raw))
     unsaved = min(max(0.0, now - at), SAVED_EVERY) * float(status.get("speed") or 0.0)
-    return Pace(now, time + unsaved, _speed(raw))
+    return ClockPace(now, time + unsaved, _read_speed(raw))

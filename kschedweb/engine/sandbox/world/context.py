@@ -8,25 +8,25 @@ from dataclasses import field
 from random import Random
 from typing import Protocol
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.objects import Objects, timestamp
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
 from kschedweb.engine.sandbox.resources import Resource
-from kschedweb.engine.sandbox.store import Change, Key, Store
-from kschedweb.engine.sandbox.world.index import Index
-from kschedweb.engine.sandbox.world.recorder import Recorder
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import Key, Store, StoreChange
+from kschedweb.engine.sandbox.world.index import ObjectIndex
+from kschedweb.engine.sandbox.world.recorder import EventRecorder
 from kschedweb.engine.values import dataclass
 
 DOMAIN = "sandbox.kschedweb.dev"
 
 
 @dataclass
-class Context:
+class SandboxContext:
     """``time`` is the sandbox's, in seconds; ``random`` is drawn from where it does not matter what comes of it."""
 
-    objects: Objects
-    index: Index
-    recorder: Recorder
+    objects: ApiObjects
+    index: ObjectIndex
+    recorder: EventRecorder
     random: Random
     time: float = 0.0
     touched: set[tuple[str, Key]] = field(default_factory=set)
@@ -35,29 +35,29 @@ class Context:
     def store(self) -> Store:
         return self.objects.store
 
-    def stamp(self) -> str:
+    def format_now(self) -> str:
         """Now, as timestamps in objects say it."""
-        return timestamp(self.objects.clock())
+        return format_timestamp(self.objects.clock())
 
     def annotate(self, resource: Resource, raw: Json, **parts: Json) -> Json:
         """The object with other annotations (``annotations``; ``None`` takes one away) and ``parts``."""
         annotations = parts.pop("annotations")
-        kept = {**(raw["metadata"].get("annotations") or {}), **annotations}
-        kept = {key: value for key, value in kept.items() if value is not None}
-        metadata = {**raw["metadata"], "annotations": kept}
-        if not kept:
+        merged = {**(raw["metadata"].get("annotations") or {}), **annotations}
+        merged = {key: value for key, value in merged.items() if value is not None}
+        metadata = {**raw["metadata"], "annotations": merged}
+        if not merged:
             del metadata["annotations"]
-        return self.objects.change(resource, raw, metadata=metadata, **parts)
+        return self.objects.change_object(resource, raw, metadata=metadata, **parts)
 
-    def delete(self, resource: Resource, raw: Json, seconds: int | None = None) -> None:
+    def delete_object(self, resource: Resource, raw: Json, seconds: int | None = None) -> None:
         """Delete that very object, unless it is gone or going."""
         metadata = raw["metadata"]
         options: Json = {"preconditions": {"uid": metadata["uid"]}}
         if seconds is not None:
             options["gracePeriodSeconds"] = seconds
         try:
-            self.objects.delete(resource, metadata.get("namespace") or "", metadata["name"], options)
-        except Refusal as refusal:
+            self.objects.delete_object(resource, metadata.get("namespace") or "", metadata["name"], options)
+        except ApiRefusal as refusal:
             if refusal.code not in (404, 409):
                 raise
 
@@ -65,27 +65,27 @@ class Context:
 class Controller(Protocol):
     """Looks at one object after the other. It remembers nothing that it could not read from the store again."""
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         """The keys of the objects that are to be looked at after ``change``."""
 
     def sync(self, key: Key) -> float | None:
         """Do what is to be done about one of them; when (sandbox time) to look again, ``None`` for not by time."""
 
 
-def annotation(raw: Json, name: str) -> str | None:
+def get_annotation(raw: Json, name: str) -> str | None:
     """The annotation of the sandbox's own domain."""
-    found = (raw["metadata"].get("annotations") or {}).get(f"{DOMAIN}/{name}")
-    return found if isinstance(found, str) else None
+    value = (raw["metadata"].get("annotations") or {}).get(f"{DOMAIN}/{name}")
+    return value if isinstance(value, str) else None
 
 
-def own(**names: str | None) -> dict[str, str | None]:
-    """Annotations of the sandbox's own domain: ``own(ends_at="…")``."""
+def own_annotations(**names: str | None) -> dict[str, str | None]:
+    """Annotations of the sandbox's own domain: ``own_annotations(ends_at="…")``."""
     return {f"{DOMAIN}/{name.replace('_', '-')}": value for name, value in names.items()}
 
 
-def time_in(raw: Json, name: str) -> float | None:
+def get_annotation_time(raw: Json, name: str) -> float | None:
     """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no finite number."""
-    text = annotation(raw, name)
+    text = get_annotation(raw, name)
     try:
         time = math.nan if text is None else float(text)
     except ValueError:

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.eviction import evict
-from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.eviction import evict_pod
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
 from kschedweb.engine.sandbox.selection import whole_number
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world import curves
-from kschedweb.engine.sandbox.world.catalogue import making, tables
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world import use_curves
+from kschedweb.engine.sandbox.world.catalogue import seeding, tables
 from kschedweb.engine.sandbox.world.clock import Clock
-from kschedweb.engine.sandbox.world.context import Context, annotation, own, time_in
-from kschedweb.engine.sandbox.world.index import controller_of
-from kschedweb.engine.sandbox.world.kubelets.nodes import silent
-from kschedweb.engine.sandbox.world.pods import duration, ended, leaving
+from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotation, get_annotation_time, own_annotations
+from kschedweb.engine.sandbox.world.index import get_controller_of
+from kschedweb.engine.sandbox.world.kubelets.nodes import is_silent
+from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal, parse_duration
 from kschedweb.engine.sandbox.world.resources import DEPLOYMENT, JOB
 
 SLOT = 20.0  # seconds
@@ -37,15 +37,19 @@ WEIGHTS = {"nothing": 20, "job": 34, "scale": 30, "misfit": 5, "rollout": 5, "si
 class Happenings:
     """Keys: the slots; nodes, which have no namespace; pods."""
 
-    def __init__(self, context: Context, clock: Clock, seed: int) -> None:
+    def __init__(self, context: SandboxContext, clock: Clock, seed: int) -> None:
         self._context, self._clock, self._seed = context, clock, seed
         self._done: int | None = None  # the last slot
         self._acts: dict[str, Callable[[Random, int], None]] = {
-            "job": self._job, "scale": self._scale, "misfit": self._misfit, "rollout": self._roll_out,
-            "silence": self._silence, "maintenance": self._maintain,
-        }  # fmt: skip
+            "job": self._start_job,
+            "scale": self._scale_deployment,
+            "misfit": self._create_misfit,
+            "rollout": self._roll_out,
+            "silence": self._silence_node,
+            "maintenance": self._start_maintenance,
+        }
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is CLOCK:
             yield SLOTS
         elif change.new is not None and _takes_time(change.new):
@@ -53,13 +57,13 @@ class Happenings:
 
     def sync(self, key: Key) -> float | None:
         if key == SLOTS:
-            return self._slots()
-        return self._withdraw(key) if key[0] else self._keep_up(key)
+            return self._run_slots()
+        return self._withdraw_pod(key) if key[0] else self._run_maintenance(key)
 
     # Slots.
 
-    def _slots(self) -> float | None:
-        if not self._clock.happenings:
+    def _run_slots(self) -> float | None:
+        if not self._clock.happenings_enabled:
             self._done = None
             return None
         slot = int(self._context.time // SLOT)
@@ -72,144 +76,156 @@ class Happenings:
         self._done = slot
         return (slot + 1) * SLOT
 
-    def _job(self, random: Random, slot: int) -> None:
-        if self._context.index.count() >= MOST_PODS:
+    def _start_job(self, random: Random, slot: int) -> None:
+        if self._context.index.count_pods() >= MOST_PODS:
             return
         kind = random.choice(tables.JOBS)
-        raw = making.job(kind, f"{kind.name}-{slot}", random.randint(1, kind.pods), random.randint(*kind.minutes))
-        self._make(JOB, kind.namespace, raw)
+        raw = seeding.make_job(kind, f"{kind.name}-{slot}", random.randint(1, kind.pods), random.randint(*kind.minutes))
+        self._create_object(JOB, kind.namespace, raw)
 
-    def _misfit(self, random: Random, slot: int) -> None:
+    def _create_misfit(self, random: Random, slot: int) -> None:
         kind = random.choice(tables.MISFITS)
-        self._make(POD, kind.namespace, making.misfit(kind, f"{kind.name}-{slot}", random.randint(4, 12)))
+        self._create_object(
+            POD, kind.namespace, seeding.make_misfit(kind, f"{kind.name}-{slot}", random.randint(4, 12))
+        )
 
-    def _make(self, resource: object, namespace: str, raw: Json) -> None:
+    def _create_object(self, resource: object, namespace: str, raw: Json) -> None:
         """Make an object; that it is there already, or that its namespace is not, is no failure."""
         try:
-            self._context.objects.create(resource, namespace, raw)  # type: ignore[arg-type]
-        except Refusal:
+            self._context.objects.create_object(resource, namespace, raw)  # type: ignore[arg-type]
+        except ApiRefusal:
             return
 
-    def _scale(self, random: Random, slot: int) -> None:
+    def _scale_deployment(self, random: Random, slot: int) -> None:
         """A deployment gets as many pods as its hour asks for, and a few more or less."""
-        found = [raw for raw in self._context.store.all(DEPLOYMENT) if _scales(raw) is not None and not leaving(raw)]
-        if not found:
+        deployments = [
+            raw
+            for raw in self._context.store.all(DEPLOYMENT)
+            if _scale_bounds(raw) is not None and not is_deleting(raw)
+        ]
+        if not deployments:
             return
-        raw = random.choice(found)
-        least, most = _scales(raw) or (1, 1)
-        pattern = annotation(raw["spec"]["template"], "use") or ""
-        busy = curves.load(self._seed, pattern, self._context.time)
-        wanted = round(least + (most - least) * busy + random.uniform(-1.5, 1.5))
-        wanted = min(most, max(least, wanted))
-        if wanted > raw["spec"]["replicas"] and self._context.index.count() >= MOST_PODS:
+        raw = random.choice(deployments)
+        minimum, maximum = _scale_bounds(raw) or (1, 1)
+        pattern = get_annotation(raw["spec"]["template"], "use") or ""
+        busy = use_curves.peak_share(self._seed, pattern, self._context.time)
+        replicas = round(minimum + (maximum - minimum) * busy + random.uniform(-1.5, 1.5))
+        replicas = min(maximum, max(minimum, replicas))
+        if replicas > raw["spec"]["replicas"] and self._context.index.count_pods() >= MOST_PODS:
             return
-        self._write(raw, {**raw["spec"], "replicas": wanted})
+        self._replace_spec(raw, {**raw["spec"], "replicas": replicas})
 
     def _roll_out(self, random: Random, slot: int) -> None:
         """A deployment gets another image."""
-        found = [raw for raw in self._context.store.all(DEPLOYMENT) if _scales(raw) is not None and not leaving(raw)]
-        if not found:
+        deployments = [
+            raw
+            for raw in self._context.store.all(DEPLOYMENT)
+            if _scale_bounds(raw) is not None and not is_deleting(raw)
+        ]
+        if not deployments:
             return
-        raw = random.choice(found)
+        raw = random.choice(deployments)
         template = raw["spec"]["template"]
-        first, *others = template["spec"]["containers"]
+        first, *other_containers = template["spec"]["containers"]
         name, _, tag = str(first["image"]).rpartition(":")
         image = f"{name}:{'.'.join([*tag.split('.')[:2], str(slot % 1000)])}"
-        spec = {**template["spec"], "containers": [{**first, "image": image}, *others]}
-        self._write(raw, {**raw["spec"], "template": {**template, "spec": spec}})
+        spec = {**template["spec"], "containers": [{**first, "image": image}, *other_containers]}
+        self._replace_spec(raw, {**raw["spec"], "template": {**template, "spec": spec}})
 
-    def _write(self, raw: Json, spec: Json) -> None:
+    def _replace_spec(self, raw: Json, spec: Json) -> None:
         metadata = raw["metadata"]
         try:
-            self._context.objects.replace(DEPLOYMENT, metadata["namespace"], metadata["name"], {**raw, "spec": spec})
-        except Refusal:
+            self._context.objects.replace_object(
+                DEPLOYMENT, metadata["namespace"], metadata["name"], {**raw, "spec": spec}
+            )
+        except ApiRefusal:
             return
 
-    def _silence(self, random: Random, slot: int) -> None:
+    def _silence_node(self, random: Random, slot: int) -> None:
         nodes = list(self._context.store.all(NODE))
-        if any(silent(raw) for raw in nodes) or not nodes:
+        if any(is_silent(raw) for raw in nodes) or not nodes:
             return
-        said = own(silent_for=f"{random.randint(3, 9)}m")
-        self._context.annotate(NODE, random.choice(nodes), annotations=said)
+        annotations = own_annotations(silent_for=f"{random.randint(3, 9)}m")
+        self._context.annotate(NODE, random.choice(nodes), annotations=annotations)
 
-    def _maintain(self, random: Random, slot: int) -> None:
+    def _start_maintenance(self, random: Random, slot: int) -> None:
         nodes = list(self._context.store.all(NODE))
-        if any(_maintained(raw) for raw in nodes) or not nodes:
+        if any(_is_in_maintenance(raw) for raw in nodes) or not nodes:
             return
-        said = own(maintenance_for=f"{random.randint(8, 20)}m")
-        self._context.annotate(NODE, random.choice(nodes), annotations=said)
+        annotations = own_annotations(maintenance_for=f"{random.randint(8, 20)}m")
+        self._context.annotate(NODE, random.choice(nodes), annotations=annotations)
 
     # Nodes under maintenance.
 
-    def _keep_up(self, key: Key) -> float | None:
+    def _run_maintenance(self, key: Key) -> float | None:
         """Cordon and drain a node for as long as it says, then let pods come again."""
         context = self._context
         raw = context.store.get(NODE, *key)
         if raw is None:
             return None
-        text, until = annotation(raw, "maintenance-for"), time_in(raw, "maintenance-until")
+        text, end_time = get_annotation(raw, "maintenance-for"), get_annotation_time(raw, "maintenance-until")
         if text is not None:
-            seconds = duration(text)
-            said = own(maintenance_for=None)
+            seconds = parse_duration(text)
+            annotations = own_annotations(maintenance_for=None)
             if seconds is not None:
-                until = context.time + seconds
-                said |= own(maintenance_until=f"{until:.3f}")
+                end_time = context.time + seconds
+                annotations |= own_annotations(maintenance_until=f"{end_time:.3f}")
             spec = raw["spec"] if seconds is None else {**raw["spec"], "unschedulable": True}
-            raw = context.annotate(NODE, raw, annotations=said, spec=spec)
-        if until is None:
+            raw = context.annotate(NODE, raw, annotations=annotations, spec=spec)
+        if end_time is None:
             return None
-        if context.time >= until:
+        if context.time >= end_time:
             spec = {name: value for name, value in raw["spec"].items() if name != "unschedulable"}
-            context.annotate(NODE, raw, annotations=own(maintenance_until=None), spec=spec)
+            context.annotate(NODE, raw, annotations=own_annotations(maintenance_until=None), spec=spec)
             return None
-        return min(until, context.time + DRAIN_AGAIN) if self._drain(key[1]) else until
+        return min(end_time, context.time + DRAIN_AGAIN) if self._drain_node(key[1]) else end_time
 
-    def _drain(self, node: str) -> bool:
+    def _drain_node(self, node: str) -> bool:
         """Evict the pods of a node; whether some stay for now."""
-        left = False
-        for pod in self._context.index.pods_on(node):
-            owner = controller_of(pod)
-            if leaving(pod) or ended(pod) or (owner is not None and owner["kind"] == "DaemonSet"):
+        has_blocked = False
+        for pod in self._context.index.pods_on_node(node):
+            owner = get_controller_of(pod)
+            if is_deleting(pod) or is_pod_terminal(pod) or (owner is not None and owner["kind"] == "DaemonSet"):
                 continue
             try:
-                evict(self._context.objects, pod["metadata"]["namespace"], pod["metadata"]["name"], {})
-            except Refusal:
-                left = True
-        return left
+                evict_pod(self._context.objects, pod["metadata"]["namespace"], pod["metadata"]["name"], {})
+            except ApiRefusal:
+                has_blocked = True
+        return has_blocked
 
     # Pods that are withdrawn.
 
-    def _withdraw(self, key: Key) -> float | None:
+    def _withdraw_pod(self, key: Key) -> float | None:
         context = self._context
         pod = context.store.get(POD, *key)
-        if pod is None or leaving(pod):
+        if pod is None or is_deleting(pod):
             return None
-        at = time_in(pod, "leaves-at")
+        at = get_annotation_time(pod, "leaves-at")
         if at is None:
-            seconds = duration(annotation(pod, "leaves-after") or "")
+            seconds = parse_duration(get_annotation(pod, "leaves-after") or "")
             if seconds is None:
                 return None
             at = context.time + seconds
-            pod = context.annotate(POD, pod, annotations=own(leaves_at=f"{at:.3f}"))
+            pod = context.annotate(POD, pod, annotations=own_annotations(leaves_at=f"{at:.3f}"))
         if context.time < at:
             return at
-        context.delete(POD, pod)
+        context.delete_object(POD, pod)
         return None
 
 
-def _scales(raw: Json) -> tuple[int, int] | None:
+def _scale_bounds(raw: Json) -> tuple[int, int] | None:
     """Between how many replicas the deployment is scaled."""
-    least, _, most = (annotation(raw, "scales") or "").partition("-")
-    bounds = whole_number(least), whole_number(most)
+    minimum, _, maximum = (get_annotation(raw, "scales") or "").partition("-")
+    bounds = whole_number(minimum), whole_number(maximum)
     return bounds if None not in bounds else None  # type: ignore[return-value]
 
 
 def _takes_time(raw: Json) -> bool:
     """Whether it is a node under maintenance, or a pod that is withdrawn."""
     if raw["kind"] == NODE.kind:
-        return _maintained(raw)
-    return raw["kind"] == POD.kind and annotation(raw, "leaves-after") is not None
+        return _is_in_maintenance(raw)
+    return raw["kind"] == POD.kind and get_annotation(raw, "leaves-after") is not None
 
 
-def _maintained(raw: Json) -> bool:
-    return annotation(raw, "maintenance-for") is not None or annotation(raw, "maintenance-until") is not None
+def _is_in_maintenance(raw: Json) -> bool:
+    return get_annotation(raw, "maintenance-for") is not None or get_annotation(raw, "maintenance-until") is not None

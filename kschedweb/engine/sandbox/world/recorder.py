@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.objects import Objects, timestamp
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
 from kschedweb.engine.sandbox.resources import EVENT, Resource
-from kschedweb.engine.sandbox.store import Change
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import StoreChange
 
 NORMAL, WARNING = "Normal", "Warning"
 KEPT_SECONDS = 3600.0  # real ones, as long as the API server keeps them
-MOST = 2000  # of more, the oldest go
+MAX_EVENTS = 2000  # of more, the oldest go
 LONGEST = 1024
 Same = tuple[str, str, str, str]
 
 
-class Recorder:
+class EventRecorder:
     """Hears of events, too, so that it knows those that it can count on."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ApiObjects) -> None:
         self._objects = objects
         self._known: dict[Same, str] = {}  # what it says -> its name
         self._number = 0
 
-    def hear(self, change: Change) -> None:
+    def on_change(self, change: StoreChange) -> None:
         if change.resource.key == EVENT.key and change.new is None:
-            self._known.pop(_same(change.last), None)
+            self._known.pop(_event_key(change.last), None)
 
-    def say(
+    def record_event(
         self, resource: Resource, raw: Json, reason: str, message: str, *, by: str, kind: str = NORMAL, host: str = ""
     ) -> None:
         """An event about an object; ``by`` is the component that says it."""
         now = self._objects.clock()
-        metadata, stamp = raw["metadata"], timestamp(now)
+        metadata, stamp = raw["metadata"], format_timestamp(now)
         namespace = metadata.get("namespace") or "default"
         same = (metadata["uid"], reason, message[:LONGEST], by)
         store = self._objects.store
-        known = store.get(EVENT, namespace, self._known.get(same, ""))
-        if known is not None:
-            store.put(EVENT, {**known, "count": int(known.get("count") or 1) + 1, "lastTimestamp": stamp})
+        existing = store.get(EVENT, namespace, self._known.get(same, ""))
+        if existing is not None:
+            store.put(EVENT, {**existing, "count": int(existing.get("count") or 1) + 1, "lastTimestamp": stamp})
             return
         self._number += 1
         name = f"{metadata['name']}.{int(now * 1e9) + self._number:x}"
@@ -59,28 +59,28 @@ class Recorder:
             "reportingInstance": host,
         }
         try:
-            self._objects.create(EVENT, namespace, body)
-        except Refusal:  # its namespace is gone, or going
+            self._objects.create_object(EVENT, namespace, body)
+        except ApiRefusal:  # its namespace is gone, or going
             return
         self._known[same] = name
 
-    def tidy(self) -> None:
+    def delete_old_events(self) -> None:
         """Remove what is too old, or too much."""
-        store, oldest = self._objects.store, timestamp(self._objects.clock() - KEPT_SECONDS)
-        found = sorted(store.all(EVENT), key=_last)
-        for place, raw in enumerate(found):
-            if _last(raw) >= oldest and len(found) - place <= MOST:
+        store, oldest = self._objects.store, format_timestamp(self._objects.clock() - KEPT_SECONDS)
+        events = sorted(store.all(EVENT), key=_last_time)
+        for place, raw in enumerate(events):
+            if _last_time(raw) >= oldest and len(events) - place <= MAX_EVENTS:
                 break
             store.remove(EVENT, raw)
 
 
-def _last(raw: Json) -> str:
+def _last_time(raw: Json) -> str:
     """When it happened last; times of one form are in the order of their texts, to the second."""
     series = (raw.get("series") or {}).get("lastObservedTime")
     times = (raw.get("lastTimestamp"), series, raw.get("eventTime"), raw["metadata"].get("creationTimestamp"))
     return max(str(time) for time in times if time)
 
 
-def _same(raw: Json) -> Same:
+def _event_key(raw: Json) -> Same:
     uid = (raw.get("involvedObject") or {}).get("uid") or ""
     return uid, raw.get("reason") or "", raw.get("message") or "", (raw.get("source") or {}).get("component") or ""

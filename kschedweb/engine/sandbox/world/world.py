@@ -10,69 +10,74 @@ import heapq
 import math
 from random import Random
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.objects import Objects
-from kschedweb.engine.sandbox.store import Change, Key
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.clock import Clock
-from kschedweb.engine.sandbox.world.context import Context, Controller
-from kschedweb.engine.sandbox.world.controllers import controllers
+from kschedweb.engine.sandbox.world.context import Controller, SandboxContext
+from kschedweb.engine.sandbox.world.controllers import make_controllers
 from kschedweb.engine.sandbox.world.happenings import Happenings
-from kschedweb.engine.sandbox.world.index import Index, everything
-from kschedweb.engine.sandbox.world.recorder import Recorder
-from kschedweb.engine.sandbox.world.use import Use
-from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.sandbox.world.index import ObjectIndex, all_objects
+from kschedweb.engine.sandbox.world.recorder import EventRecorder
+from kschedweb.engine.sandbox.world.usage import SandboxUsage
+from kschedweb.engine.simulation.recording import UseRecording
 
 QUANTUM = 0.1  # real seconds: what is due by time is done at most as often
-AGAIN, MUCH_LATER = 10.0, 600.0  # seconds of the sandbox until what was refused, or failed, is tried again
+RETRY_SECONDS, MUCH_LATER = 10.0, 600.0  # seconds of the sandbox until what was refused, or failed, is tried again
 TIDY_EVERY = 60.0  # real seconds
 MOST_AT_ONCE = 5000  # looks at objects in one go: more are done the next time
 MOST_WRITES = 500  # in one go, so that requests are answered meanwhile
 Look = tuple[int, Key]  # which controller, which object
 
 
-class World:
+class SandboxWorld:
     """Listens to the store of ``objects``; whatever it does itself it does within ``advance``.
 
     ``seed`` decides what happens by itself. Pods use what a ``recording`` says; without one the curves of a table.
     """
 
     def __init__(
-        self, objects: Objects, *, seed: int = 20, random: Random | None = None, recording: Recording | None = None
+        self,
+        objects: ApiObjects,
+        *,
+        seed: int = 20,
+        random: Random | None = None,
+        recording: UseRecording | None = None,
     ) -> None:
         self.clock = Clock(objects)
-        self._index, self._recorder = Index(objects.store), Recorder(objects)
-        self._context = Context(objects, self._index, self._recorder, random or Random(seed))  # noqa: S311
+        self._index, self._recorder = ObjectIndex(objects.store), EventRecorder(objects)
+        self._context = SandboxContext(objects, self._index, self._recorder, random or Random(seed))  # noqa: S311
         self._context.time = self.clock.pace.time_at(objects.clock())
         happenings = Happenings(self._context, self.clock, seed)
-        self._controllers: list[Controller] = [*controllers(self._context), happenings]
-        self._use = Use(objects.store, seed, recording)
+        self._controllers: list[Controller] = [*make_controllers(self._context), happenings]
+        self._use = SandboxUsage(objects.store, seed, recording)
         self._dirty: dict[Look, None] = {}  # a set that keeps its order
         self._due: dict[Look, float] = {}
         self._agenda: list[tuple[float, Look]] = []
         self._tidied = self._advanced = objects.clock()
         version = objects.store.version
-        for resource, raw in everything(objects.store):
-            self._mark(Change(version, resource, None, raw, raw))
+        for resource, raw in all_objects(objects.store):
+            self._mark_dirty(StoreChange(version, resource, None, raw, raw))
         self._dirty[len(self._controllers) - 1, ("", "")] = None
-        objects.store.listen(self.hear)
+        objects.store.add_listener(self.on_change)
 
-    def hear(self, change: Change) -> None:
+    def on_change(self, change: StoreChange) -> None:
         """Note what is to be looked at."""
-        self.clock.hear(change)
-        self._index.hear(change)
-        self._recorder.hear(change)
-        self._mark(change)
+        self.clock.on_change(change)
+        self._index.on_change(change)
+        self._recorder.on_change(change)
+        self._mark_dirty(change)
 
-    def _mark(self, change: Change) -> None:
+    def _mark_dirty(self, change: StoreChange) -> None:
         for place, controller in enumerate(self._controllers):
-            for key in controller.heard(change):
+            for key in controller.affected_keys(change):
                 self._dirty[place, key] = None
 
     def advance(self, now: float) -> None:
         """Do what is due at ``now`` (seconds of the epoch)."""
         self._advanced = now
-        time = self._context.time = self.clock.look(now)
+        time = self._context.time = self.clock.advance_to(now)
         while self._agenda and self._agenda[0][0] <= time:
             due, look = heapq.heappop(self._agenda)
             if self._due.get(look) == due:
@@ -85,26 +90,26 @@ class World:
                 break
             look = next(iter(self._dirty))
             del self._dirty[look]
-            self._look(look)
+            self._sync_object(look)
         if now >= self.clock.next_save:
-            self.clock.save(now)
+            self.clock.save_time(now)
         if now >= self._tidied + TIDY_EVERY:
             self._tidied = now
-            self._recorder.tidy()
+            self._recorder.delete_old_events()
 
-    def _look(self, look: Look) -> None:
+    def _sync_object(self, look: Look) -> None:
         """Have a controller look at an object. What fails is tried again: nobody else will ask for it."""
         try:
-            again = self._controllers[look[0]].sync(look[1])
-        except Refusal:
-            self._plan(look, self._context.time + AGAIN)
+            retry_at = self._controllers[look[0]].sync(look[1])
+        except ApiRefusal:
+            self._schedule_look(look, self._context.time + RETRY_SECONDS)
         except Exception:
-            self._plan(look, self._context.time + MUCH_LATER)
+            self._schedule_look(look, self._context.time + MUCH_LATER)
             raise
         else:
-            self._plan(look, again)
+            self._schedule_look(look, retry_at)
 
-    def _plan(self, look: Look, time: float | None) -> None:
+    def _schedule_look(self, look: Look, time: float | None) -> None:
         if time is None:
             self._due.pop(look, None)
         elif self._due.get(look) != time:
@@ -115,11 +120,11 @@ class World:
         """When to call ``advance`` again if nothing changes."""
         if self._dirty:
             return now
-        due = self.clock.pace.real(self._agenda[0][0]) if self._agenda else math.inf
+        due = self.clock.pace.real_time_at(self._agenda[0][0]) if self._agenda else math.inf
         return min(max(due, self._advanced + QUANTUM), self.clock.next_save, self._tidied + TIDY_EVERY)
 
-    def metrics(self, what: str, namespace: str) -> Json:
+    def list_metrics(self, plural: str, namespace: str) -> Json:
         """metrics.k8s.io: the list of ``nodes``, or of ``pods`` in a namespace ("" for all)."""
         objects = self._context.objects
         now = objects.clock()
-        return self._use.metrics(what, namespace, self.clock.pace.time_at(now), now)
+        return self._use.list_metrics(plural, namespace, self.clock.pace.time_at(now), now)

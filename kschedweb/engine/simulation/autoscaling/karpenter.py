@@ -11,15 +11,15 @@ from dataclasses import field, replace
 from functools import cached_property
 from math import inf
 
-from kschedweb.engine.autoscaling.cluster.guards import Guard
-from kschedweb.engine.autoscaling.cluster.nodes import CONSOLIDATABLE, INITIALIZED_CONDITION, ClaimView, NodeView
-from kschedweb.engine.autoscaling.cluster.pods import DISRUPTED, Asking, PodView, read_pod
-from kschedweb.engine.autoscaling.cluster.world import Objects, World
-from kschedweb.engine.autoscaling.disruption.consolidating import Command
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState, KarpenterObjects
+from kschedweb.engine.autoscaling.cluster.pdb_limits import PdbLimit
+from kschedweb.engine.autoscaling.cluster.pods import DISRUPTED, PodData, PodView, read_pod
+from kschedweb.engine.autoscaling.cluster.state_nodes import CONSOLIDATABLE, INITIALIZED_CONDITION, ClaimView, NodeView
+from kschedweb.engine.autoscaling.disruption.consolidation import Command
 from kschedweb.engine.autoscaling.disruption.methods import Consolidation
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.autoscaling.offers.amounts import Milli
-from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType, Offering
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType, Offering
 from kschedweb.engine.autoscaling.offers.labels import (
     ARCH,
     CAPACITY_TYPE,
@@ -29,22 +29,22 @@ from kschedweb.engine.autoscaling.offers.labels import (
     OS,
     REGISTERED,
 )
-from kschedweb.engine.autoscaling.provisioning.answering import taint_json
-from kschedweb.engine.autoscaling.provisioning.ground import Ground
-from kschedweb.engine.autoscaling.provisioning.solving import Proposal, Solver
+from kschedweb.engine.autoscaling.provisioning.output import taint_json
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
+from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solver
 from kschedweb.engine.controllers.autoscaling import cron
-from kschedweb.engine.controllers.naming import letters
+from kschedweb.engine.controllers.naming import draw_letters
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
-from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands, LiveBudget, raw_node
-from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup, LiveBudget, raw_node
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
+from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.values import dataclass
 
 IDLE, LONGEST = 1.0, 10.0
 """How long no pod comes before a batch ends, and how long a batch lasts at most."""
-POLL, AGAIN, DRAINING = 10.0, 300.0, 1.0
+POLL, RECHECK, DRAINING = 10.0, 300.0, 1.0
 """Seconds between looks for nodes that can go; after which one is taken although nothing changed; between evictions."""
 BEGINNING = cron.MONDAY.timestamp()
 """What Karpenter takes for the time at the beginning (seconds of the epoch)."""
@@ -62,18 +62,18 @@ class KarpenterSetup(AutoscalerSetup):
     launch: float = 60.0
     startup: float = 10.0
 
-    def begin(self, hands: Hands) -> None:
-        _Loops(self, hands)
+    def start(self, context: AutoscalerContext) -> None:
+        _KarpenterLoops(self, context)
 
-    def price(self, labels: Mapping[str, str]) -> float | None:
-        sold = self._types.get(labels.get(INSTANCE_TYPE, ""))
-        return sold.price(labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")) if sold else None
+    def node_price(self, labels: Mapping[str, str]) -> float | None:
+        sold = self._types_by_name.get(labels.get(INSTANCE_TYPE, ""))
+        return sold.find_price(labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")) if sold else None
 
     @cached_property
-    def _types(self) -> dict[str, InstanceType]:
-        return {one.name: one for one in self.karpenter.types}
+    def _types_by_name(self) -> dict[str, InstanceType]:
+        return {instance_type.name: instance_type for instance_type in self.karpenter.types}
 
-    def of(self, kind: str) -> list[Json]:
+    def list_kind(self, kind: str) -> list[Json]:
         return [raw for raw in self.objects if raw.get("kind") == kind]
 
 
@@ -90,93 +90,101 @@ class _Machine:
 
 
 @dataclass(eq=False)
-class _Loops:
+class _KarpenterLoops:
     """The two loops of one simulation."""
 
     setup: KarpenterSetup
-    hands: Hands
+    context: AutoscalerContext
     _machines: dict[str, _Machine] = field(default_factory=dict)
-    _asked: dict[int, Asking] = field(default_factory=dict)
+    _askings: dict[int, PodData] = field(default_factory=dict)
     _views: dict[Life, PodView] = field(default_factory=dict)
     _nodes: dict[str, tuple[Node, NodeView]] = field(default_factory=dict)
-    _static: Objects = field(default_factory=Objects)
+    _static: KarpenterObjects = field(default_factory=KarpenterObjects)
     _batch: tuple[float, float] | None = None  # when it began, and when its last pod came
-    _made: int = 0
+    _launch_count: int = 0
     _changes: int = 0
-    _tried: tuple[int, frozenset[str]] = (-1, frozenset())
-    _looked: tuple[int, frozenset[str], float] = (-1, frozenset(), 0.0)
+    _last_provisioning: tuple[int, frozenset[str]] = (-1, frozenset())
+    _last_consolidation: tuple[int, frozenset[str], float] = (-1, frozenset(), 0.0)
 
     def __post_init__(self) -> None:
-        self._sets, self._pools = self.setup.of("DaemonSet"), {one.name: one for one in self.setup.karpenter.pools}
-        self._budgets = [(raw, LiveBudget.read(raw)) for raw in self.setup.of("PodDisruptionBudget")]
+        self._sets, self._pools = (
+            self.setup.list_kind("DaemonSet"),
+            {pool.name: pool for pool in self.setup.karpenter.pools},
+        )
+        self._budgets = [(raw, LiveBudget.from_json(raw)) for raw in self.setup.list_kind("PodDisruptionBudget")]
         for raw in self.setup.objects:
             if raw.get("kind") in STORED:
-                self._static.take(raw)
-        for node in self.hands.pods.world.nodes.values():
+                self._static.add_object(raw)
+        for node in self.context.pods.world.nodes.values():
             if node.labels.get(NODEPOOL):
-                self._machines[node.name] = _Machine(_claim_of(node), node.raw, -inf, initialized=True)
-        self.hands.heard, self.hands.touched = self._heard, self._touched
-        self.hands.at(POLL, self._poll)
+                self._machines[node.name] = _Machine(_make_claim_view(node), node.raw, -inf, initialized=True)
+        self.context.on_unschedulable, self.context.on_pod_moved = self._on_unschedulable, self._on_pod_moved
+        self.context.schedule_background(POLL, self._poll_consolidation)
 
     # What happens.
 
-    def _heard(self, now: float) -> None:
+    def _on_unschedulable(self, now: float) -> None:
         """A pod found no node: a batch of pods begins, or goes on."""
         if self._batch is None:
             self._batch = now, now
-            self.hands.after(now + IDLE, self._end_batch)
+            self.context.schedule_action(now + IDLE, self._end_batch)
         else:
             self._batch = self._batch[0], now
 
     def _end_batch(self, now: float) -> None:
         assert self._batch is not None
-        began, last = self._batch
-        end = min(last + IDLE, began + LONGEST)
+        first, last = self._batch
+        end = min(last + IDLE, first + LONGEST)
         if now < end:
-            self.hands.after(end, self._end_batch)
+            self.context.schedule_action(end, self._end_batch)
             return
         self._batch = None
-        self._provision(now)
+        self._provision_nodes(now)
 
-    def _touched(self, life: Life, now: float) -> None:
+    def _on_pod_moved(self, life: Life, now: float) -> None:
         """A pod came to its node, or leaves it."""
         self._changes += 1
         machine = self._machines.get(life.pod.node_name)
-        if machine is not None and not self._view(life).daemon:
+        if machine is not None and not self._pod_view(life).daemon:
             machine.event = now
 
     # Nodes for pods that wait.
 
-    def _worth_trying(self) -> bool:
+    def _should_provision(self) -> bool:
         """Whether pods wait that might fare otherwise than when they were tried last."""
-        waiting = frozenset(life.pod.key for life in self.hands.pending())
-        return bool(waiting) and (self._changes, waiting) != self._tried
+        waiting = frozenset(life.pod.key for life in self.context.pending_pods())
+        return bool(waiting) and (self._changes, waiting) != self._last_provisioning
 
-    def _provision(self, now: float) -> None:
-        if not self._worth_trying():
+    def _provision_nodes(self, now: float) -> None:
+        if not self._should_provision():
             return
-        self._tried = self._changes, frozenset(self.hands.waiting)
-        world = self._world(now)
-        ground = Ground(world)
-        pods = [*ground.pending, *world.leaving_pods]
-        if not pods or not world.usable:
+        self._last_provisioning = self._changes, frozenset(self.context.waiting)
+        world = self._build_world(now)
+        scheduling_context = SchedulingContext(world)
+        pods = [*scheduling_context.pending_pods, *world.leaving_pods]
+        if not pods or not world.usable_pools:
             return
-        for proposal in Solver(ground, pods).solve().new:
-            self._launch(proposal, f"for {len(proposal.node.pods)} pods", now)
+        for proposal in Solver(scheduling_context, pods).solve().new:
+            self._launch_node(proposal, f"for {len(proposal.node.pods)} pods", now)
 
-    def _launch(self, proposal: Proposal, what: str, now: float) -> str:
+    def _launch_node(self, proposal: Proposal, purpose: str, now: float) -> str:
         """Ask for the cheapest offer; the name of the node, "" where there is none."""
         template = proposal.node.template
-        offers = template.catalogue.offers(proposal.types, proposal.node.requirements)
+        offers = template.catalogue.list_offers(proposal.types, proposal.node.requirements)
         if not offers:
             return ""
         (type_name, offering), pool = offers[0], template.pool
         sold = template.catalogue.by_name[type_name]
-        self._made += 1
-        name = f"{pool.name}-{letters(f'{pool.name}/{self._made}', 5)}"
-        labels = {**pool.all_labels, **_chosen(proposal), **_labels(sold, offering), HOSTNAME: name}
+        self._launch_count += 1
+        name = f"{pool.name}-{draw_letters(f'{pool.name}/{self._launch_count}', 5)}"
+        labels = {
+            **pool.all_labels,
+            **_single_value_labels(proposal),
+            **_offering_labels(sold, offering),
+            HOSTNAME: name,
+        }
         taints = [*pool.taints, *pool.startup_taints]
-        capacity, allocatable = _written(sold.capacity), _written(sold.allocatable)
+        capacity, allocatable = _format_quantities(sold.capacity), _format_quantities(sold.allocatable)
         node = raw_node(name, labels, map(taint_json, taints), capacity, allocatable)
         claim = ClaimView(
             name=name,
@@ -194,133 +202,135 @@ class _Loops:
             last_pod_event=None,
         )
         self._machines[name] = _Machine(claim, node, now)
-        self.hands.after(now + self.setup.launch, lambda time: self._join(name, time))
-        where = f"{sold.name} in {offering.zone}, {offering.capacity_type}, {offering.price:g} an hour"
-        self.hands.tell(Deed(LAUNCHED, name, f"{where}, {what}"), now)
+        self.context.schedule_action(now + self.setup.launch, lambda time: self._join_node(name, time))
+        offering_text = f"{sold.name} in {offering.zone}, {offering.capacity_type}, {offering.price:g} an hour"
+        self.context.report_deed(Deed(LAUNCHED, name, f"{offering_text}, {purpose}"), now)
         return name
 
-    def _join(self, name: str, now: float) -> None:
+    def _join_node(self, name: str, now: float) -> None:
         machine = self._machines[name]
         node, later = machine.node, bool(machine.claim.startup_taints)
         labels = {**node["metadata"]["labels"], REGISTERED: "true"} | ({} if later else {INITIALIZED: "true"})
         machine.initialized = not later
         machine.event = now
-        self.hands.add({**node, "metadata": {**node["metadata"], "labels": labels}}, self._sets, now)
+        self.context.add_node({**node, "metadata": {**node["metadata"], "labels": labels}}, self._sets, now)
         self._changes += 1
         if later:
-            self.hands.after(now + self.setup.startup, lambda time: self._initialize(name, time))
+            self.context.schedule_action(now + self.setup.startup, lambda time: self._initialize_node(name, time))
 
-    def _initialize(self, name: str, now: float) -> None:
+    def _initialize_node(self, name: str, now: float) -> None:
         """The startup taints go."""
-        if (machine := self._machines.get(name)) is not None and name in self.hands.pods.world.nodes:
+        if (machine := self._machines.get(name)) is not None and name in self.context.pods.world.nodes:
             taints = tuple(map(taint_json, machine.claim.taints))
-            self.hands.change(name, now, taints=taints, labels={INITIALIZED: "true"})
+            self.context.change_node(name, now, taints=taints, labels={INITIALIZED: "true"})
             machine.initialized = True
             self._changes += 1
 
     # Nodes that can go.
 
-    def _poll(self, now: float) -> None:
-        self.hands.at(now + POLL, self._poll)
-        if self._batch is None and self._worth_trying():
-            self._heard(now)  # pods that wait are looked at again
-        ready = frozenset(name for name, machine in self._machines.items() if self._consolidatable(machine, now))
-        changes, before, looked = self._looked
-        if not ready or (changes == self._changes and before == ready and now - looked < AGAIN):
+    def _poll_consolidation(self, now: float) -> None:
+        self.context.schedule_background(now + POLL, self._poll_consolidation)
+        if self._batch is None and self._should_provision():
+            self._on_unschedulable(now)  # pods that wait are looked at again
+        ready = frozenset(name for name, machine in self._machines.items() if self._is_consolidatable(machine, now))
+        changes, before, last_look = self._last_consolidation
+        if not ready or (changes == self._changes and before == ready and now - last_look < RECHECK):
             return
-        self._looked = self._changes, ready, now
-        found = Consolidation(Ground(self._world(now))).look().command
-        if found is not None:
-            self._start(found[0].reason, found[1], now)
+        self._last_consolidation = self._changes, ready, now
+        chosen = Consolidation(SchedulingContext(self._build_world(now))).run_methods().command
+        if chosen is not None:
+            self._start_command(chosen[0].reason, chosen[1], now)
 
-    def _consolidatable(self, machine: _Machine, now: float) -> bool:
+    def _is_consolidatable(self, machine: _Machine, now: float) -> bool:
         pool = self._pools.get(machine.claim.labels[NODEPOOL])
         if pool is None or pool.consolidate_after is None or not machine.initialized or machine.going:
             return False
         return now - machine.event >= pool.consolidate_after
 
-    def _start(self, reason: str, command: Command, now: float) -> None:
+    def _start_command(self, reason: str, command: Command, now: float) -> None:
         """Keep new pods off the nodes that go; their pods are evicted once the node in their place is there."""
         self._changes += 1
-        names = [one.name for one in command.candidates]
+        names = [candidate.name for candidate in command.candidates]
         awaits = ""
         if command.replacement is not None:
-            awaits = self._launch(command.replacement, f"in the place of {', '.join(names)}", now)
+            awaits = self._launch_node(command.replacement, f"in the place of {', '.join(names)}", now)
         for name in names:
             machine = self._machines[name]
             machine.going, machine.awaits = f"{reason}: {command.decision}", awaits
             machine.claim = replace(machine.claim, terminating=True)
-            taints = (taint for taint in self.hands.pods.world.nodes[name].taints if taint.key not in CONTROLLED)
-            self.hands.change(name, now, taints=(*map(taint_json, taints), taint_json(DISRUPTED)))
-            self.hands.after(now, lambda time, name=name: self._drain(name, time))  # type: ignore[misc]
+            taints = (taint for taint in self.context.pods.world.nodes[name].taints if taint.key not in CONTROLLED)
+            self.context.change_node(name, now, taints=(*map(taint_json, taints), taint_json(DISRUPTED)))
+            self.context.schedule_action(now, lambda time, name=name: self._drain_node(name, time))  # type: ignore[misc]
 
-    def _drain(self, name: str, now: float) -> None:
+    def _drain_node(self, name: str, now: float) -> None:
         """Evict what budgets let go, again and again, until the node can be deleted."""
         machine = self._machines[name]
-        if name not in self.hands.pods.world.nodes:
+        if name not in self.context.pods.world.nodes:
             del self._machines[name]
             return
         awaited = self._machines.get(machine.awaits)
         if awaited is not None and not awaited.initialized:
-            self.hands.after(now + DRAINING, lambda time: self._drain(name, time))
+            self.context.schedule_action(now + DRAINING, lambda time: self._drain_node(name, time))
             return
-        for life in self.hands.on(name):
-            meant = [budget for _, budget in self._budgets if budget.means(life.pod)]
-            if len(meant) <= 1 and all(one.allowed(self.hands.pods.lives.values()) for one in meant):
-                self.hands.evict(life, CONSOLIDATED.format(name, machine.going), now)
-        if not self.hands.empty(name):
-            self.hands.after(now + DRAINING, lambda time: self._drain(name, time))
+        for life in self.context.pods_to_move(name):
+            meant = [budget for _, budget in self._budgets if budget.covers_pod(life.pod)]
+            if len(meant) <= 1 and all(
+                budget.disruptions_allowed(self.context.pods.lives.values()) for budget in meant
+            ):
+                self.context.evict_pod(life, CONSOLIDATED.format(name, machine.going), now)
+        if not self.context.is_drained(name):
+            self.context.schedule_action(now + DRAINING, lambda time: self._drain_node(name, time))
             return
         del self._machines[name]
         self._changes += 1
-        self.hands.leave(name, now)
-        self.hands.tell(Deed(REMOVED, name, machine.going), now)
+        self.context.delete_node(name, now)
+        self.context.report_deed(Deed(REMOVED, name, machine.going), now)
 
     # The cluster as Karpenter sees it.
 
-    def _world(self, now: float) -> World:
-        lives, world = self.hands.pods.lives, self.hands.pods.world
-        waiting = {life.pod.key for life in self.hands.pending()}
-        guards = [self._guard(raw, budget) for raw, budget in self._budgets]
+    def _build_world(self, now: float) -> ClusterState:
+        lives, world = self.context.pods.lives, self.context.pods.world
+        waiting = {life.pod.key for life in self.context.pending_pods()}
+        guards = [self._read_guard(raw, budget) for raw, budget in self._budgets]
         self._views = {life: view for life, view in self._views.items() if lives.get(life.pod.key) is life}
-        found = Objects(
-            nodes={name: self._node(node) for name, node in world.nodes.items()},
-            claims=[self._claim(machine, now) for machine in self._machines.values()],
-            pods=[self._placed(life, life.pod.key in waiting) for life in lives.values()],
+        cluster_objects = KarpenterObjects(
+            nodes={name: self._node_view(node) for name, node in world.nodes.items()},
+            claims=[self._claim_view(machine, now) for machine in self._machines.values()],
+            pods=[self._placed_pod_view(life, life.pod.key in waiting) for life in lives.values()],
             sets=self._static.sets,
             guards=guards,
-            storage=self._static.storage.follow(world.cluster.storage),
+            storage=self._static.storage.with_current(world.cluster.storage),
             namespaces=self._static.namespaces,
         )
-        return self.setup.karpenter.world(found, BEGINNING + now)
+        return self.setup.karpenter.build_cluster_state(cluster_objects, BEGINNING + now)
 
-    def _guard(self, raw: Json, budget: LiveBudget) -> Guard:
-        return replace(Guard.read(raw), allowed=budget.allowed(self.hands.pods.lives.values()))
+    def _read_guard(self, raw: Json, budget: LiveBudget) -> PdbLimit:
+        return replace(PdbLimit.from_json(raw), allowed=budget.disruptions_allowed(self.context.pods.lives.values()))
 
-    def _claim(self, machine: _Machine, now: float) -> ClaimView:
+    def _claim_view(self, machine: _Machine, now: float) -> ClaimView:
         if not machine.initialized:
             return machine.claim
         since = BEGINNING + machine.event
         conditions: dict[str, tuple[str, float | None]] = {INITIALIZED_CONDITION: ("True", since)}
-        if self._consolidatable(machine, now):
+        if self._is_consolidatable(machine, now):
             conditions[CONSOLIDATABLE] = "True", None
         return replace(machine.claim, conditions=conditions, last_pod_event=since)
 
-    def _node(self, node: Node) -> NodeView:
-        known = self._nodes.get(node.name)
-        if known is None or known[0] is not node:
-            known = self._nodes[node.name] = node, replace(NodeView.read(node.raw), taints=node.taints)
-        return known[1]
+    def _node_view(self, node: Node) -> NodeView:
+        cached = self._nodes.get(node.name)
+        if cached is None or cached[0] is not node:
+            cached = self._nodes[node.name] = node, replace(NodeView.from_json(node.raw), taints=node.taints)
+        return cached[1]
 
-    def _view(self, life: Life) -> PodView:
+    def _pod_view(self, life: Life) -> PodView:
         if life not in self._views:
-            self._views[life] = read_pod(life.template.raw, self._asked)
+            self._views[life] = read_pod(life.template.raw, self._askings)
         return self._views[life]
 
-    def _placed(self, life: Life, waits: bool) -> PodView:
+    def _placed_pod_view(self, life: Life, waits: bool) -> PodView:
         bound = life.bound is not None
         return replace(
-            self._view(life),
+            self._pod_view(life),
             node=life.pod.node_name if bound else "",
             phase="Running" if bound else "Pending",
             terminating=life.leaves is not None,
@@ -331,18 +341,18 @@ class _Loops:
         )
 
 
-def _claim_of(node: Node) -> ClaimView:
+def _make_claim_view(node: Node) -> ClaimView:
     """The NodeClaim of a node that is there at the beginning."""
-    seen = NodeView.read(node.raw)
+    view = NodeView.from_json(node.raw)
     return ClaimView(
         name=node.name,
-        provider_id=seen.provider_id,
-        labels=seen.labels,
-        annotations=seen.annotations,
-        taints=seen.taints,
+        provider_id=view.provider_id,
+        labels=view.labels,
+        annotations=view.annotations,
+        taints=view.taints,
         startup_taints=(),
-        capacity=seen.capacity,
-        allocatable=seen.allocatable,
+        capacity=view.capacity,
+        allocatable=view.allocatable,
         conditions={},
         terminating=False,
         created=BEGINNING,
@@ -351,19 +361,27 @@ def _claim_of(node: Node) -> ClaimView:
     )
 
 
-def _chosen(proposal: Proposal) -> dict[str, str]:
+def _single_value_labels(proposal: Proposal) -> dict[str, str]:
     """The labels that the requirements leave no choice about."""
-    wanted = proposal.node.requirements
-    single = (one for one in wanted.values() if not one.complement and len(one.values) == 1 and one.key != HOSTNAME)
-    return {one.key: next(iter(one.values)) for one in single if one.key not in (REGISTERED, INITIALIZED)}
+    requirements = proposal.node.requirements
+    single = (
+        requirement
+        for requirement in requirements.values()
+        if not requirement.complement and len(requirement.values) == 1 and requirement.key != HOSTNAME
+    )
+    return {
+        requirement.key: next(iter(requirement.values))
+        for requirement in single
+        if requirement.key not in (REGISTERED, INITIALIZED)
+    }
 
 
-def _labels(sold: InstanceType, offering: Offering) -> dict[str, str]:
-    own = {key: next(iter(sold.requirements[key].values)) for key in (ARCH, OS) if key in sold.requirements}
+def _offering_labels(sold: InstanceType, offering: Offering) -> dict[str, str]:
+    type_labels = {key: next(iter(sold.requirements[key].values)) for key in (ARCH, OS) if key in sold.requirements}
     more = {INSTANCE_TYPE: sold.name, ZONE: offering.zone, CAPACITY_TYPE: offering.capacity_type}
-    return {**sold.labels, **own, **more}
+    return {**sold.labels, **type_labels, **more}
 
 
-def _written(amounts: Milli) -> Json:
+def _format_quantities(amounts: Milli) -> Json:
     """Amounts as quantities."""
     return {name: str(amount // 1000) if amount % 1000 == 0 else f"{amount}m" for name, amount in amounts.items()}

@@ -7,17 +7,17 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
-from kschedweb.engine.controllers.autoscaling.deletion import Candidate, deletion_cost, in_order
-from kschedweb.engine.controllers.autoscaling.replicas import PENDING, RUNNING, Seen
-from kschedweb.engine.controllers.naming import letters, ordinal
-from kschedweb.engine.objects.access import Json, mapping, objects, string_map, text
+from kschedweb.engine.controllers.autoscaling.replica_calculator import PENDING, RUNNING, ObservedPod
+from kschedweb.engine.controllers.deletion_order import DeletionCandidate, deletion_cost, rank_for_deletion
+from kschedweb.engine.controllers.naming import draw_letters, parse_ordinal
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_string, get_string_map
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkloadTemplate:
     """How further pods of a workload are made: ``pod`` (raw) under a name that begins with ``stem``.
 
     ``numbered``: names count up, as those of a StatefulSet do. ``startup`` is how many seconds a new pod runs before
@@ -35,55 +35,60 @@ class Kind:
 class Fleet:
     """``lives`` are those of the workload's pods, in the order in which they came; ``replicas`` are asked for."""
 
-    kind: Kind
+    kind: WorkloadTemplate
     replicas: int
     lives: dict[str, Life] = field(default_factory=dict)
-    made: int = 0
+    created_count: int = 0
 
     @property
     def active(self) -> list[Life]:
         """The pods that are not on their way out."""
         return [life for life in self.lives.values() if life.leaves is None]
 
-    def ready(self, now: float) -> list[Life]:
+    def ready_lives(self, now: float) -> list[Life]:
         """The pods that are ready, and so take a part of the load."""
         return [life for life in self.active if life.bound is not None and ready_since(life) <= now]
 
-    def seen(self, now: float) -> list[Seen]:
+    def observe_pods(self, now: float) -> list[ObservedPod]:
         """The pods as a controller sees them."""
-        return [_seen(life, now) for life in self.lives.values()]
+        return [_observe_pod(life, now) for life in self.lives.values()]
 
-    def surplus(self, now: float) -> list[Life]:
+    def list_surplus(self, now: float) -> list[Life]:
         """The pods that their controller deletes, the first first."""
         active = self.active
         more = len(active) - self.replicas
         if more <= 0:
             return []
         if self.kind.numbered:
-            return sorted(active, key=lambda life: ordinal(life.pod.name), reverse=True)[:more]
-        found = in_order((_candidate(life, now) for life in active), (life.pod.node_name for life in active), now)
-        return [self.lives[one.key] for one in found[:more]]
+            return sorted(active, key=lambda life: parse_ordinal(life.pod.name), reverse=True)[:more]
+        ordered = rank_for_deletion(
+            (_deletion_candidate(life, now) for life in active), (life.pod.node_name for life in active), now
+        )
+        return [self.lives[candidate.key] for candidate in ordered[:more]]
 
-    def missing(self, taken: Callable[[str], bool]) -> Iterator[Json]:
-        """The pods that its controller creates; ``taken`` says whether there is a pod of a key."""
+    def missing_pods(self, is_taken: Callable[[str], bool]) -> Iterator[Json]:
+        """The pods that its controller creates; ``is_taken`` says whether there is a pod of a key."""
         for _ in range(self.replicas - len(self.active)):
-            name = self._name(taken)
-            yield {**self.kind.pod, "metadata": {**self.kind.pod["metadata"], "name": name, **self._own(name)}}
+            name = self._next_name(is_taken)
+            yield {
+                **self.kind.pod,
+                "metadata": {**self.kind.pod["metadata"], "name": name, **self._identity_labels(name)},
+            }
 
-    def _name(self, taken: Callable[[str], bool]) -> str:
-        namespace, number = self.kind.workload.partition("/")[0], 0 if self.kind.numbered else self.made
+    def _next_name(self, is_taken: Callable[[str], bool]) -> str:
+        namespace, number = self.kind.workload.partition("/")[0], 0 if self.kind.numbered else self.created_count
         while True:
-            suffix = str(number) if self.kind.numbered else letters(f"{self.kind.workload}/{number}", 5)
+            suffix = str(number) if self.kind.numbered else draw_letters(f"{self.kind.workload}/{number}", 5)
             number += 1
-            if not taken(f"{namespace}/{self.kind.stem}-{suffix}"):
-                self.made = number
+            if not is_taken(f"{namespace}/{self.kind.stem}-{suffix}"):
+                self.created_count = number
                 return f"{self.kind.stem}-{suffix}"
 
-    def _own(self, name: str) -> dict[str, Any]:
+    def _identity_labels(self, name: str) -> dict[str, Any]:
         if not self.kind.numbered:
             return {}
-        labels = string_map(self.kind.pod["metadata"], "labels")
-        number = {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(ordinal(name))}
+        labels = get_string_map(self.kind.pod["metadata"], "labels")
+        number = {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(parse_ordinal(name))}
         return {"labels": {**labels, **number}}
 
 
@@ -93,13 +98,15 @@ def ready_since(life: Life) -> float:
     return life.bound if life.ready is None else life.ready
 
 
-def _seen(life: Life, now: float) -> Seen:
+def _observe_pod(life: Life, now: float) -> ObservedPod:
     pod = life.pod
     if life.bound is None:
-        return Seen(pod.key, pod.resources, PENDING, terminating=life.leaves is not None, ready=None, started=None)
+        return ObservedPod(
+            pod.key, pod.resources, PENDING, terminating=life.leaves is not None, ready=None, started=None
+        )
     since = ready_since(life)
     ready = since <= now
-    return Seen(
+    return ObservedPod(
         pod.key,
         pod.resources,
         terminating=life.leaves is not None,
@@ -109,40 +116,45 @@ def _seen(life: Life, now: float) -> Seen:
     )
 
 
-def _candidate(life: Life, now: float) -> Candidate:
+def _deletion_candidate(life: Life, now: float) -> DeletionCandidate:
     """Times are whole seconds, as the API server keeps them; a pod of the base is as old as it says."""
     pod = life.pod
-    metadata, status = mapping(pod.raw, "metadata"), mapping(pod.raw, "status")
+    metadata, status = get_mapping(pod.raw, "metadata"), get_mapping(pod.raw, "status")
     ready = ready_since(life) if life.bound is not None and ready_since(life) <= now else None
     if ready == 0.0:
-        conditions = (one for one in objects(status, "conditions") if one.get("type") == "Ready")
-        ready = next((_seconds(text(one, "lastTransitionTime"), 0.0) for one in conditions), 0.0)
-    return Candidate(
+        conditions = (condition for condition in get_objects(status, "conditions") if condition.get("type") == "Ready")
+        ready = next((_parse_time(get_string(condition, "lastTransitionTime"), 0.0) for condition in conditions), 0.0)
+    return DeletionCandidate(
         key=pod.key,
         uid=pod.uid,
         node=pod.node_name,
         phase=PENDING if life.bound is None else RUNNING,
         ready=None if ready is None else float(int(ready)),
-        cost=deletion_cost(string_map(metadata, "annotations")),
-        created=_created(pod, life.arrived),
-        restarts=(_restarts(status, "containerStatuses"), _restarts(status, "initContainerStatuses")),
+        cost=deletion_cost(get_string_map(metadata, "annotations")),
+        created=_creation_time(pod, life.arrived),
+        restarts=(_max_restarts(status, "containerStatuses"), _max_restarts(status, "initContainerStatuses")),
     )
 
 
-def _created(pod: Pod, arrived: float) -> float:
+def _creation_time(pod: Pod, arrived: float) -> float:
     if arrived > 0.0:
         return float(int(arrived))
-    return _seconds(text(mapping(pod.raw, "metadata"), "creationTimestamp"), 0.0)
+    return _parse_time(get_string(get_mapping(pod.raw, "metadata"), "creationTimestamp"), 0.0)
 
 
-def _seconds(moment: str, otherwise: float) -> float:
+def _parse_time(moment: str, otherwise: float) -> float:
     try:
         return datetime.fromisoformat(moment).timestamp()
     except ValueError:
         return otherwise
 
 
-def _restarts(status: Json, key: str) -> int:
+def _max_restarts(status: Json, key: str) -> int:
     return max(
-        (one["restartCount"] for one in objects(status, key) if isinstance(one.get("restartCount"), int)), default=0
+        (
+            container_status["restartCount"]
+            for container_status in get_objects(status, key)
+            if isinstance(container_status.get("restartCount"), int)
+        ),
+        default=0,
     )

@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from kschedweb.engine.controllers.autoscaling.controller import SYNC, Controller
 from kschedweb.engine.controllers.autoscaling.cron import MONDAY, Cron
-from kschedweb.engine.controllers.autoscaling.replicas import Measured
+from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
+from kschedweb.engine.controllers.autoscaling.replica_calculator import PodMetric
 from kschedweb.engine.controllers.autoscaling.spec import Autoscaler
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.life import Life
-from kschedweb.engine.simulation.observer import Observer, Scaled
-from kschedweb.engine.simulation.scaling.fleet import Fleet, Kind
+from kschedweb.engine.simulation.observer import Observer, ScalingObservation
+from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.scaling.fleet import Fleet, WorkloadTemplate
 from kschedweb.engine.simulation.scaling.load import Load, Share
 from kschedweb.engine.simulation.use import SharedUse, UseModel
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.engine.values import dataclass
 
@@ -33,20 +33,20 @@ class Scaler:
     Its pods share ``load``, or else what those that there are now would use.
     """
 
-    kind: Kind
+    kind: WorkloadTemplate
     autoscaler: Autoscaler | None = None
     entries: tuple[tuple[str, Cron, int], ...] = ()
     load: Load | None = None
 
 
 @dataclass(eq=False)
-class _Watched:
+class _ScaledWorkload:
     """A workload with who scales it, and what its pods share."""
 
     fleet: Fleet
     scaler: Scaler
     share: Share
-    controller: Controller | None = None
+    controller: HorizontalController | None = None
 
 
 @dataclass(eq=False)
@@ -60,142 +60,148 @@ class Scalers:
     use: UseModel | None
     delete: Callable[[Life, float], None]
     create: Callable[[Json, float], None] = lambda raw, now: None
-    _watched: dict[str, _Watched] = field(default_factory=dict)
+    _watched: dict[str, _ScaledWorkload] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._watched)
 
     # What the simulation tells of its pods.
 
-    def joined(self, life: Life) -> None:
+    def add_life(self, life: Life) -> None:
         """A pod is there."""
-        if self._watched and (one := self._of(life)) is not None:
-            one.fleet.lives[life.pod.key] = life
+        if self._watched and (watched := self._find_watched(life)) is not None:
+            watched.fleet.lives[life.pod.key] = life
 
-    def gone(self, life: Life) -> None:
+    def remove_life(self, life: Life) -> None:
         """A pod is there no more."""
-        if self._watched and (one := self._of(life)) is not None:
-            one.fleet.lives.pop(life.pod.key, None)
+        if self._watched and (watched := self._find_watched(life)) is not None:
+            watched.fleet.lives.pop(life.pod.key, None)
 
-    def startup(self, life: Life) -> float:
+    def startup_seconds(self, life: Life) -> float:
         """How long the pod, which is on its node now, takes to be ready."""
-        one = self._of(life) if self._watched else None
-        return 0.0 if one is None else one.fleet.kind.startup
+        watched = self._find_watched(life) if self._watched else None
+        return 0.0 if watched is None else watched.fleet.kind.startup
 
-    def _of(self, life: Life) -> _Watched | None:
+    def _find_watched(self, life: Life) -> _ScaledWorkload | None:
         return self._watched.get(workload_of(life.pod, self.objects) or "")
 
     # What happens to workloads.
 
-    def begin(self, scaler: Scaler, now: float) -> None:
+    def start_scaler(self, scaler: Scaler, now: float) -> None:
         """``scaler`` looks after its workload from now on, in place of another one."""
         name = scaler.kind.workload
         before = self._watched.get(name)
         if before is None:
-            self._watched[name] = found = _Watched(Fleet(scaler.kind, 0), scaler, Share(scaler.load, 0))
+            self._watched[name] = watched = _ScaledWorkload(Fleet(scaler.kind, 0), scaler, Share(scaler.load, 0))
             for life in self.lives.values():
-                self.joined(life)
-            found.fleet.replicas = len(found.fleet.active)
-            found.share = self._shared(found, now)
+                self.add_life(life)
+            watched.fleet.replicas = len(watched.fleet.active)
+            watched.share = self._share_use(watched, now)
         else:
-            found = _Watched(before.fleet, scaler, before.share)
-            found.fleet.kind = scaler.kind
+            watched = _ScaledWorkload(before.fleet, scaler, before.share)
+            watched.fleet.kind = scaler.kind
             if scaler.load is not None:
-                found.share = self._shared(found, now)
-            self._watched[name] = found
+                watched.share = self._share_use(watched, now)
+            self._watched[name] = watched
         if scaler.autoscaler is not None:
-            found.controller = Controller(scaler.autoscaler)
-        self._look(found, now)
+            watched.controller = HorizontalController(scaler.autoscaler)
+        self._evaluate(watched, now)
         for entry in scaler.entries:
-            self._await(found, entry, now)
+            self._await_entry(watched, entry, now)
 
-    def scale(self, workload: str, replicas: int, now: float) -> None:
+    def scale_workload(self, workload: str, replicas: int, now: float) -> None:
         """Somebody scales a workload that a scaler looks after."""
-        found = self._watched[workload]
-        self._ask(found, replicas, BY_HAND, now, None)
+        watched = self._watched[workload]
+        self._set_replicas(watched, replicas, BY_HAND, now, None)
 
-    def end(self, workload: str, now: float) -> None:
+    def end_workload(self, workload: str, now: float) -> None:
         """The workload goes with its pods."""
-        found = self._watched.pop(workload)
-        for life in found.fleet.active:
+        watched = self._watched.pop(workload)
+        for life in watched.fleet.active:
             self.delete(life, now)
 
-    def _shared(self, found: _Watched, now: float) -> Share:
+    def _share_use(self, watched: _ScaledWorkload, now: float) -> Share:
         """What its pods share from now on; the model of use is told of it."""
-        pods = [life.pod for life in found.fleet.active]
+        pods = [life.pod for life in watched.fleet.active]
         limits = {pod.limits.get(CPU, 0) / MILLI or math.inf for pod in pods}
-        share = Share(found.scaler.load, len(pods), max(limits, default=math.inf))
+        share = Share(watched.scaler.load, len(pods), max(limits, default=math.inf))
         if isinstance(self.use, SharedUse):
-            self.use.share(found.fleet.kind.workload, share, pods, now)
+            self.use.share(watched.fleet.kind.workload, share, pods, now)
         return share
 
     # Looks.
 
-    def _current(self, found: _Watched) -> bool:
-        return self._watched.get(found.fleet.kind.workload) is found
+    def _is_current(self, watched: _ScaledWorkload) -> bool:
+        return self._watched.get(watched.fleet.kind.workload) is watched
 
-    def _look(self, found: _Watched, now: float) -> None:
-        if not self._current(found):
+    def _evaluate(self, watched: _ScaledWorkload, now: float) -> None:
+        if not self._is_current(watched):
             return
-        if found.controller is None:
-            self._ask(found, found.fleet.replicas, "", now, None)
+        if watched.controller is None:
+            self._set_replicas(watched, watched.fleet.replicas, "", now, None)
         else:
-            fleet = found.fleet
-            look = found.controller.look(fleet.replicas, fleet.seen(now), {CPU: self._measured(found, now)}, now)
-            self._ask(found, look.replicas, look.reason, now, look.utilization)
-        self.agenda.add(now + SYNC, lambda time: self._look(found, time), looks=True)
+            fleet = watched.fleet
+            look = watched.controller.reconcile(
+                fleet.replicas, fleet.observe_pods(now), {CPU: self._measure_pods(watched, now)}, now
+            )
+            self._set_replicas(watched, look.replicas, look.reason, now, look.utilization)
+        self.agenda.schedule_action(now + SYNC, lambda time: self._evaluate(watched, time), looks=True)
 
-    def _measured(self, found: _Watched, now: float) -> dict[str, Measured]:
+    def _measure_pods(self, watched: _ScaledWorkload, now: float) -> dict[str, PodMetric]:
         """What metrics-server says: the load is divided evenly among the pods that are ready."""
-        taking = found.fleet.ready(now)
-        each = min(self._load(found, now) / max(1, len(taking)), found.share.most)
-        value = {life.pod.key: round(each * MILLI) for life in taking}
+        taking = watched.fleet.ready_lives(now)
+        per_pod = min(self._total_load(watched, now) / max(1, len(taking)), watched.share.max_cores)
+        value = {life.pod.key: round(per_pod * MILLI) for life in taking}
         return {
-            life.pod.key: Measured(value.get(life.pod.key, 0), now, SYNC)
-            for life in found.fleet.active
+            life.pod.key: PodMetric(value.get(life.pod.key, 0), now, SYNC)
+            for life in watched.fleet.active
             if life.bound is not None and life.bound + SYNC <= now
         }
 
-    def _load(self, found: _Watched, now: float) -> float:
-        if found.share.load is not None:
-            return found.share.load.at(now)
-        return self.use.shared(found.fleet.kind.workload, now) if isinstance(self.use, SharedUse) else 0.0
+    def _total_load(self, watched: _ScaledWorkload, now: float) -> float:
+        if watched.share.load is not None:
+            return watched.share.load.cores_at(now)
+        return self.use.shared(watched.fleet.kind.workload, now) if isinstance(self.use, SharedUse) else 0.0
 
-    def _await(self, found: _Watched, entry: tuple[str, Cron, int], now: float) -> None:
+    def _await_entry(self, watched: _ScaledWorkload, entry: tuple[str, Cron, int], now: float) -> None:
         text, schedule, replicas = entry
-        due = schedule.after(now, MONDAY)
+        due = schedule.next_after(now, MONDAY)
         if due is None:
             return
 
-        def ask(time: float) -> None:
-            if self._current(found):
-                self._ask(found, replicas, ENTRY.format(text), time, None)
-                self._await(found, entry, time)
+        def apply_entry(time: float) -> None:
+            if self._is_current(watched):
+                self._set_replicas(watched, replicas, ENTRY.format(text), time, None)
+                self._await_entry(watched, entry, time)
 
-        self.agenda.add(due, ask, looks=True)
+        self.agenda.schedule_action(due, apply_entry, looks=True)
 
     # What follows.
 
-    def _ask(self, found: _Watched, replicas: int, reason: str, now: float, utilization: int | None) -> None:
+    def _set_replicas(
+        self, watched: _ScaledWorkload, replicas: int, reason: str, now: float, utilization: int | None
+    ) -> None:
         """``replicas`` are asked for from now on, and the workload's own controller sees to it."""
-        before, found.fleet.replicas = found.fleet.replicas, replicas
-        self._tell(found, before, reason if before != replicas else "", now, utilization)
-        self._reconcile(found, now)
+        before, watched.fleet.replicas = watched.fleet.replicas, replicas
+        self._report_scaling(watched, before, reason if before != replicas else "", now, utilization)
+        self._reconcile_pods(watched, now)
 
-    def _reconcile(self, found: _Watched, now: float) -> None:
-        fleet = found.fleet
-        for life in fleet.surplus(now):
+    def _reconcile_pods(self, watched: _ScaledWorkload, now: float) -> None:
+        fleet = watched.fleet
+        for life in fleet.list_surplus(now):
             self.delete(life, now)
             if self.use is not None and life.leaves is not None:
                 self.use.left(life.pod, now)  # no more requests reach it
-        for raw in fleet.missing(self.lives.__contains__):
+        for raw in fleet.missing_pods(self.lives.__contains__):
             self.create(raw, now)
 
-    def _tell(self, found: _Watched, before: int, reason: str, now: float, utilization: int | None) -> None:
-        fleet, scaler = found.fleet, found.scaler.autoscaler
+    def _report_scaling(
+        self, watched: _ScaledWorkload, before: int, reason: str, now: float, utilization: int | None
+    ) -> None:
+        fleet, scaler = watched.fleet, watched.scaler.autoscaler
         metrics = scaler.metrics if scaler else ()
-        target = next((one.utilization for one in metrics if one.utilization and one.resource == CPU), None)
-        ready = len(fleet.ready(now))
+        target = next((metric.utilization for metric in metrics if metric.utilization and metric.resource == CPU), None)
+        ready = len(fleet.ready_lives(now))
         self.observer.scaled(
-            Scaled(fleet.kind.workload, before, fleet.replicas, ready, utilization, target, reason), now
+            ScalingObservation(fleet.kind.workload, before, fleet.replicas, ready, utilization, target, reason), now
         )

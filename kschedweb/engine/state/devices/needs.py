@@ -18,7 +18,7 @@ class ClaimError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class DeviceNeeds:
     """The pod's claims, and its extended resources, which devices provide on nodes without a device plugin.
 
     ``earlier`` is the claim that an earlier attempt to bind the pod made for those resources.
@@ -29,7 +29,7 @@ class Needs:
     earlier: ResourceClaim | None = None
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not self.claims and not self.extended
 
     @property
@@ -42,27 +42,31 @@ class Needs:
         return bool(self.extended) and (self.earlier is None or self.earlier.allocation is None)
 
     @property
-    def searches(self) -> bool:
+    def needs_allocator(self) -> bool:
         """Whether kube-scheduler runs its allocator, even if there is nothing to allocate."""
         return self.extends_anew or any(claim.allocation is None for claim in self.claims)
 
 
-def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> Needs:
+def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> DeviceNeeds:
     """What ``pod`` needs of devices; raises ClaimError. What is chosen for it already counts as allocated.
 
     ``extended``: whether devices provide extended resources.
     """
-    known = snapshot.resource_claims
+    claim_use = snapshot.resource_claims
     resources = extended_resources(snapshot, pod) if extended else ()
-    earlier = known.for_extended_resources(pod.name, pod.uid) if resources else None
-    if resources and earlier is None and (chosen := known.in_flight(*extended_key(pod.namespace, pod.uid))) is not None:
+    earlier = claim_use.for_extended_resources(pod.name, pod.uid) if resources else None
+    if (
+        resources
+        and earlier is None
+        and (chosen := claim_use.in_flight(*extended_key(pod.namespace, pod.uid))) is not None
+    ):
         earlier = replace(extended_claim(pod), allocation=chosen.allocation)
     claims = []
-    for claim in claims_of(known, pod):
-        chosen = known.in_flight(claim.namespace, claim.name)
-        own = chosen is not None and claim.allocation is None and known.may_use(chosen, pod.uid)
-        claims.append(replace(claim, allocation=chosen.allocation) if own and chosen is not None else claim)
-    return Needs(tuple(claims), resources, earlier)
+    for claim in claims_of(claim_use, pod):
+        chosen = claim_use.in_flight(claim.namespace, claim.name)
+        usable = chosen is not None and claim.allocation is None and claim_use.may_use(chosen, pod.uid)
+        claims.append(replace(claim, allocation=chosen.allocation) if usable and chosen is not None else claim)
+    return DeviceNeeds(tuple(claims), resources, earlier)
 
 
 def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> ResourceClaim:
@@ -80,25 +84,25 @@ def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> Resour
     )
 
 
-def claims_of(known: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
+def claims_of(claims: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
     """The claims that the pod uses, in its order; raises ClaimError."""
-    return tuple(claim for item in pod.resource_claims if (claim := _claim(known, pod, item)) is not None)
+    return tuple(claim for item in pod.resource_claims if (claim := _resolve_claim(claims, pod, item)) is not None)
 
 
-def _claim(known: Devices | ClaimUse, pod: Pod, wanted: PodClaim) -> ResourceClaim | None:
+def _resolve_claim(claims: Devices | ClaimUse, pod: Pod, entry: PodClaim) -> ResourceClaim | None:
     """The claim for an entry of the pod's ``resourceClaims``; ``None`` if the entry needs none."""
-    if wanted.generated and not wanted.created:
+    if entry.generated and not entry.created:
         raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
-    if wanted.claim is None:
-        if wanted.generated:
+    if entry.claim is None:
+        if entry.generated:
             return None
-        raise ClaimError(f'pod "{pod.key}", spec.resourceClaim "{wanted.name}": none of the supported fields are set')
-    claim = known.get(pod.namespace, wanted.claim)
+        raise ClaimError(f'pod "{pod.key}", spec.resourceClaim "{entry.name}": none of the supported fields are set')
+    claim = claims.get(pod.namespace, entry.claim)
     if claim is None:
-        raise ClaimError(f'could not find ResourceClaim "{pod.namespace}/{wanted.claim}"')
+        raise ClaimError(f'could not find ResourceClaim "{pod.namespace}/{entry.claim}"')
     if claim.terminating:
         raise ClaimError(f'resourceclaim "{claim.name}" is being deleted')
-    if wanted.generated and not claim.made_for(pod.uid):
+    if entry.generated and not claim.made_for(pod.uid):
         raise ClaimError(f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)")
     return claim
 
@@ -108,22 +112,22 @@ def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
     classes = snapshot.objects.devices.extended_resources
     if not classes:
         return ()
-    wanted = tuple(name for name, amount in pod.requests.items() if amount and may_be_extended(name))
-    return wanted if any(name in classes for name in wanted) else ()
+    requested = tuple(name for name, amount in pod.requests.items() if amount and may_be_extended(name))
+    return requested if any(name in classes for name in requested) else ()
 
 
-def release_claims(known: ClaimUse, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
+def release_claims(claims: ClaimUse, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
     """Release the resource claims of ``pod``, which is gone; returns (before, after) of each claim that this changes.
 
     The claim that was made for its extended resources goes.
     """
     names = [item.claim for item in pod.resource_claims if item.claim is not None]
-    changes = known.release(pod.namespace, names, pod.uid)
+    changes = claims.release_claims(pod.namespace, names, pod.uid)
     if any(may_be_extended(name) for name in pod.requests):
-        made = known.for_extended_resources(pod.name, pod.uid)
-        if made is not None:
-            known.delete(made)
-            changes.append((made, made.deallocated()))
+        generated_claim = claims.for_extended_resources(pod.name, pod.uid)
+        if generated_claim is not None:
+            claims.delete_claim(generated_claim)
+            changes.append((generated_claim, generated_claim.without_allocation()))
     return changes
 
 

@@ -19,51 +19,55 @@ class DeviceUse:
         self._whole: Counter[DeviceId] = Counter()
         self.shares: Counter[DeviceId] = Counter()
         self.consumed: dict[DeviceId, Amounts] = {}
-        self._telling: Counter[DeviceId] = Counter()  # shares that say what they take
+        self._measured_shares: Counter[DeviceId] = Counter()  # shares that say what they take
         self.touched: set[tuple[str, str]] = set()
 
     def copy(self) -> DeviceUse:
         """An independent copy."""
         other = DeviceUse()
-        other._whole, other.shares, other._telling = self._whole.copy(), self.shares.copy(), self._telling.copy()
+        other._whole, other.shares, other._measured_shares = (
+            self._whole.copy(),
+            self.shares.copy(),
+            self._measured_shares.copy(),
+        )
         other.consumed = {device: amounts.copy() for device, amounts in self.consumed.items()}
         other.touched = self.touched.copy()
         return other
 
-    def whole(self, device: DeviceId) -> bool:
+    def is_exclusive(self, device: DeviceId) -> bool:
         """Whether a claim has the device for itself."""
         return device in self._whole
 
-    def taken(self, device: DeviceId) -> bool:
+    def is_in_use(self, device: DeviceId) -> bool:
         """Whether a claim has the device, or a share of it."""
         return device in self._whole or device in self.shares
 
-    def add(self, allocation: Allocation) -> None:
-        self._change(allocation, 1)
+    def add_allocation(self, allocation: Allocation) -> None:
+        self._count_allocation(allocation, 1)
 
-    def remove(self, allocation: Allocation) -> None:
-        self._change(allocation, -1)
+    def remove_allocation(self, allocation: Allocation) -> None:
+        self._count_allocation(allocation, -1)
 
-    def _change(self, allocation: Allocation, by: int) -> None:
-        for one in allocation.devices:
-            if one.admin:
+    def _count_allocation(self, allocation: Allocation, by: int) -> None:
+        for allocated in allocation.devices:
+            if allocated.admin:
                 continue
-            device = one.device
+            device = allocated.device
             self.touched.add(device[:2])
-            if not one.share:
-                _count(self._whole, device, by)
+            if not allocated.share:
+                _add_count(self._whole, device, by)
                 continue
-            _count(self.shares, device, by)
-            if one.consumed is not None:
-                _count(self._telling, device, by)
+            _add_count(self.shares, device, by)
+            if allocated.consumed is not None:
+                _add_count(self._measured_shares, device, by)
                 amounts = self.consumed.setdefault(device, {})
-                for name, amount in one.consumed:
+                for name, amount in allocated.consumed:
                     amounts[name] = amounts.get(name, 0) + by * amount
-                if device not in self._telling:
+                if device not in self._measured_shares:
                     del self.consumed[device]
 
 
-def _count(counter: Counter[DeviceId], device: DeviceId, by: int) -> None:
+def _add_count(counter: Counter[DeviceId], device: DeviceId, by: int) -> None:
     counter[device] += by
     if not counter[device]:
         del counter[device]

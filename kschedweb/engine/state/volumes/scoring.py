@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.quantity import round_to_unit
 from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume
 from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.volumes.search import chosen, enough, without_volume
+from kschedweb.engine.state.volumes.search import choose_volumes, find_sufficient_capacities, without_volume
 
 FULL = 100
 UNSAID = -1
@@ -23,30 +23,32 @@ def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints
     ``claims`` wait for a node. Where one of them gets an existing volume only such volumes count (VolumeBinding.Score).
     """
     unmatched = without_volume(snapshot, claims)
-    scores = _provisioned(snapshot, claims, curve)
+    scores = _score_provisioned(snapshot, claims, curve)
     for node in np.flatnonzero(~np.all(unmatched, axis=0)).tolist():
-        taken = [(claim, volume) for claim, volume in chosen(snapshot, claims, node) if volume is not None]
-        scores[node] = _static(taken, curve)
+        static_volumes = [
+            (claim, volume) for claim, volume in choose_volumes(snapshot, claims, node) if volume is not None
+        ]
+        scores[node] = _score_static_volumes(static_volumes, curve)
     return scores
 
 
-def _static(taken: list[tuple[Claim, PersistentVolume]], curve: Ints) -> int:
+def _score_static_volumes(static_volumes: list[tuple[Claim, PersistentVolume]], curve: Ints) -> int:
     """The score of a node where claims get these volumes."""
     requested: dict[str, int] = {}
     capacity: dict[str, int] = {}
-    for claim, volume in taken:
+    for claim, volume in static_volumes:
         name = volume.spec_class  # not the annotation's, as in kube-scheduler
-        requested[name] = requested.get(name, 0) + whole(STORAGE, claim.request or 0)
-        capacity[name] = capacity.get(name, 0) + whole(STORAGE, volume.capacity)
-    found = sum(int(curve[_percent(requested[name], capacity[name])]) for name in requested)
-    return int(np.floor(found / len(requested) + 0.5))
+        requested[name] = requested.get(name, 0) + round_to_unit(STORAGE, claim.request or 0)
+        capacity[name] = capacity.get(name, 0) + round_to_unit(STORAGE, volume.capacity)
+    total = sum(int(curve[_used_percent(requested[name], capacity[name])]) for name in requested)
+    return int(np.floor(total / len(requested) + 0.5))
 
 
-def _percent(requested: int, capacity: int) -> int:
+def _used_percent(requested: int, capacity: int) -> int:
     return FULL if capacity == 0 or requested > capacity else requested * FULL // capacity
 
 
-def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
+def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     """The scores of nodes where all volumes are made; a claim whose driver reports no capacity does not count."""
     size = len(snapshot)
     total: Floats = np.zeros(size)
@@ -55,11 +57,11 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
         requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
         for claim in claims:
             if claim.spec_class == name:
-                room, known = _capacity(snapshot, claim)
-                requested += np.where(known, whole(STORAGE, claim.request or 0), 0)
-                unsaid |= known & (np.isnan(room) | (name is None))
-                capacity = np.where(known, np.nan_to_num(room), capacity)
-                counts |= known
+                room, has_capacity = _find_free_capacity(snapshot, claim)
+                requested += np.where(has_capacity, round_to_unit(STORAGE, claim.request or 0), 0)
+                unsaid |= has_capacity & (np.isnan(room) | (name is None))
+                capacity = np.where(has_capacity, np.nan_to_num(room), capacity)
+                counts |= has_capacity
         full = (capacity == 0) | (requested > capacity)
         percent = np.where(full, FULL, requested * FULL // np.maximum(capacity, 1)).astype(np.int64)
         total += np.where(counts, curve[percent], 0)
@@ -69,10 +71,15 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     return scores
 
 
-def _capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
+def _find_free_capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
     """(the bytes free for the claim's class on each node, NaN if not said; where they are known to be enough)"""
-    room, known = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
-    for capacity, nodes in enough(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ():
-        here = nodes & ~known
-        room[here], known = np.nan if capacity.free is None else whole(STORAGE, capacity.free), known | here
-    return room, known
+    room, has_capacity = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
+    for capacity, nodes in (
+        find_sufficient_capacities(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ()
+    ):
+        new_nodes = nodes & ~has_capacity
+        room[new_nodes], has_capacity = (
+            np.nan if capacity.free is None else round_to_unit(STORAGE, capacity.free),
+            has_capacity | new_nodes,
+        )
+    return room, has_capacity

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.quantity import round_to_unit
 from kschedweb.engine.objects.storage import STORAGE, Claim, CSIStorageCapacity, PersistentVolume, StorageClass
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.volumes.matching import allows, reaches, selected
+from kschedweb.engine.state.volumes.matching import nodes_in_allowed_topologies, nodes_reaching_volume, select_nodes
 from kschedweb.engine.values import dataclass
 
 AVAILABLE = "Available"
@@ -20,7 +20,7 @@ Matrix = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
-class Search:
+class VolumeSearchResult:
     """Nodes where a claim gets no volume, where there is no capacity to provision one, and where the search fails."""
 
     no_volume: Mask
@@ -29,10 +29,10 @@ class Search:
     error: str = ""
 
 
-def search(snapshot: Snapshot, claims: list[Claim]) -> Search:
+def find_pod_volumes(snapshot: Snapshot, claims: list[Claim]) -> VolumeSearchResult:
     """Search every node for volumes for ``claims``, which are in the order of the pod's volumes."""
     no_volume, no_space, failed = np.zeros((3, len(snapshot)), dtype=np.bool_)
-    result = Search(no_volume, no_space, failed)
+    result = VolumeSearchResult(no_volume, no_space, failed)
     placed = [claim for claim in claims if claim.selected_node is not None]
     for claim in placed:
         elsewhere = np.ones(len(snapshot), dtype=np.bool_)
@@ -43,41 +43,41 @@ def search(snapshot: Snapshot, claims: list[Claim]) -> Search:
     wanting = [(claim, reached) for claim in placed]
     if len(placed) < len(claims) and reached.any():
         free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
-        result.error = next((_error(snapshot, claim) for claim in free if claim.selector_error), "")
+        result.error = next((_format_selector_error(snapshot, claim) for claim in free if claim.selector_error), "")
         if result.error:
             result.failed = reached
             return result
-        wanting += [(claim, unmatched & reached) for claim, unmatched, _ in _match(snapshot, free)]
+        wanting += [(claim, unmatched & reached) for claim, unmatched, _ in _find_matching_volumes(snapshot, free)]
     for claim, nodes in wanting:
-        _provision(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result)
+        _check_volume_provisions(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result)
     return result
 
 
-def _error(snapshot: Snapshot, claim: Claim) -> str:
+def _format_selector_error(snapshot: Snapshot, claim: Claim) -> str:
     return f"error creating internal label selector for claim: {claim.namespace}/{claim.name}: {claim.selector_error}"
 
 
-def _provision(snapshot: Snapshot, claim: Claim, nodes: Mask, result: Search) -> None:
+def _check_volume_provisions(snapshot: Snapshot, claim: Claim, nodes: Mask, result: VolumeSearchResult) -> None:
     """Record in ``result`` the ``nodes`` where no volume can be provisioned for ``claim``."""
     storage_class = snapshot.objects.storage.classes[claim.storage_class]
-    if not storage_class.provisions:
+    if not storage_class.can_provision:
         result.no_volume |= nodes
         return
-    allowed = allows(snapshot, storage_class)
+    allowed = nodes_in_allowed_topologies(snapshot, storage_class)
     result.no_volume |= nodes & ~allowed
     result.no_space |= nodes & allowed & ~_has_space(snapshot, claim, storage_class)
 
 
 def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
     """The nodes with capacity for a volume of the requested size; all nodes if the driver does not report it."""
-    found = enough(snapshot, claim, storage_class)
-    mask = np.full(len(snapshot), found is None)
-    for _, nodes in found or ():
+    capacities = find_sufficient_capacities(snapshot, claim, storage_class)
+    mask = np.full(len(snapshot), capacities is None)
+    for _, nodes in capacities or ():
         mask |= nodes
     return mask
 
 
-def enough(
+def find_sufficient_capacities(
     snapshot: Snapshot, claim: Claim, storage_class: StorageClass
 ) -> list[tuple[CSIStorageCapacity, Mask]] | None:
     """Each capacity that has room for a volume of the requested size, with its nodes.
@@ -88,13 +88,13 @@ def enough(
     driver = storage.drivers.get(storage_class.provisioner)
     if claim.request is None or driver is None or not driver.storage_capacity:
         return None
-    size = whole(STORAGE, claim.request)
+    size = round_to_unit(STORAGE, claim.request)
     return [
-        (capacity, selected(snapshot, capacity.nodes))
+        (capacity, select_nodes(snapshot, capacity.nodes))
         for capacity in storage.capacities.values()
         if capacity.storage_class == storage_class.name
         and capacity.largest is not None
-        and whole(STORAGE, capacity.largest) >= size
+        and round_to_unit(STORAGE, capacity.largest) >= size
     ]
 
 
@@ -106,8 +106,8 @@ class _Candidates:
     reach: Matrix
 
 
-def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
-    def compute() -> _Candidates:
+def _list_candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
+    def compute_candidates() -> _Candidates:
         everything = snapshot.objects.storage.volumes.values()
         volumes = sorted(
             (volume for volume in everything if volume.storage_class == storage_class),
@@ -115,28 +115,30 @@ def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
         )
         reach = np.zeros((len(volumes), len(snapshot)), dtype=np.bool_)
         for row, volume in enumerate(volumes):
-            reach[row] = reaches(snapshot, volume)
+            reach[row] = nodes_reaching_volume(snapshot, volume)
         return _Candidates([volume.name for volume in volumes], reach)
 
-    return snapshot.related(("volumes of class", storage_class), compute)
+    return snapshot.cached_by_objects(("volumes of class", storage_class), compute_candidates)
 
 
-def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
+def choose_volumes(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
     """The volume that each claim takes on the node at a position; ``None`` if one is provisioned."""
     placed = [claim for claim in claims if claim.selected_node is not None]
     free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
-    found: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
-    return found + [(claim, volume) for claim, _, volume in _match(snapshot, free, slice(node, node + 1))]
+    choices: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
+    return choices + [
+        (claim, volume) for claim, _, volume in _find_matching_volumes(snapshot, free, slice(node, node + 1))
+    ]
 
 
 def without_volume(snapshot: Snapshot, claims: list[Claim]) -> Matrix:
     """Where each claim gets no existing volume: bool[claims, nodes]."""
     free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
-    found = [unmatched for _, unmatched, _ in _match(snapshot, free)]
-    return np.array(found, dtype=np.bool_).reshape(len(found), len(snapshot))
+    masks = [unmatched for _, unmatched, _ in _find_matching_volumes(snapshot, free)]
+    return np.array(masks, dtype=np.bool_).reshape(len(masks), len(snapshot))
 
 
-def _match(
+def _find_matching_volumes(
     snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
 ) -> list[tuple[Claim, Mask, PersistentVolume | None]]:
     """Each claim with those of ``nodes`` where no volume suits it, and its volume if ``nodes`` is a single node.
@@ -145,51 +147,53 @@ def _match(
     one.
     """
     rivals = Counter(claim.storage_class for claim in claims)
-    taken: dict[str, Matrix] = {}
+    taken_by_class: dict[str, Matrix] = {}
     result = []
     for claim in claims:
-        candidates, contested = _candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
+        candidates, contested = _list_candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
         listed = [snapshot.objects.storage.volumes.get(name) for name in candidates.names]
         volumes = [volume for volume in listed if volume is not None]  # some may be gone with their pods
         reach = candidates.reach[:, nodes]
         if len(volumes) < len(listed):
             reach = reach[[volume is not None for volume in listed]]
         none = np.broadcast_to(np.False_, reach.shape)
-        gone = taken.setdefault(claim.storage_class, none.copy() if contested else none)
-        unmatched, row = _take(claim, volumes, reach, gone if contested else None)
+        taken_volumes = taken_by_class.setdefault(claim.storage_class, none.copy() if contested else none)
+        unmatched, row = _match_claim(claim, volumes, reach, taken_volumes if contested else None)
         result.append((claim, unmatched, None if row is None else volumes[row]))
     return result
 
 
-def _take(claim: Claim, volumes: list[PersistentVolume], reach: Matrix, gone: Matrix | None) -> tuple[Mask, int | None]:
+def _match_claim(
+    claim: Claim, volumes: list[PersistentVolume], reach: Matrix, taken_volumes: Matrix | None
+) -> tuple[Mask, int | None]:
     """(the nodes where none of ``volumes`` suits the claim, the row taken if there is a single node).
 
-    ``gone`` marks volumes that other claims of the pod have taken; ``None`` if there are no such claims.
+    ``taken_volumes`` marks volumes that other claims of the pod have taken; ``None`` if there are no such claims.
     """
     unmatched = np.ones(reach.shape[1], dtype=np.bool_)
     undecided, row = unmatched.copy(), None
-    for reserved in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in volumes):
+    for reserved in _true_rows(volume.is_bound_to(claim) and _satisfies_claim(volume, claim) for volume in volumes):
         # A reserved volume decides, even if the node cannot reach it.
-        here = undecided if gone is None else undecided & ~gone[reserved]
-        undecided = undecided & ~here
-        here = here & reach[reserved]
-        unmatched &= ~here
-        row = int(reserved) if here.any() else row
-        if gone is not None:
-            gone[reserved] |= here
-    others = _rows(_suits(volume, claim) and _available(volume, claim) for volume in volumes)
-    eligible = reach[others] if gone is None else reach[others] & ~gone[others]
-    found = np.flatnonzero(undecided & eligible.any(axis=0))
-    unmatched[found] = False
-    if found.size and (gone is not None or len(unmatched) == 1):
-        rows = others[eligible[:, found].argmax(axis=0)]
+        nodes = undecided if taken_volumes is None else undecided & ~taken_volumes[reserved]
+        undecided = undecided & ~nodes
+        nodes = nodes & reach[reserved]
+        unmatched &= ~nodes
+        row = int(reserved) if nodes.any() else row
+        if taken_volumes is not None:
+            taken_volumes[reserved] |= nodes
+    unreserved = _true_rows(_satisfies_claim(volume, claim) and _is_available(volume, claim) for volume in volumes)
+    eligible = reach[unreserved] if taken_volumes is None else reach[unreserved] & ~taken_volumes[unreserved]
+    matched = np.flatnonzero(undecided & eligible.any(axis=0))
+    unmatched[matched] = False
+    if matched.size and (taken_volumes is not None or len(unmatched) == 1):
+        rows = unreserved[eligible[:, matched].argmax(axis=0)]
         row = int(rows[0])
-        if gone is not None:
-            gone[rows, found] = True
+        if taken_volumes is not None:
+            taken_volumes[rows, matched] = True
     return unmatched, row
 
 
-def _suits(volume: PersistentVolume, claim: Claim) -> bool:
+def _satisfies_claim(volume: PersistentVolume, claim: Claim) -> bool:
     """Whether the volume meets the conditions that hold even for one reserved for the claim."""
     return (
         volume.capacity >= (claim.request or 0)
@@ -199,7 +203,7 @@ def _suits(volume: PersistentVolume, claim: Claim) -> bool:
     )
 
 
-def _available(volume: PersistentVolume, claim: Claim) -> bool:
+def _is_available(volume: PersistentVolume, claim: Claim) -> bool:
     """Whether ``claim`` can take ``volume``, which is not reserved for it."""
     return (
         volume.claim is None
@@ -209,5 +213,5 @@ def _available(volume: PersistentVolume, claim: Claim) -> bool:
     )
 
 
-def _rows(suitable: Iterable[bool]) -> NDArray[np.intp]:
+def _true_rows(suitable: Iterable[bool]) -> NDArray[np.intp]:
     return np.flatnonzero(np.fromiter(suitable, dtype=np.bool_))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS, InTreeVolume
+from kschedweb.engine.objects.csi_migration import DRIVERS, UNCOUNTED_PLUGINS, InTreeVolume
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import (
     Claim,
@@ -21,14 +21,14 @@ from kschedweb.engine.objects.volume import PodVolume
 
 Handle = tuple[str, str]  # driver, the driver's name for the volume
 _READERS: dict[str, Callable[[Json], Any]] = {
-    reader.__name__: reader.read
+    reader.__name__: reader.from_json
     for reader in (PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
-} | {"PersistentVolumeClaim": Claim.read}
+} | {"PersistentVolumeClaim": Claim.from_json}
 
 
-def _same(known: Any, read: Any) -> bool:
+def _has_equal_fields(current: Any, read: Any) -> bool:
     """Whether two typed objects are equal, apart from their raw form."""
-    return known is not None and all(getattr(known, name) == getattr(read, name) for name in read.__slots__)
+    return current is not None and all(getattr(current, name) == getattr(read, name) for name in read.__slots__)
 
 
 class VolumeError(ValueError):
@@ -49,7 +49,7 @@ class SavedVolumes(NamedTuple):
 class Storage:
     """Typed storage objects by name, claims and capacities by (namespace, name).
 
-    ``version`` counts changes by ``add`` and ``remove``, which come from outside.
+    ``version`` counts changes by ``add_object`` and ``remove_object``, which come from outside.
     """
 
     def __init__(self) -> None:
@@ -71,12 +71,12 @@ class Storage:
         self._shared = other._shared = True
         return other
 
-    def save(self) -> SavedVolumes:
-        """The claims and volumes as they are now, for ``restore``."""
+    def save_volumes(self) -> SavedVolumes:
+        """The claims and volumes as they are now, for ``restore_volumes``."""
         self._shared = True
         return SavedVolumes(self.claims, self.volumes)
 
-    def restore(self, saved: SavedVolumes) -> bool:
+    def restore_volumes(self, saved: SavedVolumes) -> bool:
         """Take back all changes of claims and volumes since they were ``saved``; returns whether there were any."""
         if self.claims is saved.claims:
             return False
@@ -84,32 +84,32 @@ class Storage:
         self._shared = True
         return True
 
-    def put(self, changed: Claim | PersistentVolume) -> None:
+    def put_object(self, changed: Claim | PersistentVolume) -> None:
         """Replace the object of the same name by ``changed``, if there is one."""
-        self._own()
+        self._unshare()
         if isinstance(changed, Claim):
             self.claims[changed.key] = changed
         else:
             self.volumes[changed.name] = changed
 
-    def drop(self, gone: Claim | PersistentVolume) -> None:
-        """Remove the object of the same name as ``gone``, as a controller does."""
-        self._own()
-        if isinstance(gone, Claim):
-            self.claims.pop(gone.key, None)
+    def drop_object(self, removed: Claim | PersistentVolume) -> None:
+        """Remove the object of the same name as ``removed``, as a controller does."""
+        self._unshare()
+        if isinstance(removed, Claim):
+            self.claims.pop(removed.key, None)
         else:
-            self.volumes.pop(gone.name, None)
+            self.volumes.pop(removed.name, None)
 
     def count_claim(self) -> int:
         """Return the number of the next claim that is made here: those of one name have different uids."""
         self._claims_made += 1
         return self._claims_made
 
-    def now(self, known: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
-        """The current object with the name of ``known``."""
-        return self.claims.get(known.key) if isinstance(known, Claim) else self.volumes.get(known.name)
+    def get_current(self, earlier: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
+        """The current object with the name of ``earlier``."""
+        return self.claims.get(earlier.key) if isinstance(earlier, Claim) else self.volumes.get(earlier.name)
 
-    def add(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
+    def add_object(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
         """Add ``raw`` if it is of a storage kind; returns whether that changes anything.
 
         Raises ObjectError if it cannot be read.
@@ -117,25 +117,25 @@ class Storage:
         if kind not in _READERS:
             return False
         read = _READERS[kind](raw)
-        known, key = self._of(kind, namespace, name)
-        changed = not _same(known.get(key), read)
+        objects, key = self._table_and_key(kind, namespace, name)
+        changed = not _has_equal_fields(objects.get(key), read)
         if changed:
             self.version += 1
-            known[key] = read
+            objects[key] = read
         return changed
 
-    def remove(self, kind: str, namespace: str, name: str) -> bool:
+    def remove_object(self, kind: str, namespace: str, name: str) -> bool:
         """Remove an object if it is of a storage kind; returns whether that changes anything."""
         if kind not in _READERS:
             return False
-        known, key = self._of(kind, namespace, name)
+        objects, key = self._table_and_key(kind, namespace, name)
         self.version += 1
-        return known.pop(key, None) is not None
+        return objects.pop(key, None) is not None
 
-    def _of(self, kind: str, namespace: str, name: str) -> tuple[dict[Any, Any], Any]:
+    def _table_and_key(self, kind: str, namespace: str, name: str) -> tuple[dict[Any, Any], Any]:
         """The dictionary for objects of a storage kind, made writable, and the object's key in it."""
-        self._own()
-        known: dict[str, tuple[dict[Any, Any], Any]] = {
+        self._unshare()
+        tables: dict[str, tuple[dict[Any, Any], Any]] = {
             "PersistentVolumeClaim": (self.claims, (namespace, name)),
             "PersistentVolume": (self.volumes, name),
             "StorageClass": (self.classes, name),
@@ -144,20 +144,20 @@ class Storage:
             "CSIStorageCapacity": (self.capacities, (namespace, name)),
             "VolumeAttachment": (self.attachments, name),
         }
-        return known[kind]
+        return tables[kind]
 
-    def _own(self) -> None:
+    def _unshare(self) -> None:
         if self._shared:
             self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
 
-    def claim(self, namespace: str, name: str) -> Claim:
+    def get_claim(self, namespace: str, name: str) -> Claim:
         """The claim; raises MissingClaim with the API server's words if there is none."""
         try:
             return self.claims[namespace, name]
         except KeyError:
             raise MissingClaim(f'persistentvolumeclaim "{name}" not found') from None
 
-    def handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
+    def get_handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
         """The handle under which ``volume`` counts against a node's limits; ``None`` if it does not count.
 
         A volume that is not provisioned yet counts for the driver of its class, under the claim's name. Raises
@@ -167,7 +167,7 @@ class Storage:
             return _in_tree_handle(volume) if volume.in_tree is not None else None
         if not volume.claim:
             raise VolumeError("PersistentVolumeClaim had no name")
-        claim = self.claim(pod.namespace, volume.claim)
+        claim = self.get_claim(pod.namespace, volume.claim)
         if volume.ephemeral:
             check_owner(pod, claim)
         persistent = self.volumes.get(claim.volume) if claim.volume else None
@@ -194,15 +194,15 @@ def _bound_handle(volume: PersistentVolume) -> Handle | None:
         return volume.csi
     if volume.in_tree is None or volume.in_tree.error:
         return None
-    return _handle(volume.in_tree)
+    return _migrated_handle(volume.in_tree)
 
 
 def _in_tree_handle(volume: PodVolume) -> Handle:
     assert volume.in_tree is not None
     if volume.in_tree.error:
         raise VolumeError(f"converting volume({volume.name}) from inline to csi: {volume.in_tree.error}")
-    return _handle(volume.in_tree)
+    return _migrated_handle(volume.in_tree)
 
 
-def _handle(in_tree: InTreeVolume) -> Handle:
+def _migrated_handle(in_tree: InTreeVolume) -> Handle:
     return in_tree.migration.driver, in_tree.handle

@@ -16,7 +16,7 @@ from kschedweb.engine.state.volumes.storage import Handle, MissingClaim, Storage
 Counted = TypeVar("Counted", bound=Hashable)
 
 
-class User(NamedTuple):
+class VolumeUser(NamedTuple):
     """A pod on the node at a position, its attached volumes, and an error if not all of them are known."""
 
     pod: Pod
@@ -37,7 +37,7 @@ class VolumeUse:
         self._errors: dict[int, dict[str, str]] = {}
         self._counts: dict[str, Ints] = {}
         self._attached: frozenset[tuple[Handle, int]] | None = None
-        self._users: dict[str, User] = {}  # by the pod's key
+        self._users: dict[str, VolumeUser] = {}  # by the pod's key
         self._version = storage.version
 
     def copy(self, storage: Storage) -> VolumeUse:
@@ -52,47 +52,47 @@ class VolumeUse:
         other._users, other._version = dict(self._users), self._version
         return other
 
-    def account(self, pod: Pod, node: int, sign: int) -> None:
+    def account_pod(self, pod: Pod, node: int, sign: int) -> None:
         """Count ``pod``, which came to the node (``sign`` 1) or left it (-1)."""
         for volume in pod.volumes:
             if volume.claim is not None and not volume.ephemeral:
-                _change(self._claims, (pod.namespace, volume.claim), sign)
+                _add_to_counter(self._claims, (pod.namespace, volume.claim), sign)
             if volume.disk is not None:
-                _change(self._disks.setdefault(volume.disk.identity, Counter()), (node, volume.disk), sign)
+                _add_to_counter(self._disks.setdefault(volume.disk.identity, Counter()), (node, volume.disk), sign)
         if sign > 0:
-            user = self._users[pod.key] = User(pod, node, *self._resolve(pod))
+            user = self._users[pod.key] = VolumeUser(pod, node, *self._resolve_volumes(pod))
         else:
             user = self._users.pop(pod.key)
-        self._attach(user, sign)
+        self._attach_volumes(user, sign)
 
-    def _attach(self, user: User, sign: int) -> None:
+    def _attach_volumes(self, user: VolumeUser, sign: int) -> None:
         if user.error and sign > 0:
             self._errors.setdefault(user.node, {})[user.pod.key] = user.error
         elif user.error:
             self._errors[user.node].pop(user.pod.key)
         for handle in user.handles:
-            self._count(handle, user.node, sign)
+            self._count_handle(handle, user.node, sign)
 
     def resolve_again(self) -> None:
         """Resolve the volumes of all pods again, since claims were restored."""
         self._version = -1
 
-    def _follow(self) -> None:
+    def _resolve_if_changed(self) -> None:
         """Resolve the pods' volumes again if claims, volumes or classes have changed."""
         if self._version == self._storage.version:
             return
         self._version = self._storage.version
         self._volumes, self._errors, self._counts, self._attached = {}, {}, {}, None
         for user in list(self._users.values()):
-            again = self._users[user.pod.key] = User(user.pod, user.node, *self._resolve(user.pod))
-            self._attach(again, 1)
+            resolved = self._users[user.pod.key] = VolumeUser(user.pod, user.node, *self._resolve_volumes(user.pod))
+            self._attach_volumes(resolved, 1)
 
-    def _resolve(self, pod: Pod) -> tuple[set[Handle], str]:
+    def _resolve_volumes(self, pod: Pod) -> tuple[set[Handle], str]:
         """The pod's attached volumes, and the first error, which rejects counted volumes on the pod's node."""
         handles: set[Handle] = set()
         for volume in pod.volumes:
             try:
-                handle = self._storage.handle(pod, volume)
+                handle = self._storage.get_handle(pod, volume)
             except MissingClaim:
                 continue
             except VolumeError as error:
@@ -101,49 +101,49 @@ class VolumeUse:
                 handles.add(handle)
         return handles, ""
 
-    def _count(self, handle: Handle, node: int, sign: int) -> None:
+    def _count_handle(self, handle: Handle, node: int, sign: int) -> None:
         nodes = self._volumes.setdefault(handle, Counter())
         before = node in nodes
-        _change(nodes, node, sign)
-        if before != (node in nodes) and (handle, node) not in self._attachments():
+        _add_to_counter(nodes, node, sign)
+        if before != (node in nodes) and (handle, node) not in self._list_attachments():
             self._attached_to(handle[0])[node] += sign
 
-    def _attachments(self) -> frozenset[tuple[Handle, int]]:
+    def _list_attachments(self) -> frozenset[tuple[Handle, int]]:
         """The VolumeAttachments of the cluster, whether a pod uses the volume or not."""
         if self._attached is None:
-            found = set()
+            attachments = set()
             for attachment in self._storage.attachments.values():
                 volume = self._storage.volumes.get(attachment.volume or "")
                 node = self._index.get(attachment.node)
                 if attachment.attacher and volume is not None and volume.csi is not None and node is not None:
-                    found.add(((attachment.attacher, volume.csi[1]), node))
-            self._attached = frozenset(found)
+                    attachments.add(((attachment.attacher, volume.csi[1]), node))
+            self._attached = frozenset(attachments)
             for (driver, _), node in self._attached:
                 self._attached_to(driver)[node] += 1
         return self._attached
 
-    def attached(self, driver: str) -> Ints:
+    def attached_counts(self, driver: str) -> Ints:
         """The number of volumes of ``driver`` attached to each node. Shape [nodes]."""
-        self._follow()
+        self._resolve_if_changed()
         return self._attached_to(driver)
 
     def _attached_to(self, driver: str) -> Ints:
-        self._attachments()
+        self._list_attachments()
         if driver not in self._counts:
             self._counts[driver] = np.zeros(len(self._index), dtype=np.int64)
         return self._counts[driver]
 
-    def users(self, handle: Handle) -> list[int]:
+    def nodes_using(self, handle: Handle) -> list[int]:
         """The nodes on which a pod uses the volume."""
-        self._follow()
+        self._resolve_if_changed()
         return list(self._volumes.get(handle, ()))
 
-    def errors(self) -> dict[int, str]:
+    def errors_by_node(self) -> dict[int, str]:
         """Nodes with a pod whose volumes cannot be resolved, and the error."""
-        self._follow()
+        self._resolve_if_changed()
         return {node: next(iter(errors.values())) for node, errors in self._errors.items() if errors}
 
-    def claimed(self, namespace: str, name: str) -> bool:
+    def is_claimed(self, namespace: str, name: str) -> bool:
         """Whether a bound pod uses the claim."""
         return (namespace, name) in self._claims
 
@@ -151,12 +151,12 @@ class VolumeUse:
         """The nodes where a pod mounts ``disk`` in a conflicting way. Shape [nodes]."""
         mask = np.zeros(len(self._index), dtype=np.bool_)
         for node, other in self._disks.get(disk.identity, ()):
-            if disk.conflicts(other):
+            if disk.conflicts_with(other):
                 mask[node] = True
         return mask
 
 
-def _change(counter: Counter[Counted], key: Counted, sign: int) -> None:
+def _add_to_counter(counter: Counter[Counted], key: Counted, sign: int) -> None:
     counter[key] += sign
     if not counter[key]:
         del counter[key]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference, text
+from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_mapping, get_string
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import HOURLY, WORKLOADS, Figures, Watermarks, read_workload
@@ -24,7 +24,7 @@ from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
     from kschedweb.engine.objects.node import Node
-    from kschedweb.engine.state.cluster import ClusterObjects
+    from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 PREFIX = "watermarks.kschedweb.dev/"
 KEY = f"{PREFIX}use"
@@ -41,21 +41,21 @@ Problem = tuple[str, str]  # object, reason
 class Grain:
     """The precision of the figures of one resource, and the change that makes them be written again.
 
-    A figure has moved if it differs from the written one by more than ``least`` and by more than ``share`` of it. So
-    small fluctuations cause no writes.
+    A figure has moved if it differs from the written one by more than ``min_change`` and by more than ``share`` of it.
+    So small fluctuations cause no writes.
     """
 
     unit: float
-    least: float
+    min_change: float
     share: float = 0.0
 
-    def rounded(self, value: float) -> float:
+    def round_value(self, value: float) -> float:
         # A multiple of 0.1 is not always the float of its decimal text, so decimal units are rounded by places.
         return round(value / self.unit) * self.unit if self.unit >= 1 else round(value, round(-math.log10(self.unit)))
 
-    def moved(self, old: float, new: float) -> bool:
+    def has_moved(self, old: float, new: float) -> bool:
         # Both are multiples of the unit, so half a unit can only be float rounding.
-        return abs(new - old) > max(self.least, self.share * old) + self.unit / 2
+        return abs(new - old) > max(self.min_change, self.share * old) + self.unit / 2
 
 
 NODE_GRAINS = {CPU: Grain(0.1, 1.0), MEMORY: Grain(0.1, 1.0)}  # percent of allocatable
@@ -73,63 +73,65 @@ class AnnotatedUse:
     figures: Figures
     hours: tuple[float, ...] = ()
 
-    def rounded(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
+    def round_figures(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
         """The content as it is written: whole seconds, figures rounded by ``grains``, unknown figures left out."""
-        known = {
-            resource: {key: grains[resource].rounded(value) for key, value in found.items() if math.isfinite(value)}
-            for resource, found in self.figures.items()
+        rounded = {
+            resource: {
+                key: grains[resource].round_value(value) for key, value in values.items() if math.isfinite(value)
+            }
+            for resource, values in self.figures.items()
         }
-        figures = {resource: found for resource, found in known.items() if found}
-        hours = tuple(grains[CPU].rounded(value) if math.isfinite(value) else math.nan for value in self.hours)
+        figures = {resource: values for resource, values in rounded.items() if values}
+        hours = tuple(grains[CPU].round_value(value) if math.isfinite(value) else math.nan for value in self.hours)
         return AnnotatedUse(math.floor(self.updated), figures, hours)
 
-    def moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
+    def has_moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
         """Whether ``new`` has other figures than this one, or one that moved."""
-        if _shape(self) != _shape(new):
+        if _known_keys(self) != _known_keys(new):
             return True
         hours = zip(self.hours, new.hours, strict=True)
-        if any(grains[CPU].moved(old, other) for old, other in hours if not math.isnan(old)):
+        if any(grains[CPU].has_moved(old, other) for old, other in hours if not math.isnan(old)):
             return True
         return any(
-            grains[resource].moved(value, new.figures[resource][key])
-            for resource, found in self.figures.items()
-            for key, value in found.items()
+            grains[resource].has_moved(value, new.figures[resource][key])
+            for resource, values in self.figures.items()
+            for key, value in values.items()
         )
 
-    def text(self) -> str:
-        """The text of the annotation. Call ``rounded`` first."""
+    def to_json(self) -> str:
+        """The text of the annotation. Call ``round_figures`` first."""
         stamp = datetime.fromtimestamp(self.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         listed: Json = {"updated": stamp}
-        for resource, found in self.figures.items():
-            listed[resource] = {key: _plain(value) for key, value in found.items()}
+        for resource, values in self.figures.items():
+            listed[resource] = {key: _simplify_number(value) for key, value in values.items()}
         if self.hours:
-            told = [None if math.isnan(value) else _plain(value) for value in self.hours]
-            listed.setdefault(CPU, {})[HOURLY] = told
+            hours = [None if math.isnan(value) else _simplify_number(value) for value in self.hours]
+            listed.setdefault(CPU, {})[HOURLY] = hours
         return json.dumps(listed, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def read(cls, written: str) -> AnnotatedUse:
-        """Read the text ``written``; raises ObjectError, and nothing else, if it cannot be read."""
-        if len(written) > LONGEST:
+    def from_json(cls, content: str) -> AnnotatedUse:
+        """Read the text ``content``; raises ObjectError, and nothing else, if it cannot be read."""
+        if len(content) > LONGEST:
             raise ObjectError(f"is longer than {LONGEST} characters")
         try:
-            raw = json.loads(written, parse_constant=_no_number)
+            raw = json.loads(content, parse_constant=_no_number)
         except (ValueError, RecursionError):
             raise ObjectError("is not JSON") from None
         if not isinstance(raw, dict):
             raise ObjectError("must be a JSON object")
         figures, curve = read_workload(raw)
         hours = () if curve is None else tuple(curve.tolist())
-        return cls(_updated(raw), {resource: found for resource, found in figures.items() if found}, hours)
+        return cls(_parse_updated(raw), {resource: values for resource, values in figures.items() if values}, hours)
 
 
-def _shape(use: AnnotatedUse) -> tuple[dict[str, frozenset[str]], list[bool]]:
+def _known_keys(use: AnnotatedUse) -> tuple[dict[str, frozenset[str]], list[bool]]:
     """Which figures there are, and of which hours something is known."""
-    keys = {resource: frozenset(found) for resource, found in use.figures.items()}
+    keys = {resource: frozenset(values) for resource, values in use.figures.items()}
     return keys, [math.isnan(value) for value in use.hours]
 
 
-def _plain(value: float) -> float:
+def _simplify_number(value: float) -> float:
     return int(value) if float(value).is_integer() else value
 
 
@@ -137,20 +139,20 @@ def _no_number(word: str) -> float:
     raise ValueError(word)
 
 
-def _updated(raw: Json) -> float:
-    written = text(raw, "updated")
-    if not written:
+def _parse_updated(raw: Json) -> float:
+    timestamp = get_string(raw, "updated")
+    if not timestamp:
         raise ObjectError("updated: is missing; it says when the figures were taken, like 2026-11-21T13:00:00Z")
     try:
-        if not TIME.fullmatch(written):
+        if not TIME.fullmatch(timestamp):
             raise ValueError
-        return datetime.fromisoformat(written).timestamp()
+        return datetime.fromisoformat(timestamp).timestamp()
     except (ValueError, OverflowError):
-        raise ObjectError(f"updated: {written[:40]!r} is no RFC 3339 time like 2026-11-21T13:00:00Z") from None
+        raise ObjectError(f"updated: {timestamp[:40]!r} is no RFC 3339 time like 2026-11-21T13:00:00Z") from None
 
 
 @dataclass(frozen=True)
-class Annotated:
+class AnnotatedWatermarks:
     """The watermarks in the annotations of a cluster, and problems with annotations that cannot be read.
 
     ``watermarks`` is ``None`` if no annotation could be read.
@@ -160,96 +162,100 @@ class Annotated:
     problems: list[Problem]
 
 
-def annotated(nodes: Sequence[Node], objects: ClusterObjects) -> Annotated:
+def read_annotations(nodes: Sequence[Node], objects: ClusterObjects) -> AnnotatedWatermarks:
     """The watermarks in the annotations of ``nodes`` and of the workloads among ``objects``."""
     problems: list[Problem] = []
-    of_nodes = dict(_uses((node.raw for node in nodes), problems))
-    of_workloads = dict(_uses((raw for kind in sorted(WORKLOADS) for raw in objects.all(kind)), problems))
+    of_nodes = dict(_parse_uses((node.raw for node in nodes), problems))
+    of_workloads = dict(_parse_uses((raw for kind in sorted(WORKLOADS) for raw in objects.all(kind)), problems))
     if not of_nodes and not of_workloads:
-        return Annotated(None, problems)
+        return AnnotatedWatermarks(None, problems)
     names = [node.name for node in nodes]
     updated = np.array([of_nodes[name].updated if name in of_nodes else math.nan for name in names])
     watermarks = Watermarks(
         names,
         updated,
-        columns(names, of_nodes),
+        build_columns(names, of_nodes),
         {name: use.figures for name, use in of_workloads.items()},
         SOURCE,
         curves={name: np.array(use.hours) for name, use in of_workloads.items() if use.hours},
     )
-    return Annotated(watermarks, problems)
+    return AnnotatedWatermarks(watermarks, problems)
 
 
-def columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dict[tuple[str, str], Floats]:
+def build_columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dict[tuple[str, str], Floats]:
     """The figures of ``uses`` by resource and key, NaN where a node has none. Shape [nodes] each."""
-    found: dict[tuple[str, str], Floats] = {}
+    arrays: dict[tuple[str, str], Floats] = {}
     for position, name in enumerate(names):
         for resource, figures in uses[name].figures.items() if name in uses else ():
             for key, value in figures.items():
-                if (resource, key) not in found:
-                    found[resource, key] = np.full(len(names), math.nan)
-                found[resource, key][position] = value
-    return found
+                if (resource, key) not in arrays:
+                    arrays[resource, key] = np.full(len(names), math.nan)
+                arrays[resource, key][position] = value
+    return arrays
 
 
-def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, AnnotatedUse]]:
+def _parse_uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, AnnotatedUse]]:
     """The content of each annotation by name of its object (``namespace/Kind/name`` for workloads)."""
     for raw in listed:
         try:
-            written = mapping(mapping(raw, "metadata"), "annotations", "metadata.").get(KEY)
-            if written is None:
+            annotation = get_mapping(get_mapping(raw, "metadata"), "annotations", "metadata.").get(KEY)
+            if annotation is None:
                 continue
-            if not isinstance(written, str):
+            if not isinstance(annotation, str):
                 raise ObjectError("must be a string")
-            yield key_of(raw), AnnotatedUse.read(written)
+            yield key_of(raw), AnnotatedUse.from_json(annotation)
         except ObjectError as error:
-            problems.append((reference(raw), f"annotation {KEY}: {error}"))
+            problems.append((describe_object(raw), f"annotation {KEY}: {error}"))
 
 
 def key_of(raw: Json) -> str:
     """The name of an object in watermarks: a node's name, or ``namespace/Kind/name`` of a workload."""
-    metadata = mapping(raw, "metadata")
-    name, kind = text(metadata, "name", "metadata."), text(raw, "kind")
-    return name if kind == "Node" else f"{text(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
+    metadata = get_mapping(raw, "metadata")
+    name, kind = get_string(metadata, "name", "metadata."), get_string(raw, "kind")
+    return name if kind == "Node" else f"{get_string(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
 
 
 def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
     """The rounded content to write on each node that has figures, by name."""
-    known = {
+    columns = {
         (resource, key): column.tolist()
         for (resource, key), column in sorted(watermarks.figures.items())
         if resource in NODE_GRAINS and not key.endswith(CAPACITY)
     }
-    found = {}
+    uses = {}
     for position, (name, updated) in enumerate(zip(watermarks.names, watermarks.updated.tolist(), strict=True)):
         figures: dict[str, dict[str, float]] = {}
-        for (resource, key), column in known.items():
+        for (resource, key), column in columns.items():
             if math.isfinite(column[position]):
                 figures.setdefault(resource, {})[key] = column[position]
         if figures and math.isfinite(updated):
-            found[name] = AnnotatedUse(updated, figures).rounded(NODE_GRAINS)
-    return found
+            uses[name] = AnnotatedUse(updated, figures).round_figures(NODE_GRAINS)
+    return uses
 
 
 def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, AnnotatedUse]:
     """The rounded content to write on each workload by ``namespace/Kind/name``; ``updated`` in seconds of the epoch."""
-    found = {}
+    uses = {}
     for name, figures in watermarks.workloads.items():
-        known = {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS}
+        selected = {resource: values for resource, values in figures.items() if resource in WORKLOAD_GRAINS}
         curve = watermarks.curves.get(name)
-        found[name] = AnnotatedUse(updated, known, () if curve is None else tuple(curve.tolist()))
-    return {name: use for name, each in found.items() if (use := each.rounded(WORKLOAD_GRAINS)).figures}
+        uses[name] = AnnotatedUse(updated, selected, () if curve is None else tuple(curve.tolist()))
+    return {
+        name: use
+        for name, annotated_use in uses.items()
+        if (use := annotated_use.round_figures(WORKLOAD_GRAINS)).figures
+    }
 
 
-def change(written: str | None, use: AnnotatedUse, grains: Mapping[str, Grain], renew: float) -> str | None:
-    """The text to write instead of ``written``; ``None`` if ``written`` may stay.
+def render_if_changed(current: str | None, use: AnnotatedUse, grains: Mapping[str, Grain], renew: float) -> str | None:
+    """The text to write instead of ``current``; ``None`` if ``current`` may stay.
 
-    ``written`` may stay while no figure moved and it is less than ``renew`` seconds older than ``use``.
+    ``current`` may stay while no figure moved and it is less than ``renew`` seconds older than ``use``.
     """
     try:
-        old = None if written is None else AnnotatedUse.read(written)
+        old = None if current is None else AnnotatedUse.from_json(current)
     except ObjectError:
         old = None
-    if old is not None and 0 <= use.updated - old.updated < renew and not old.moved(use, grains):
+    if old is not None and 0 <= use.updated - old.updated < renew and not old.has_moved(use, grains):
         return None
-    return use.text()
+    return use.to_json()

@@ -35,40 +35,42 @@ def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
         result[valid & (x == 1)] = 1.0
         inside = valid & (x > 0) & (x < 1)
         if inside.any():
-            result[inside] = _inside(x[inside], a[inside], b[inside])
+            result[inside] = _compute_inside(x[inside], a[inside], b[inside])
     return result
 
 
-def _inside(x: Floats, a: Floats, b: Floats) -> Floats:
+def _compute_inside(x: Floats, a: Floats, b: Floats) -> Floats:
     """I_x(a, b) for 0 < x < 1, computed from the tail without the mean."""
     upper = x > (a + 1) / (a + b + 2)
-    rest = 1 - x
-    at, beyond = np.where(upper, rest, x), np.where(upper, x, rest)
+    complement = 1 - x
+    at, beyond = np.where(upper, complement, x), np.where(upper, x, complement)
     first, second = np.where(upper, b, a), np.where(upper, a, b)
     tail = np.empty_like(x)
     narrow = np.minimum(a, b) > NARROW
-    for where, compute in ((narrow, _integral), (~narrow, _fraction)):
-        if where.any():
-            tail[where] = compute(at[where], beyond[where], first[where], second[where])
+    for mask, compute in ((narrow, _integrate_tail), (~narrow, _continued_fraction)):
+        if mask.any():
+            tail[mask] = compute(at[mask], beyond[mask], first[mask], second[mask])
     tail = np.clip(tail, 0.0, 1.0)
     return np.where(upper, 1 - tail, tail)
 
 
-def _log_power(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
-    """The logarithm of x^a (1-x)^b / B(a, b), where ``rest`` is 1 - x.
+def _log_power(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
+    """The logarithm of x^a (1-x)^b / B(a, b), where ``complement`` is 1 - x.
 
     The form is relative to the mean, so that large shapes do not cancel each other.
     """
     total = a + b
     # The smaller of both shares gives the distance from the mean more precisely.
-    off = np.where(x <= rest, x - a / total, b / total - rest)
-    about = a * _log(x / (a / total), off * total / a) + b * _log(rest / (b / total), -off * total / b)
+    off = np.where(x <= complement, x - a / total, b / total - complement)
+    exponent = a * _log_ratio(x / (a / total), off * total / a) + b * _log_ratio(
+        complement / (b / total), -off * total / b
+    )
     scale = 0.5 * (np.log(a) + np.log(b / total)) - HALF_LOG_TAU
-    result: Floats = about + scale + _stirling_error(total) - _stirling_error(a) - _stirling_error(b)
+    result: Floats = exponent + scale + _stirling_error(total) - _stirling_error(a) - _stirling_error(b)
     return result
 
 
-def _log(ratio: Floats, excess: Floats) -> Floats:
+def _log_ratio(ratio: Floats, excess: Floats) -> Floats:
     """The logarithm of ``ratio``, which is 1 + ``excess``; computed from ``excess`` where it is near 1."""
     return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(ratio))
 
@@ -90,9 +92,9 @@ def _stirling_error(z: Floats) -> Floats:
     return series
 
 
-def _fraction(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
+def _continued_fraction(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
     """I_x(a, b) by DLMF 8.17.22, evaluated from the front (Lentz's method), for x below the mean."""
-    front = np.exp(_log_power(x, rest, a, b)) / a
+    front = np.exp(_log_power(x, complement, a, b)) / a
     numerator = np.ones_like(x)
     denominator = 1 / _not_zero(1 - (a + b) * x / (a + 1))
     value = denominator.copy()
@@ -115,13 +117,13 @@ def _not_zero(values: Floats) -> Floats:
     return np.where(np.abs(values) < TINY, TINY, values)
 
 
-def _integral(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
+def _integrate_tail(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
     """I_x(a, b) as the area under the density up to x, for x below the mean; the negligible tail is left out."""
     total = a + b
     deviation = np.sqrt(a / total * (b / total) / (total + 1))
     width = np.minimum(REACH * deviation, x)
     away = width * 0.5 * (1 - POINTS[:, np.newaxis])  # how far below x
-    at, beyond = x - away, rest + away
+    at, beyond = x - away, complement + away
     height = np.exp(_log_power(at, beyond, a, b)) / (at * beyond)
     area: Floats = WEIGHTS @ height * (width * 0.5)
     return area

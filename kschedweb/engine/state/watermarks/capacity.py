@@ -7,43 +7,43 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.engine.objects.access import mapping
-from kschedweb.engine.objects.quantity import read_list
-from kschedweb.engine.objects.resources import units
+from kschedweb.engine.objects.json_access import get_mapping
+from kschedweb.engine.objects.quantity import read_quantities
+from kschedweb.engine.objects.resources import round_to_units
 from kschedweb.engine.state.columns import Floats, Ints
 
 if TYPE_CHECKING:
     from kschedweb.engine.state.snapshot import Snapshot
 
 
-def capacity(snapshot: Snapshot, resource: str) -> Ints:
+def node_capacity(snapshot: Snapshot, resource: str) -> Ints:
     """The capacity of nodes, which includes what is reserved for the system, in milli-CPU or bytes. Shape [nodes].
 
     A node without capacity, which no kubelet leaves out, counts with its allocatable.
     """
 
-    def compute() -> Ints:
+    def compute_amounts() -> Ints:
         listed = (
-            (units(read_list(mapping(node.raw, "status"), "capacity", "status.")), node.allocatable)
+            (round_to_units(read_quantities(get_mapping(node.raw, "status"), "capacity", "status.")), node.allocatable)
             for node in snapshot.nodes
         )
         amounts = [full.get(resource, allocatable.get(resource, 0)) for full, allocatable in listed]
         return np.array(amounts, dtype=np.int64)
 
-    return snapshot.memo(("capacity", resource), compute)
+    return snapshot.cached_by_nodes(("capacity", resource), compute_amounts)
 
 
-def of_capacity(snapshot: Snapshot, resource: str, key: str) -> Floats:
+def capacity_percent(snapshot: Snapshot, resource: str, key: str) -> Floats:
     """A figure in percent of capacity: measured, else converted from allocatable; NaN if unknown. Shape [nodes]."""
 
-    def compute() -> Floats:
+    def compute_percent() -> Floats:
         watermarks = snapshot.watermarks
         if watermarks is None:
             return np.full(len(snapshot), math.nan)
         measured, share = watermarks.column(resource, f"{key}_capacity"), watermarks.column(resource, key)
-        whole, part = capacity(snapshot, resource), snapshot.amounts(snapshot.allocatable, resource)
+        whole, part = node_capacity(snapshot, resource), snapshot.resource_row(snapshot.allocatable, resource)
         # Where both are equal the figure keeps its last bit; with a capacity of 0 there is nothing to convert.
         converted = np.divide(share * part, whole, out=share.copy(), where=(whole != part) & (whole != 0))
         return np.where(np.isnan(measured), converted, measured)
 
-    return snapshot.derived(("of capacity", resource, key), compute)
+    return snapshot.cached_by_watermarks(("of capacity", resource, key), compute_percent)

@@ -34,11 +34,13 @@ _SAMPLE = (
     ("max_avg_1h", "15m0s", 0.75, 0.3),
     ("max_avg_1d", "3h0m0s", 0.0, 0.5),
 )
-_NAMED = [(f"{prefix}_usage_{metric}", *rest) for prefix in ("cpu", "mem") for metric, *rest in _SAMPLE]
+_SAMPLE_METRICS = [
+    (f"{prefix}_usage_{metric}", *settings) for prefix in ("cpu", "mem") for metric, *settings in _SAMPLE
+]
 SAMPLE_POLICY: dict[str, list[dict[str, Any]]] = {
-    "syncPolicy": [{"name": name, "period": period} for name, period, _, _ in _NAMED],
-    "predicate": [{"name": name, "maxLimitPecent": limit} for name, _, limit, _ in _NAMED if limit],
-    "priority": [{"name": name, "weight": weight} for name, _, _, weight in _NAMED],
+    "syncPolicy": [{"name": name, "period": period} for name, period, _, _ in _SAMPLE_METRICS],
+    "predicate": [{"name": name, "maxLimitPecent": limit} for name, _, limit, _ in _SAMPLE_METRICS if limit],
+    "priority": [{"name": name, "weight": weight} for name, _, _, weight in _SAMPLE_METRICS],
     "hotValue": [{"timeRange": "5m0s", "count": 5}, {"timeRange": "1m0s", "count": 2}],
 }
 
@@ -72,29 +74,29 @@ def time_zone(name: str) -> ZoneInfo:
         ) from None
 
 
-class Reading(NamedTuple):
+class CraneReading(NamedTuple):
     """The value of an annotation, and the time when it was written in seconds of the epoch."""
 
     value: float
     time: float
 
-    def fresh(self, active: float, now: float) -> bool:
+    def is_fresh(self, active: float, now: float) -> bool:
         """Whether the reading is less than ``active`` seconds old; a reading from the future is."""
         return now < self.time + active
 
 
-def read(text: str, zone: ZoneInfo) -> Reading:
+def read_annotation(text: str, zone: ZoneInfo) -> CraneReading:
     """Read the annotation ``value,time``; raises CraneError if crane-scheduler treats it as missing."""
     parts = text.split(",")
     if len(parts) != 2:
         raise CraneError(f"has {len(parts) - 1} commas, one is needed: value,time")
-    reading = Reading(read_number(parts[0]), read_time(parts[1], zone))
+    reading = CraneReading(read_number(parts[0]), read_time(parts[1], zone))
     if reading.value < 0:
         raise CraneError(f"its value {parts[0]} is negative")
     return reading
 
 
-def write(fraction: float, time: float, zone: ZoneInfo) -> str:
+def write_usage(fraction: float, time: float, zone: ZoneInfo) -> str:
     """A usage as crane's controller writes it: five decimals, 0 for NaN and values below 0."""
     return f"{fraction if fraction > 0 else 0.0:.5f},{write_time(time, zone)}"
 
@@ -147,11 +149,11 @@ def read_time(text: str, zone: ZoneInfo) -> float:
     local = (moment - _EPOCH) // timedelta(seconds=1)
     if year == 0:
         local -= _YEARS_400
-    utc = local - _offset(local, zone)
-    return local - _offset(utc, zone) + (float(f"0.{match['part'][:9]}") if match["part"] else 0.0)
+    utc = local - _utc_offset(local, zone)
+    return local - _utc_offset(utc, zone) + (float(f"0.{match['part'][:9]}") if match["part"] else 0.0)
 
 
-def _offset(time: int, zone: ZoneInfo) -> int:
+def _utc_offset(time: int, zone: ZoneInfo) -> int:
     """Seconds that ``zone`` is ahead of UTC at ``time``; outside the years 1 to 9999, those at the nearest end."""
     moment = _EPOCH + timedelta(seconds=min(max(time, _FIRST), _LAST))
     offset = moment.astimezone(zone).utcoffset()
@@ -173,11 +175,11 @@ def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int
     hot = 0
     for rule in rules:
         since = math.floor(now) - rule.seconds
-        hot += quotient(sum(time > since for time in times), rule.pods)
+        hot += divide_truncating(sum(time > since for time in times), rule.pods)
     return hot
 
 
-def quotient(dividend: int, divisor: int) -> int:
+def divide_truncating(dividend: int, divisor: int) -> int:
     """Integer division that truncates towards 0."""
     whole = abs(dividend) // abs(divisor)
     return whole if (dividend < 0) == (divisor < 0) else -whole
@@ -217,18 +219,18 @@ class BindingRecords:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, node: str, time: int) -> None:
+    def add_binding(self, node: str, time: int) -> None:
         """Record a binding to ``node`` at ``time``, in whole seconds of the epoch."""
         if len(self._heap) == self.size and self._heap:
             heapq.heappop(self._heap)
         heapq.heappush(self._heap, (time, self._added, node))
         self._added += 1
 
-    def forget(self, now: float, seconds: int) -> None:
+    def remove_expired(self, now: float, seconds: int) -> None:
         """Remove records that are at least ``seconds`` old; 0 keeps all."""
         while seconds and self._heap and self._heap[0][0] <= math.floor(now) - seconds:
             heapq.heappop(self._heap)
 
-    def times(self, node: str) -> list[int]:
+    def binding_times(self, node: str) -> list[int]:
         """The times at which pods were bound to ``node``."""
         return [time for time, _, name in self._heap if name == node]

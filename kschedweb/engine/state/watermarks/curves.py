@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.recent import Counted, Nodes, RecentPods
+from kschedweb.engine.state.watermarks.recent_pods import ClusterAtTime, PodContribution, RecentPods
 from kschedweb.engine.state.watermarks.table import HOURS, workload_of
 
 HOUR = 3600.0  # seconds
 OLDER = 0.5  # how much a day counts, in parts of the day after it
 
 
-def of_days(ends: Sequence[float], values: Floats) -> Floats:
+def learn_curves(ends: Sequence[float], values: Floats) -> Floats:
     """The curves that past hours make: float64[24, objects], NaN for an hour of the day that an object has never seen.
 
     ``values`` are means over whole hours, float64[hours, objects] with NaN where unknown; ``ends`` are the hours' ends
@@ -25,18 +25,18 @@ def of_days(ends: Sequence[float], values: Floats) -> Floats:
     the day after it.
     """
     hours = np.round(np.asarray(ends) / HOUR).astype(np.int64) - 1
-    found = np.full((HOURS, values.shape[1]), math.nan)
+    curves = np.full((HOURS, values.shape[1]), math.nan)
     for hour in np.unique(hours % HOURS).tolist():
         rows = hours % HOURS == hour
         days = (hours[rows] - hours[rows][-1]) / HOURS
-        known = ~np.isnan(values[rows])
-        weights = known * OLDER ** -days[:, None]
-        total, weight = (np.where(known, values[rows], 0.0) * weights).sum(axis=0), weights.sum(axis=0)
-        np.divide(total, weight, out=found[hour], where=weight > 0.0)
-    return found
+        is_known = ~np.isnan(values[rows])
+        weights = is_known * OLDER ** -days[:, None]
+        total, weight = (np.where(is_known, values[rows], 0.0) * weights).sum(axis=0), weights.sum(axis=0)
+        np.divide(total, weight, out=curves[hour], where=weight > 0.0)
+    return curves
 
 
-def filled(curve: Floats) -> Floats:
+def fill_missing_hours(curve: Floats) -> Floats:
     """``curve`` with the mean of its known hours at the others; zeros where none is known. Shape [24]."""
     missing = np.isnan(curve)
     return np.where(missing, 0.0 if missing.all() else curve[~missing].mean(), curve)
@@ -48,18 +48,18 @@ class HourlyUse(RecentPods):
     A pod whose workload has no curve adds nothing.
     """
 
-    def __init__(self, snapshot: Nodes, objects: ClusterObjects) -> None:
+    def __init__(self, snapshot: ClusterAtTime, objects: ClusterObjects) -> None:
         super().__init__(snapshot, HOURS, self._estimate)
         self._objects = objects
         self._curves: Mapping[str, Floats] = {}
 
-    def of(self, curves: Mapping[str, Floats]) -> Floats:
+    def sum_curves(self, curves: Mapping[str, Floats]) -> Floats:
         """The sums by these curves. The array changes with the next call. Shape [24, nodes]."""
         if curves is not self._curves:
             self._curves = curves
             self._version = -1
-        return self.sums()
+        return self.current_sums()
 
-    def _estimate(self, pod: Pod, node: int, time: float) -> Counted | None:
-        known = self._curves.get(workload_of(pod, self._objects) or "")
-        return None if known is None else Counted(filled(known))  # type: ignore[arg-type]
+    def _estimate(self, pod: Pod, node: int, time: float) -> PodContribution | None:
+        curve = self._curves.get(workload_of(pod, self._objects) or "")
+        return None if curve is None else PodContribution(fill_missing_hours(curve))  # type: ignore[arg-type]

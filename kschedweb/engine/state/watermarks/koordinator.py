@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_string
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.quantity import read_list
-from kschedweb.engine.objects.resources import CPU, MEMORY, units
+from kschedweb.engine.objects.quantity import read_quantities
+from kschedweb.engine.objects.resources import CPU, MEMORY, round_to_units
 from kschedweb.engine.validation.golang import SECOND, parse_duration, parse_int
 from kschedweb.engine.values import dataclass
 
@@ -32,21 +32,25 @@ OVERSOLD = {
     FREE: {},
 }
 # The expected use of a pod without a request: milli-CPU and bytes.
-DEFAULTS = {name: amount for of, amount in ((CPU, 250), (MEMORY, 200 << 20)) for name in (of, OVERSOLD[BATCH][of])}
+DEFAULTS = {
+    name: amount
+    for resource, amount in ((CPU, 250), (MEMORY, 200 << 20))
+    for name in (resource, OVERSOLD[BATCH][resource])
+}
 
 
 def priority_class(pod: Pod) -> str:
     """The class by the pod's label, else its priority, else its quality of service."""
     if CLASS_LABEL in pod.labels:
-        named = pod.labels[CLASS_LABEL]
-        found = named if named in (PROD, MID, BATCH, FREE) else ""
+        label = pod.labels[CLASS_LABEL]
+        class_name = label if label in (PROD, MID, BATCH, FREE) else ""
     else:
-        found = PRIORITIES.get(pod.priority // 1000 * 1000, "")
-    if found:
-        return found
+        class_name = PRIORITIES.get(pod.priority // 1000 * 1000, "")
+    if class_name:
+        return class_name
     if (qos := QOS_CLASSES.get(pod.labels.get(QOS_LABEL, ""))) is not None:
         return qos
-    status = text(mapping(pod.raw, "status"), "qosClass", "status.")
+    status = get_string(get_mapping(pod.raw, "status"), "qosClass", "status.")
     return BATCH if status == "BestEffort" or (not status and _best_effort(pod)) else PROD
 
 
@@ -54,7 +58,9 @@ def _best_effort(pod: Pod) -> bool:
     """Whether no container has a request or limit of CPU or memory."""
     resources = pod.resources
     listed = [
-        amounts for one in (*resources.containers, *resources.init_containers) for amounts in (one.requests, one.limits)
+        amounts
+        for container in (*resources.containers, *resources.init_containers)
+        for amounts in (container.requests, container.limits)
     ]
     listed.append(resources.pod_requests or {})
     return not any(amounts.get(name, 0) for amounts in listed for name in (CPU, MEMORY))
@@ -79,21 +85,23 @@ def expected_use(pod: Pod, resource: str, factor: int) -> int:
 def own_factors(pod: Pod) -> dict[str, int]:
     """The scaling factors in the pod's annotation; empty if it cannot be read."""
     try:
-        return _amounts(_json(_annotations(pod.raw).get(FACTORS, "")), "factors")
+        return _parse_amounts(_parse_json(_get_annotations(pod.raw).get(FACTORS, "")), "factors")
     except (ValueError, ObjectError):
         return {}
 
 
 def own_seconds(pod: Pod, annotation: str) -> int:
     """A number of seconds in an annotation of the pod; -1 if there is none."""
-    seconds = parse_int(_annotations(pod.raw).get(annotation, ""))
+    seconds = parse_int(_get_annotations(pod.raw).get(annotation, ""))
     return -1 if seconds is None else seconds
 
 
 def raw_allocatable(node: Node) -> dict[str, int]:
     """The real allocatable of a node with amplified resources, in milli-CPU and whole units; empty if not annotated."""
     try:
-        return units(read_list({"raw": _json(_annotations(node.raw).get(RAW_ALLOCATABLE, ""))}, "raw"))
+        return round_to_units(
+            read_quantities({"raw": _parse_json(_get_annotations(node.raw).get(RAW_ALLOCATABLE, ""))}, "raw")
+        )
     except (ValueError, ObjectError):
         return {}
 
@@ -116,19 +124,19 @@ class Thresholds:
     aggregate: Aggregate | None = None
 
 
-def thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float = 0.0) -> Thresholds:
+def parse_thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float = 0.0) -> Thresholds:
     """The thresholds in ``args``, which are the plugin's or a node's annotation; ``window`` is that of percentiles."""
     aggregated = args.get("aggregated") or {}
     kind, listed = aggregated.get("usageAggregationType"), aggregated.get("usageThresholds")
     return Thresholds(
-        vector(args.get("usageThresholds") or {}, resources),
-        vector(args.get("prodUsageThresholds") or {}, resources),
-        vector(listed, resources) if listed and kind else (),
+        to_vector(args.get("usageThresholds") or {}, resources),
+        to_vector(args.get("prodUsageThresholds") or {}, resources),
+        to_vector(listed, resources) if listed and kind else (),
         Aggregate(kind, window) if listed and kind else None,
     )
 
 
-def vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, ...]:
+def to_vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, ...]:
     """The amounts in the order of ``resources``, 0 for a missing one; empty if all are missing."""
     return tuple(amounts.get(name, 0) for name in resources) if amounts else ()
 
@@ -136,39 +144,44 @@ def vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, .
 def own_thresholds(node: Node, resources: Sequence[str], default: Thresholds) -> Thresholds:
     """The thresholds in the node's annotation; ``default`` if there is none or it cannot be read."""
     try:
-        written = _json(_annotations(node.raw).get(USAGE_THRESHOLDS, ""))
-        aggregated = mapping(written, "aggregatedUsage")
+        annotation = _parse_json(_get_annotations(node.raw).get(USAGE_THRESHOLDS, ""))
+        aggregated = get_mapping(annotation, "aggregatedUsage")
         duration = aggregated.get("usageAggregatedDuration")
         args = {
-            "usageThresholds": _amounts(written.get("usageThresholds"), "usageThresholds"),
-            "prodUsageThresholds": _amounts(written.get("prodUsageThresholds"), "prodUsageThresholds"),
+            "usageThresholds": _parse_amounts(annotation.get("usageThresholds"), "usageThresholds"),
+            "prodUsageThresholds": _parse_amounts(annotation.get("prodUsageThresholds"), "prodUsageThresholds"),
             "aggregated": {
-                "usageThresholds": _amounts(aggregated.get("usageThresholds"), "usageThresholds"),
-                "usageAggregationType": text(aggregated, "usageAggregationType"),
+                "usageThresholds": _parse_amounts(aggregated.get("usageThresholds"), "usageThresholds"),
+                "usageAggregationType": get_string(aggregated, "usageAggregationType"),
             },
         }
-        own = thresholds(args, resources, parse_duration(duration) / SECOND if duration else 0.0)
+        node_thresholds = parse_thresholds(args, resources, parse_duration(duration) / SECOND if duration else 0.0)
     except (ValueError, TypeError, ObjectError):
         return default
-    aggregate = own if own.aggregate is not None else default
-    return Thresholds(own.usage or default.usage, own.prod or default.prod, aggregate.aggregated, aggregate.aggregate)
+    aggregate = node_thresholds if node_thresholds.aggregate is not None else default
+    return Thresholds(
+        node_thresholds.usage or default.usage,
+        node_thresholds.prod or default.prod,
+        aggregate.aggregated,
+        aggregate.aggregate,
+    )
 
 
-def _annotations(raw: Json) -> Json:
-    return mapping(mapping(raw, "metadata"), "annotations")
+def _get_annotations(raw: Json) -> Json:
+    return get_mapping(get_mapping(raw, "metadata"), "annotations")
 
 
-def _json(written: str) -> Json:
+def _parse_json(content: str) -> Json:
     """The JSON object in an annotation; an empty one if there is none. Raises ValueError."""
-    found = json.loads(written) if written else {}
-    if not isinstance(found, dict):
+    parsed = json.loads(content) if content else {}
+    if not isinstance(parsed, dict):
         raise ValueError("is not an object")
-    return found
+    return parsed
 
 
-def _amounts(value: Any, name: str) -> dict[str, int]:
+def _parse_amounts(value: Any, name: str) -> dict[str, int]:
     """Whole numbers by resource; raises ObjectError or ValueError."""
-    found = mapping({name: value}, name)
-    if not all(isinstance(amount, int) and not isinstance(amount, bool) for amount in found.values()):
+    amounts = get_mapping({name: value}, name)
+    if not all(isinstance(amount, int) and not isinstance(amount, bool) for amount in amounts.values()):
         raise ValueError(f"{name}: must be whole numbers")
-    return found
+    return amounts

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, text
-from kschedweb.engine.objects.pod import Pod, scheduled, started
+from kschedweb.engine.objects.json_access import Json, get_string
+from kschedweb.engine.objects.pod import Pod, read_scheduled_time, read_start_time
 from kschedweb.engine.state.columns import Codes, Floats, Mask
-from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.pod_table import PodTable
 
 BOUND, PENDING, RUNNING = 1, 2, 3  # of pods that came with their node: in some phase, and in these
 NOTHING: Json = {}
@@ -28,61 +28,61 @@ class PodTimes:
         self.node: Codes = table.node.copy()
 
     @property
-    def known(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether the pods were looked at, so that nothing of this changes any more."""
-        return "_told" in vars(self)
+        return "_pod_rows" in vars(self)
 
     @cached_property
-    def taken(self) -> Mask:
+    def has_pod(self) -> Mask:
         """Whether the slot has a pod."""
         return self.node >= 0
 
     @cached_property
     def scheduled(self) -> Floats:
         """When the pod got its node, in seconds of the epoch; NaN if unknown."""
-        found: Floats = self._told[0]
-        return found
+        times: Floats = self._pod_rows[0]
+        return times
 
     @cached_property
     def started(self) -> Floats:
         """When the pod started, in seconds of the epoch; infinite where it has not."""
-        found: Floats = self._told[1]
-        return found
+        times: Floats = self._pod_rows[1]
+        return times
 
     @cached_property
     def came_bound(self) -> Mask:
         """Whether the pod came with its node: it was not placed in this snapshot."""
-        found: Mask = self._told[2] >= BOUND
-        return found
+        mask: Mask = self._pod_rows[2] >= BOUND
+        return mask
 
     @cached_property
-    def running(self) -> Mask:
+    def is_running(self) -> Mask:
         """Whether a pod that came with its node runs; one that is being deleted does not."""
-        found: Mask = self._told[2] == RUNNING
-        return found
+        mask: Mask = self._pod_rows[2] == RUNNING
+        return mask
 
     @cached_property
-    def waits(self) -> Mask:
+    def is_waiting(self) -> Mask:
         """Whether a pod that came with its node has not begun to run; one that is being deleted is not among them."""
-        found: Mask = self._told[2] == PENDING
-        return found
+        mask: Mask = self._pod_rows[2] == PENDING
+        return mask
 
     @cached_property
-    def _told(self) -> Floats:
+    def _pod_rows(self) -> Floats:
         """The times, and what is told of the phase. Shape [3, slots]."""
         nothing = math.nan, math.nan, 0
-        rows = np.array([nothing if pod is None else _told(pod) for pod in self._pods], dtype=np.float64)
-        found: Floats = rows.reshape(-1, 3).T
+        rows = np.array([nothing if pod is None else _read_row(pod) for pod in self._pods], dtype=np.float64)
+        columns: Floats = rows.reshape(-1, 3).T
         for key, time in self._placed.items():
-            found[0, self._slots[key]] = time
-        return found
+            columns[0, self._slots[key]] = time
+        return columns
 
 
-def _told(pod: Pod) -> tuple[float, float, int]:
+def _read_row(pod: Pod) -> tuple[float, float, int]:
     """Once for each of many pods: Pod.read has looked at the kinds of these fields, and to remember costs as much."""
     raw = pod.raw
     status = raw.get("status") or NOTHING
     bound = BOUND if (raw.get("spec") or NOTHING).get("nodeName") else 0
     if bound and not pod.terminating:
-        bound = PHASES.get(text(status, "phase", "status."), BOUND)
-    return scheduled(raw, status), started(status), bound
+        bound = PHASES.get(get_string(status, "phase", "status."), BOUND)
+    return read_scheduled_time(raw, status), read_start_time(status), bound

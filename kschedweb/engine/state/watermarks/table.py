@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, ObjectError, each, mapping, number, text
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_mapping,
+    get_number,
+    get_objects_and_paths,
+    get_string,
+)
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
@@ -62,8 +69,8 @@ class Watermarks:
 
     def column(self, resource: str, key: str) -> Floats:
         """Percent of allocatable, NaN where unknown. Shape [nodes]."""
-        known = self.figures.get((resource, key))
-        return np.full(len(self.names), math.nan) if known is None else known
+        column = self.figures.get((resource, key))
+        return np.full(len(self.names), math.nan) if column is None else column
 
     def use_now(self, resource: str) -> Floats | None:
         """Percent of allocatable that each node uses, by the first of NOW_WINDOWS of which any is known. Shape [nodes].
@@ -73,38 +80,38 @@ class Watermarks:
         columns = (self.column(resource, window) for window in NOW_WINDOWS)
         return next((column for column in columns if not np.isnan(column).all()), None)
 
-    def workload(self, pod: Pod, objects: ClusterObjects) -> Figures | None:
+    def workload_figures(self, pod: Pod, objects: ClusterObjects) -> Figures | None:
         """The use per pod of the workload that ``pod`` belongs to; ``None`` if unknown."""
         if not self.workloads:
             return None
         name = workload_of(pod, objects)
         return None if name is None else self.workloads.get(name)
 
-    def curve(self, pod: Pod, objects: ClusterObjects) -> Floats | None:
+    def workload_curve(self, pod: Pod, objects: ClusterObjects) -> Floats | None:
         """The curve of the day of the workload that ``pod`` belongs to; ``None`` if unknown. Shape [24]."""
         name = workload_of(pod, objects) if self.curves else None
         return None if name is None else self.curves.get(name)
 
-    def aligned(self, names: Sequence[str]) -> Watermarks:
+    def align_to(self, names: Sequence[str]) -> Watermarks:
         """The same figures for the nodes ``names``, in their order; NaN for nodes without figures."""
         if list(names) == list(self.names):
             return self
-        known = {name: position for position, name in enumerate(self.names)}
-        places = np.array([known.get(name, len(known)) for name in names], dtype=np.intp)
+        position_by_name = {name: position for position, name in enumerate(self.names)}
+        places = np.array([position_by_name.get(name, len(position_by_name)) for name in names], dtype=np.intp)
 
-        def moved(column: Floats) -> Floats:
+        def align_column(column: Floats) -> Floats:
             return np.append(column, math.nan)[places]
 
         return replace(
             self,
             names=list(names),
-            updated=moved(self.updated),
-            figures={key: moved(column) for key, column in self.figures.items()},
-            interval=None if self.interval is None else moved(self.interval),
+            updated=align_column(self.updated),
+            figures={key: align_column(column) for key, column in self.figures.items()},
+            interval=None if self.interval is None else align_column(self.interval),
         )
 
     @classmethod
-    def read(cls, raw: Any, names: Sequence[str], source: str = "scenario") -> Watermarks:
+    def from_json(cls, raw: Any, names: Sequence[str], source: str = "scenario") -> Watermarks:
         """Read figures in scenario form (``nodes``, ``workloads`` and ``pods``); raises ObjectError with the path.
 
         Figures of nodes that are not in ``names`` are checked, and left out.
@@ -114,62 +121,62 @@ class Watermarks:
         index = {name: position for position, name in enumerate(names)}
         updated, interval = np.full(len(names), math.nan), np.full(len(names), math.nan)
         figures: dict[tuple[str, str], Floats] = {}
-        for name in mapping(raw, "nodes"):
-            entry, at = mapping(raw["nodes"], name, "nodes."), f"nodes.{name}."
-            time, found = number(entry, "updated", at), read_figures(entry, at)
-            every = number(entry, "interval", at, least=0.0)
+        for name in get_mapping(raw, "nodes"):
+            entry, at = get_mapping(raw["nodes"], name, "nodes."), f"nodes.{name}."
+            time, node_figures = get_number(entry, "updated", at), read_figures(entry, at)
+            report_interval = get_number(entry, "interval", at, minimum=0.0)
             if name not in index:
                 continue
             updated[index[name]] = math.nan if time is None else time
-            interval[index[name]] = math.nan if every is None else every
-            for resource, of_resource in found.items():
+            interval[index[name]] = math.nan if report_interval is None else report_interval
+            for resource, of_resource in node_figures.items():
                 for key, value in of_resource.items():
                     column = figures.setdefault((resource, key), np.full(len(names), math.nan))
                     column[index[name]] = value
-        told = None if np.isnan(interval).all() else interval
-        workloads, curves = _workloads(raw)
-        return cls(list(names), updated, figures, workloads, source, _pods(raw), told, curves)
+        intervals = None if np.isnan(interval).all() else interval
+        workloads, curves = _parse_workloads(raw)
+        return cls(list(names), updated, figures, workloads, source, _parse_pods(raw), intervals, curves)
 
 
-def _workloads(raw: Json) -> tuple[dict[str, Figures], dict[str, Floats]]:
-    listed = mapping(raw, "workloads")
+def _parse_workloads(raw: Json) -> tuple[dict[str, Figures], dict[str, Floats]]:
+    listed = get_mapping(raw, "workloads")
     workloads: dict[str, Figures] = {}
     curves: dict[str, Floats] = {}
     for name in listed:
         if name.count("/") != 2 or not all(name.split("/")):
             raise ObjectError(f"workloads.{name}: must be like namespace/Deployment/name")
-        workloads[name], curve = read_workload(mapping(listed, name, "workloads."), f"workloads.{name}.")
+        workloads[name], curve = read_workload(get_mapping(listed, name, "workloads."), f"workloads.{name}.")
         if curve is not None:
             curves[name] = curve
     return workloads, curves
 
 
-def _pods(raw: Json) -> dict[str, PodUse] | None:
+def _parse_pods(raw: Json) -> dict[str, PodUse] | None:
     if raw.get("pods") is None:
         return None
-    listed, found = mapping(raw, "pods"), {}
+    listed, uses = get_mapping(raw, "pods"), {}
     for name in listed:
         if name.count("/") != 1 or not all(name.split("/")):
             raise ObjectError(f"pods.{name}: must be like namespace/name")
-        entry, at = mapping(listed, name, "pods."), f"pods.{name}."
-        cpu, memory = (number(entry, resource, at, least=0.0) for resource in (CPU, MEMORY))
-        found[name] = PodUse(cpu, memory, text(entry, "priorityClass", at))
-    return found
+        entry, at = get_mapping(listed, name, "pods."), f"pods.{name}."
+        cpu, memory = (get_number(entry, resource, at, minimum=0.0) for resource in (CPU, MEMORY))
+        uses[name] = PodUse(cpu, memory, get_string(entry, "priorityClass", at))
+    return uses
 
 
 def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
     """Resource -> key -> value, without nulls. Raises ObjectError with the path."""
-    found: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, float]] = {}
     for resource in (CPU, MEMORY):
-        listed = mapping(entry, resource, path)
-        values = {key: number(listed, key, f"{path}{resource}.", least=0.0) for key in listed}
-        found[resource] = {key: value for key, value in values.items() if value is not None}
-    return found
+        listed = get_mapping(entry, resource, path)
+        values = {key: get_number(listed, key, f"{path}{resource}.", minimum=0.0) for key in listed}
+        figures[resource] = {key: value for key, value in values.items() if value is not None}
+    return figures
 
 
 def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, float]], Floats | None]:
     """The figures of a workload, and its curve of the day where ``cpu.hours`` tells of one. Raises ObjectError."""
-    cpu = dict(mapping(entry, CPU, path))
+    cpu = dict(get_mapping(entry, CPU, path))
     listed, at = cpu.pop(HOURLY, None), f"{path}{CPU}.{HOURLY}"
     figures = read_figures({**entry, CPU: cpu}, path)
     if listed is None:
@@ -177,7 +184,7 @@ def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, floa
     if not isinstance(listed, list) or len(listed) != HOURS:
         raise ObjectError(f"{at}: must be a list of {HOURS} numbers, one an hour from 00:00 UTC on, null: not known")
     values = [
-        number({f"{HOURLY}[{hour}]": value}, f"{HOURLY}[{hour}]", f"{path}{CPU}.", 0.0)
+        get_number({f"{HOURLY}[{hour}]": value}, f"{HOURLY}[{hour}]", f"{path}{CPU}.", 0.0)
         for hour, value in enumerate(listed)
     ]
     return figures, np.array([math.nan if value is None else value for value in values])
@@ -185,20 +192,20 @@ def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, floa
 
 def workload_of(pod: Pod, objects: ClusterObjects) -> str | None:
     """``namespace/Kind/name`` of the Deployment, StatefulSet, DaemonSet or CloneSet that made the pod, if any."""
-    kind, name = _owner(mapping(pod.raw, "metadata"))
+    kind, name = _find_owner(get_mapping(pod.raw, "metadata"))
     if kind == "ReplicaSet":
         replica_set = objects.get("ReplicaSet", pod.namespace, name)
         if replica_set is not None:
-            kind, name = _owner(mapping(replica_set, "metadata"))
+            kind, name = _find_owner(get_mapping(replica_set, "metadata"))
         elif suffix := pod.labels.get("pod-template-hash"):
             # The name of a Deployment's ReplicaSet is the Deployment's name and the hash of the pod template.
             kind, name = "Deployment", name.removesuffix(f"-{suffix}")
     return f"{pod.namespace}/{kind}/{name}" if kind in WORKLOADS else None
 
 
-def _owner(metadata: Json) -> tuple[str, str]:
+def _find_owner(metadata: Json) -> tuple[str, str]:
     """Kind and name of the controlling owner, else of the first one; empty if there is none."""
-    owners = [owner for owner, _ in each(metadata, "ownerReferences", "metadata.")]
+    owners = [owner for owner, _ in get_objects_and_paths(metadata, "ownerReferences", "metadata.")]
     for owner in sorted(owners, key=lambda owner: owner.get("controller") is not True):
-        return text(owner, "kind"), text(owner, "name")
+        return get_string(owner, "kind"), get_string(owner, "name")
     return "", ""

@@ -14,19 +14,19 @@ from itertools import count
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.claims import delete_claims
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.request import WITH_POST_FILTER
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.world import World
 from kschedweb.engine.values import dataclass
 
 ZONE = "topology.kubernetes.io/zone"
 LOST_ZONE, LOST_NODES = "zone", "nodes"
-LOWEST = -(1 << 31)  # of all priorities
+LOWEST_PRIORITY = -(1 << 31)  # of all priorities
 MOST_LISTED = 1_000  # pods without a node that an answer names
 Pulse = Callable[[], None]  # called before each pod; may raise to end the work
 
@@ -78,18 +78,18 @@ class Buffer:
         return all(loss.survived for loss in self.losses)
 
     @property
-    def worst(self) -> Loss | None:
+    def worst_loss(self) -> Loss | None:
         """The loss that leaves most pods without a node; ``None`` where nothing was tried."""
         return max(self.losses, key=lambda loss: loss.pods - loss.placed, default=None)
 
 
-def buffer(
+def compute_buffer(
     snapshot: Snapshot,
     configuration: Configuration,
     *,
     zones: bool = True,
     largest: int = 0,
-    priority: int = LOWEST,
+    priority: int = LOWEST_PRIORITY,
     registry: Mapping[str, Factory] | None = None,
     pulse: Pulse | None = None,
 ) -> Buffer:
@@ -101,40 +101,42 @@ def buffer(
     for node in snapshot.nodes:
         grouped.setdefault(node.labels.get(ZONE, ""), []).append(node.name)
     unzoned = len(grouped.pop("", []))
-    asked = [(LOST_ZONE, name, tuple(grouped[name])) for name in sorted(grouped)] if zones else []
+    lost_groups = [(LOST_ZONE, name, tuple(grouped[name])) for name in sorted(grouped)] if zones else []
     if largest:
-        asked.append((LOST_NODES, "", largest_nodes(snapshot, largest)))
-    losses = tuple(_lose(snapshot, configuration, one, priority, registry, pulse) for one in asked)
+        lost_groups.append((LOST_NODES, "", largest_nodes(snapshot, largest)))
+    losses = tuple(
+        _simulate_loss(snapshot, configuration, lost_group, priority, registry, pulse) for lost_group in lost_groups
+    )
     return Buffer(losses, priority, unzoned)
 
 
 def largest_nodes(snapshot: Snapshot, count: int) -> tuple[str, ...]:
     """The names of the ``count`` largest nodes."""
-    columns = [snapshot.amounts(snapshot.allocatable, name) for name in (CPU, MEMORY)]
-    columns.append(snapshot.amounts(snapshot.requested, CPU))
+    columns = [snapshot.resource_row(snapshot.allocatable, name) for name in (CPU, MEMORY)]
+    columns.append(snapshot.resource_row(snapshot.requested, CPU))
     sizes = list(zip(*(column.tolist() for column in columns), strict=True))
     order = sorted(range(len(snapshot)), key=lambda place: (*(-size for size in sizes[place]), snapshot.names[place]))
     return tuple(snapshot.names[place] for place in order[:count])
 
 
-def _lose(
+def _simulate_loss(
     snapshot: Snapshot,
     configuration: Configuration,
-    asked: tuple[str, str, tuple[str, ...]],
+    lost_group: tuple[str, str, tuple[str, ...]],
     priority: int,
     registry: Mapping[str, Factory] | None,
     pulse: Pulse | None,
 ) -> Loss:
-    kind, name, nodes = asked
-    moving = [pod for node in nodes for pod in snapshot.pods.on(snapshot.index[node]) if not stays_at_drain(pod)]
-    kept = [pod for pod in moving if pod.controller is not None]
-    due = [pod.on("") for pod in kept if pod.priority >= priority]
-    world = World(snapshot.copy())
+    kind, name, nodes = lost_group
+    moving = [pod for node in nodes for pod in snapshot.pods.pods_on(snapshot.index[node]) if not stays_at_drain(pod)]
+    controlled = [pod for pod in moving if pod.controller is not None]
+    due = [pod.on("") for pod in controlled if pod.priority >= priority]
+    world = SchedulerCache(snapshot.copy())
     for pod in [pod for node in nodes for pod in world.remove_node(node)]:
-        world.release(pod)
+        world.release_claims(pod)
         delete_claims(pod, world.cluster, world.claims)
-    scheduler = Scheduler.of(world.snapshot, configuration, registry)
-    outcome = _Placing(scheduler, priority, pulse)
+    scheduler = Scheduler.from_configuration(world.snapshot, configuration, registry)
+    outcome = _PodPlacer(scheduler, priority, pulse)
     outcome.run(due)
     bare = sum(pod.controller is None and pod.priority >= priority for pod in moving)
     lower = sum(pod.priority < priority for pod in moving)
@@ -144,7 +146,7 @@ def _lose(
 
 
 @dataclass
-class _Placing:
+class _PodPlacer:
     """Places pods anew, and whatever counts of those that have to go for them. ``evicted`` pods do not count."""
 
     scheduler: Scheduler
@@ -162,22 +164,22 @@ class _Placing:
             if self.pulse is not None:
                 self.pulse()
             _, _, pod = heappop(waiting)
-            for victim in self._place(pod):
+            for victim in self._place_pod(pod):
                 heappush(waiting, (-victim.priority, next(numbers), victim))
 
-    def _place(self, pod: Pod) -> list[Pod]:
+    def _place_pod(self, pod: Pod) -> list[Pod]:
         """Place the pod, or note that it is stranded; returns pods that count and had to go for it."""
         scheduler = self.scheduler
         pod, _ = scheduler.create_claims(pod)
-        placement = scheduler.place(pod, WITH_POST_FILTER)
-        gone = [scheduler.evict(key) for key in placement.victims]
+        placement = scheduler.place_pod(pod, WITH_POST_FILTER)
+        victims = [scheduler.evict_pod(key) for key in placement.victims]
         if placement.victims or placement.frees:
-            placement = scheduler.place(pod)
+            placement = scheduler.place_pod(pod)
         if placement.node:
             self.placed.add(pod.key)
         else:
             self.stranded.append(Stranded(pod.key, pod.priority, placement.message))
-        again = [victim for victim in gone if victim.priority >= self.priority and victim.controller is not None]
-        self.placed.difference_update(victim.key for victim in again)
-        self.evicted += len(gone) - len(again)
-        return again
+        requeued = [victim for victim in victims if victim.priority >= self.priority and victim.controller is not None]
+        self.placed.difference_update(victim.key for victim in requeued)
+        self.evicted += len(victims) - len(requeued)
+        return requeued

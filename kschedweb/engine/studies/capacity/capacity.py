@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import OUTSIDE, CycleError, Status
@@ -19,7 +19,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
 from kschedweb.engine.values import dataclass
 
-MOST = 100_000  # clones; more pods than any cluster runs
+MAX_CLONES = 100_000  # clones; more pods than any cluster runs
 Check = Callable[[int], bool]  # gets the number of placed clones; False stops
 
 
@@ -37,7 +37,7 @@ class FullReason:
 
 
 @dataclass(frozen=True)
-class Fit:
+class CapacityFit:
     """The placed clones; ``order`` int[count] has the node of each, in the order of placement.
 
     ``message`` is the scheduler's message on the first clone that fits nowhere; "" if the limit came first or ``check``
@@ -70,40 +70,40 @@ class Fit:
         return np.bincount(self.order, minlength=len(self.names)).astype(np.int64)
 
 
-def fit(
+def fit_clones(
     snapshot: Snapshot,
     configuration: Configuration,
     shape: PodShape,
     *,
-    limit: int = MOST,
+    limit: int = MAX_CLONES,
     registry: Mapping[str, Factory] | None = None,
     check: Check | None = None,
-) -> Fit:
+) -> CapacityFit:
     """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler does, at most ``limit``.
 
     There is no preemption and no approval. ``check`` is called before each clone.
     """
-    scheduler = Scheduler.of(snapshot.copy(), configuration, registry)
+    scheduler = Scheduler.from_configuration(snapshot.copy(), configuration, registry)
     index = scheduler.snapshot.index
     order: list[int] = []
     message, failed, reasons, stopped = "", False, [], False
     problems: list[str] = []
     while not message and len(order) < limit:
-        clone = shape.clone(len(order) + 1).counted(configuration.release.counting)
+        clone = shape.clone(len(order) + 1).with_counting(configuration.release.counting)
         pod, problems = scheduler.create_claims(clone)
-        if not order and (message := _held(scheduler, pod)):
+        if not order and (message := _pre_enqueue_message(scheduler, pod)):
             break
         if check is not None and not check(len(order)):
             stopped = True
             break
-        placement = scheduler.place(pod)
+        placement = scheduler.place_pod(pod)
         if placement.node:
             order.append(index[placement.node])
         else:
-            message, failed = placement.message, placement.error or OUTSIDE in placement.message
-            reasons = _reasons(scheduler, pod, np.unique(np.array(order, dtype=np.intp)))
+            message, failed = placement.message, placement.is_error or OUTSIDE in placement.message
+            reasons = _find_full_reasons(scheduler, pod, np.unique(np.array(order, dtype=np.intp)))
     rows, notes = np.array(order, dtype=np.intp), (*shape.notes, *map(problem_note, problems))
-    return Fit(snapshot.names, rows, limit, message, reasons, stopped, failed, notes, bool(shape.left_out))
+    return CapacityFit(snapshot.names, rows, limit, message, reasons, stopped, failed, notes, bool(shape.left_out))
 
 
 def problem_note(problem: str) -> str:
@@ -111,7 +111,7 @@ def problem_note(problem: str) -> str:
     return f"A claim of such a pod cannot be made. {problem}."
 
 
-def _held(scheduler: Scheduler, pod: Pod) -> str:
+def _pre_enqueue_message(scheduler: Scheduler, pod: Pod) -> str:
     """Why PreEnqueue never lets such a pod be tried; "" if it does."""
     try:
         status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
@@ -120,20 +120,20 @@ def _held(scheduler: Scheduler, pod: Pod) -> str:
     return "" if status.ok else status.message
 
 
-def _reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]) -> list[FullReason]:
+def _find_full_reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]) -> list[FullReason]:
     """The reasons that reject the clone ``pod``, those with most nodes first."""
     try:
         explanation = scheduler.explain(pod, as_run=True)
     except CycleError:
         return []
-    found = [
+    reasons = [
         FullReason(status.plugin, status.message, nodes, int(np.isin(nodes, holding).sum()))
-        for status, nodes in rejections(explanation)
+        for status, nodes in group_rejections(explanation)
     ]
-    return sorted(found, key=lambda reason: (-len(reason.nodes), reason.text))
+    return sorted(reasons, key=lambda reason: (-len(reason.nodes), reason.text))
 
 
-def rejections(explanation: Explanation) -> list[tuple[Status, NDArray[np.intp]]]:
+def group_rejections(explanation: Explanation) -> list[tuple[Status, NDArray[np.intp]]]:
     """The decisive verdicts, each with the positions of its nodes."""
     by_status: dict[Status, list[NDArray[np.intp]]] = {}
     for by in np.unique(explanation.rejected_by).tolist():

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.budgets import Budgets, EvictionBudget, replaced
-from kschedweb.engine.controllers.nodelifecycle import cordoned
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.controllers.budgets import EvictionBudget, EvictionBudgets, restore_disruption
+from kschedweb.engine.controllers.nodelifecycle import cordon_node
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
@@ -26,7 +26,7 @@ MIRROR = "kubernetes.io/config.mirror"
 DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod stays
 BUDGET, UNMANAGED, LOCAL, NO_ROOM = "disruption budget", "no controller", "local storage", "no room elsewhere"
 DAEMONS = "DaemonSet-managed pod"
-WORDS = {  # of kubectl drain
+KUBECTL_MESSAGES = {  # of kubectl drain
     UNMANAGED: "cannot delete Pods that declare no controller (use --force to override)",
     LOCAL: "cannot delete Pods with local storage (use --delete-emptydir-data to override)",
     DAEMONS: "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)",
@@ -65,7 +65,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Stays:
+class StayingPod:
     """A pod that a drain leaves on its node; the node still counts as drained."""
 
     pod: str
@@ -80,7 +80,7 @@ class NodeDrain:
     name: str
     moves: tuple[Replacement, ...]
     blocks: tuple[Block, ...]
-    stays: tuple[Stays, ...]
+    stays: tuple[StayingPod, ...]
     waves: int
 
     @property
@@ -108,7 +108,7 @@ class Rehearsal:
         return [block for node in self.nodes for block in node.blocks]
 
 
-def rehearse(
+def rehearse_drain(
     snapshot: Snapshot,
     configuration: Configuration,
     names: Sequence[str],
@@ -123,32 +123,32 @@ def rehearse(
     Unless ``keep_order``, nodes that can be drained come first, those with the fewest pods to move before others. A
     node that cannot be drained keeps the pods that block it, and stays cordoned.
     """
-    asked = list(dict.fromkeys(names))
-    for name in asked:
+    node_names = list(dict.fromkeys(names))
+    for name in node_names:
         snapshot.index[name]
-    closed = [cordoned(snapshot.nodes[snapshot.index[name]]) for name in asked]
+    closed = [cordon_node(snapshot.nodes[snapshot.index[name]]) for name in node_names]
 
-    def drained(order: list[str], *, whole: bool = False) -> tuple[NodeDrain, ...]:
-        scheduler = Scheduler.of(snapshot.copy().with_nodes(closed), configuration, registry)
-        drain = _Drain(scheduler, Budgets(snapshot.objects), frozenset(asked), options, pulse)
-        return tuple(drain.empty(name, whole=whole) for name in order)
+    def drain_all(order: list[str], *, whole: bool = False) -> tuple[NodeDrain, ...]:
+        scheduler = Scheduler.from_configuration(snapshot.copy().with_nodes(closed), configuration, registry)
+        drain = _Drain(scheduler, EvictionBudgets(snapshot.objects), frozenset(node_names), options, pulse)
+        return tuple(drain.drain_node(name, whole=whole) for name in order)
 
     if keep_order:
-        return Rehearsal(drained(asked))
+        return Rehearsal(drain_all(node_names))
     # Evictions from a blocked node must not take room or budget from nodes that can be drained.
-    easiest = _easiest_first(snapshot, asked, options)
-    nodes = drained(easiest, whole=True)
+    easiest = _easiest_first(snapshot, node_names, options)
+    nodes = drain_all(easiest, whole=True)
     blocked = {node.name for node in nodes if not node.emptied}
     order = sorted(easiest, key=blocked.__contains__)
-    return Rehearsal(drained(order) if blocked else nodes, order != asked)
+    return Rehearsal(drain_all(order) if blocked else nodes, order != node_names)
 
 
-def verdict(pod: Pod, options: Options) -> tuple[str, bool]:
+def classify_pod(pod: Pod, options: Options) -> tuple[str, bool]:
     """(why a drain does not evict ``pod``, whether it stays without blocking); ("", False) if it is evicted.
 
     Only the pod and its owners are considered, not budgets and room.
     """
-    if MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata."):
+    if MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata."):
         return MIRRORED, True
     if of_daemon_set(pod):
         return (DAEMON_SET, True) if options.ignore_daemonsets else (DAEMONS, False)
@@ -156,26 +156,26 @@ def verdict(pod: Pod, options: Options) -> tuple[str, bool]:
         return TERMINATING, True
     if pod.controller is None and not options.force:
         return UNMANAGED, False
-    volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
-    if any(one.get("emptyDir") is not None for one in volumes) and not options.delete_emptydir_data:
+    volumes = get_objects(get_mapping(pod.raw, "spec"), "volumes", "spec.")
+    if any(volume.get("emptyDir") is not None for volume in volumes) and not options.delete_emptydir_data:
         return LOCAL, False
     return "", False
 
 
 def _easiest_first(snapshot: Snapshot, names: list[str], options: Options) -> list[str]:
-    budgets = Budgets(snapshot.objects)
+    budgets = EvictionBudgets(snapshot.objects)
 
-    def effort(name: str) -> tuple[int, int, int]:
-        blocked = held = moving = 0
-        for pod in snapshot.pods.on(snapshot.index[name]):
-            kind, alone = verdict(pod, options)
+    def estimate_effort(name: str) -> tuple[int, int, int]:
+        blocked = protected = moving = 0
+        for pod in snapshot.pods.pods_on(snapshot.index[name]):
+            kind, alone = classify_pod(pod, options)
             if not alone:
                 blocked += bool(kind)
-                held += bool(budgets.refusal(pod))
+                protected += bool(budgets.explain_refusal(pod))
                 moving += 1
-        return blocked, held, moving
+        return blocked, protected, moving
 
-    return sorted(names, key=effort)
+    return sorted(names, key=estimate_effort)
 
 
 @dataclass
@@ -183,19 +183,19 @@ class _Drain:
     """The state of a rehearsal: the scheduler's snapshot, and the budgets."""
 
     scheduler: Scheduler
-    budgets: Budgets
+    budgets: EvictionBudgets
     leaving: frozenset[str]
     options: Options
     pulse: Pulse | None
     _moves: list[Replacement] = field(default_factory=list)
     _evicted: list[tuple[Pod, Callable[[], None]]] = field(default_factory=list)  # what restores their claims
 
-    def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
+    def drain_node(self, name: str, *, whole: bool = False) -> NodeDrain:
         """Drain the node ``name``; with ``whole``, nothing changes if it cannot be drained."""
-        before = self.budgets.state()
-        drained = self._empty(name)
+        before = self.budgets.save_state()
+        drained = self._drain_node(name)
         if whole and not drained.emptied:
-            self.budgets.restore(before)
+            self.budgets.restore_state(before)
             self._put_back(name)
         return drained
 
@@ -207,82 +207,82 @@ class _Drain:
             restore_claims()
             snapshot.add_pod(pod, snapshot.index[name])
 
-    def _empty(self, name: str) -> NodeDrain:
+    def _drain_node(self, name: str) -> NodeDrain:
         snapshot = self.scheduler.snapshot
-        stays: list[Stays] = []
+        stays: list[StayingPod] = []
         blocks: list[Block] = []
         todo: list[Pod] = []
-        for pod in snapshot.pods.on(snapshot.index[name]):
-            kind, alone = verdict(pod, self.options)
+        for pod in snapshot.pods.pods_on(snapshot.index[name]):
+            kind, alone = classify_pod(pod, self.options)
             if alone:
-                stays.append(Stays(pod.key, name, kind))
+                stays.append(StayingPod(pod.key, name, kind))
             elif kind:
-                blocks.append(Block(pod.key, name, kind, WORDS[kind]))
+                blocks.append(Block(pod.key, name, kind, KUBECTL_MESSAGES[kind]))
             else:
                 todo.append(pod)
         self._moves, self._evicted = [], []
         wave = 0
         if blocks:  # then kubectl evicts no pod
-            blocks += [block for pod in todo if (block := self._why(pod, name)) is not None]
+            blocks += [block for pod in todo if (block := self._find_block(pod, name)) is not None]
             todo = []
         while todo:
-            left = self._wave(todo, name, wave + 1)
-            if len(left) == len(todo):
-                blocks += [block for pod in left if (block := self._why(pod, name)) is not None]
+            remaining = self._evict_wave(todo, name, wave + 1)
+            if len(remaining) == len(todo):
+                blocks += [block for pod in remaining if (block := self._find_block(pod, name)) is not None]
                 break
-            todo, wave = left, wave + 1
+            todo, wave = remaining, wave + 1
         return NodeDrain(name, tuple(self._moves), tuple(blocks), tuple(stays), wave)
 
-    def _wave(self, pods: list[Pod], name: str, wave: int) -> list[Pod]:
+    def _evict_wave(self, pods: list[Pod], name: str, wave: int) -> list[Pod]:
         """Evict those of ``pods`` that can go now, and return the others. Afterwards, replacements are ready."""
-        left: list[Pod] = []
+        remaining: list[Pod] = []
         waiting: list[EvictionBudget] = []
         for pod in pods:
             if self.pulse is not None:
                 self.pulse()
-            if self.budgets.refusal(pod):
-                left.append(pod)
+            if self.budgets.explain_refusal(pod):
+                remaining.append(pod)
                 continue
-            target = self._moved(pod, name)
+            target = self._move_pod(pod, name)
             if target is None:
-                left.append(pod)
+                remaining.append(pod)
                 continue
-            budget = self.budgets.evict(pod)
+            budget = self.budgets.evict_pod(pod)
             if budget is not None and target:
                 waiting.append(budget)
             self._moves.append(Replacement(pod.key, name, target, wave, "" if budget is None else budget.key))
         for budget in waiting:
-            replaced(budget)
-        return left
+            restore_disruption(budget)
+        return remaining
 
-    def _moved(self, pod: Pod, name: str) -> str | None:
+    def _move_pod(self, pod: Pod, name: str) -> str | None:
         """The node of the replacement of ``pod``, "" without one; ``None`` if none fits, and then nothing changes."""
         scheduler, target = self.scheduler, ""
         restore_claims = scheduler.snapshot.save_claims(pod)
-        evicted = scheduler.evict(pod.key)
+        evicted = scheduler.evict_pod(pod.key)
         if pod.controller is not None:
             replacement, _ = scheduler.create_claims(evicted)
             target = scheduler.find(replacement).node
-            if not target or target in self.leaving or scheduler.bind(replacement, target) is not None:
+            if not target or target in self.leaving or scheduler.bind_pod(replacement, target) is not None:
                 restore_claims()
                 scheduler.snapshot.add_pod(pod, scheduler.snapshot.index[name])
                 return None
         self._evicted.append((pod, restore_claims))
         return target
 
-    def _why(self, pod: Pod, name: str) -> Block | None:
+    def _find_block(self, pod: Pod, name: str) -> Block | None:
         """What blocks the eviction of this pod now."""
-        if said := self.budgets.refusal(pod):
-            return Block(pod.key, name, BUDGET, said)
+        if message := self.budgets.explain_refusal(pod):
+            return Block(pod.key, name, BUDGET, message)
         if pod.controller is None:
             return None
-        with self.scheduler.without(pod.key) as evicted:
+        with self.scheduler.without_pod(pod.key) as evicted:
             placement = self.scheduler.place_new(evicted)
             if placement.node:
                 self.scheduler.snapshot.remove_pod(pod.key)
-        said = placement.message
+        message = placement.message
         if placement.node and placement.node not in self.leaving:
             return None
         if placement.node:
-            said = f"tolerates that {placement.node} is cordoned, and would be put there again"
-        return Block(pod.key, name, NO_ROOM, said)
+            message = f"tolerates that {placement.node} is cordoned, and would be put there again"
+        return Block(pod.key, name, NO_ROOM, message)

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import OUTSIDE, Code, CycleError
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup, gates
+from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup, list_required_gates
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.capacity import problem_note
@@ -35,23 +35,23 @@ Check = Callable[[int, int], bool]  # gets the numbers of placed gangs and of tr
 class Gang:
     """``pods`` pods of a shape that start together.
 
-    ``least`` is the minCount: how many of them must find a node, 0 for all. ``topology_key`` is the node label whose
-    value all of them share, "" for none.
+    ``min_members`` is the minCount: how many of them must find a node, 0 for all. ``topology_key`` is the node label
+    whose value all of them share, "" for none.
     """
 
     shape: PodShape
     pods: int
-    least: int = 0
+    min_members: int = 0
     topology_key: str = ""
 
     @property
     def min_count(self) -> int:
-        return self.least or self.pods
+        return self.min_members or self.pods
 
     @property
     def gates(self) -> tuple[str, ...]:
         """The feature gates of kube-scheduler without which it does not schedule such a gang."""
-        return gates(self.topology_key)
+        return list_required_gates(self.topology_key)
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ class GangFit:
         return {self.names[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
 
 
-class _OverError(Exception):
+class _OutOfTimeError(Exception):
     """Ends a search in the midst of a gang."""
 
 
-class _Watch(Stopwatch):
+class _CheckedStopwatch(Stopwatch):
     """Asks ``check`` before each pod: one gang may be tried in many domains."""
 
     def __init__(self, check: Check) -> None:
@@ -128,7 +128,7 @@ class _Watch(Stopwatch):
 
     def start(self) -> None:
         if not self._check(self.gangs, self._tried):
-            raise _OverError
+            raise _OutOfTimeError
         self._tried += 1
 
 
@@ -146,12 +146,12 @@ def fit_gangs(
     There is no preemption and no approval. ``check`` is called before each pod. Raises ValueError where the release of
     ``configuration`` does not schedule such gangs (``Gang.gates``), or fewer pods than ``least`` are asked for.
     """
-    if not configuration.release.groups or not all(map(configuration.release.on, gang.gates)):
+    if not configuration.release.has_group_scheduling or not all(map(configuration.release.is_enabled, gang.gates)):
         raise ValueError(f"{configuration.release.title} does not schedule such gangs")
     if not 1 <= gang.min_count <= gang.pods:
         raise ValueError(f"a gang of {gang.pods} pods cannot wait for {gang.min_count}")
-    scheduler = Scheduler.of(snapshot.copy(), configuration, registry)
-    watch = _Watch(check or (lambda _gangs, _pods: True))
+    scheduler = Scheduler.from_configuration(snapshot.copy(), configuration, registry)
+    watch = _CheckedStopwatch(check or (lambda _gangs, _pods: True))
     limit = min(limit, max(MOST_PODS // gang.pods, 1))
     rows: list[list[int]] = []
     domains: list[str] = []
@@ -159,21 +159,21 @@ def fit_gangs(
     problems: list[str] = []
     while not end and len(rows) < limit:
         watch.gangs = len(rows)
-        group, clones = _made(scheduler, gang, len(rows))
+        group, clones = _create_gang(scheduler, gang, len(rows))
         pods, problems = _with_claims(scheduler, clones)
         try:
-            found = scheduler.schedule_group(group, pods, SearchRequest(watch=watch))
-        except _OverError:
+            group_placement = scheduler.schedule_group(group, pods, SearchRequest(watch=watch))
+        except _OutOfTimeError:
             end = {"stopped": True}
         except CycleError as error:
             end = {"message": str(error), "failed": True}
         else:
-            nodes = [scheduler.snapshot.index.get(one.node, UNPLACED) for one in found.placements]
-            if found.placed and len(nodes) - nodes.count(UNPLACED) >= gang.min_count:
+            nodes = [scheduler.snapshot.index.get(placement.node, UNPLACED) for placement in group_placement.placements]
+            if group_placement.placed and len(nodes) - nodes.count(UNPLACED) >= gang.min_count:
                 rows.append(nodes)
-                domains.append(found.domain)
+                domains.append(group_placement.domain)
             else:
-                end = _refused(found, pods)
+                end = _describe_refusal(group_placement, pods)
     order = np.array(rows, dtype=np.intp).reshape(len(rows), gang.pods)
     notes = (*gang.shape.notes, *map(problem_note, problems))
     unlimited = bool(gang.shape.left_out)
@@ -182,22 +182,22 @@ def fit_gangs(
 
 def _with_claims(scheduler: Scheduler, clones: Sequence[Pod]) -> tuple[list[Pod], list[str]]:
     """The pods with the claims that controllers make for them, and what is wrong with those of the first pod."""
-    made = [scheduler.create_claims(pod) for pod in clones]
-    return [pod for pod, _ in made], made[0][1]
+    pods_with_claims = [scheduler.create_claims(pod) for pod in clones]
+    return [pod for pod, _ in pods_with_claims], pods_with_claims[0][1]
 
 
-def _made(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list[Pod]]:
+def _create_gang(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list[Pod]]:
     """The next gang and its pods; the group is added to the snapshot."""
     groups, namespace = scheduler.snapshot.objects.groups, gang.shape.namespace
     name = f"{gang.shape.name}-{placed + 1}"
-    while groups.get(f"{namespace}/{name}") or groups.size(f"{namespace}/{name}"):
+    while groups.get(f"{namespace}/{name}") or groups.member_count(f"{namespace}/{name}"):
         name += "-x"
     spec = {**gang.shape.raw["spec"], "schedulingGroup": {"podGroupName": name}}
     shape = replace(gang.shape, raw={**gang.shape.raw, "spec": spec})
     first, counting = placed * gang.pods + 1, scheduler.configuration.release.counting
-    pods = [shape.clone(number).counted(counting) for number in range(first, first + gang.pods)]
+    pods = [shape.clone(number).with_counting(counting) for number in range(first, first + gang.pods)]
     constraints: Json = {"topology": [{"key": gang.topology_key}]} if gang.topology_key else {}
-    group = PodGroup.read(
+    group = PodGroup.from_json(
         {
             "apiVersion": f"{API}/{VERSION}",
             "kind": POD_GROUP,
@@ -209,22 +209,25 @@ def _made(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list
             },
         }
     )
-    groups.put(group)
+    groups.put_group(group)
     return group, pods
 
 
-def _refused(found: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
+def _describe_refusal(group_placement: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
     """What is said of a gang that does not fit."""
-    few = f"too few of its pods found a node, and no plugin of the profile counts them: {found.blocking}"
+    few = f"too few of its pods found a node, and no plugin of the profile counts them: {group_placement.blocking}"
     return {
-        "message": few if found.placed else found.status.message or "no reason is given",
-        "results": tuple(_result(one, pods) for one in found.tries),
-        "failed": found.status.code is Code.ERROR or any(OUTSIDE in one.message for one in found.placements),
+        "message": few if group_placement.placed else group_placement.status.message or "no reason is given",
+        "results": tuple(_domain_result(domain_try, pods) for domain_try in group_placement.tries),
+        "failed": group_placement.status.code is Code.ERROR
+        or any(OUTSIDE in placement.message for placement in group_placement.placements),
     }
 
 
-def _result(tried: DomainTry, pods: Sequence[Pod]) -> DomainResult:
-    blocking = next((one for one in tried.placements if not one.node), None)
-    message = blocking.message if blocking is not None else tried.status.message
-    placed = len(tried.assigned(pods))
-    return DomainResult(tried.domain.name, len(tried.domain.nodes), placed, blocking.pod if blocking else "", message)
+def _domain_result(domain_try: DomainTry, pods: Sequence[Pod]) -> DomainResult:
+    blocking = next((placement for placement in domain_try.placements if not placement.node), None)
+    message = blocking.message if blocking is not None else domain_try.status.message
+    placed = len(domain_try.list_assignments(pods))
+    return DomainResult(
+        domain_try.domain.name, len(domain_try.domain.nodes), placed, blocking.pod if blocking else "", message
+    )

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import CSINode
-from kschedweb.engine.state.nodematching import matches_required, tolerates
+from kschedweb.engine.state.nodematching import match_tolerations, matches_required
+from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.world import World
 from kschedweb.engine.studies.capacity.shapes import NodeShape
 from kschedweb.engine.values import dataclass
 
-MOST = 1_000  # new nodes
+MAX_NODES = 1_000  # new nodes
 MEASURED = ("cpu", "memory")
 Pulse = Callable[[], None]  # called before each pod; may raise to end the work
 
@@ -37,7 +37,7 @@ class Unfit:
 
 
 @dataclass(frozen=True)
-class Trial:
+class SizingTrial:
     """The result of ``added`` new nodes. ``spare``: a new node stayed empty in each zone, so more cannot help."""
 
     added: int
@@ -80,18 +80,18 @@ class Sizing:
     at_least: int
 
     @property
-    def hopeless(self) -> int:
+    def unplaceable_count(self) -> int:
         """The number of pods that no number of such nodes helps."""
-        return sum(len(one.pods) for one in self.unfit)
+        return sum(len(group.pods) for group in self.unfit)
 
 
-def size(
+def compute_sizing(
     snapshot: Snapshot,
     configuration: Configuration,
     pods: Sequence[Pod],
     shape: NodeShape,
     *,
-    most: int = MOST,
+    max_nodes: int = MAX_NODES,
     registry: Mapping[str, Factory] | None = None,
     pulse: Pulse | None = None,
 ) -> Sizing:
@@ -100,7 +100,7 @@ def size(
     New nodes run the pods of DaemonSets that match them. The number is found by doubling and bisection. That a smaller
     number is not enough and larger ones are is tested, not assumed.
     """
-    return _Search(snapshot, configuration, tuple(pods), shape, most, registry, pulse).run()
+    return _Search(snapshot, configuration, tuple(pods), shape, max_nodes, registry, pulse).run()
 
 
 @dataclass
@@ -109,65 +109,67 @@ class _Search:
     configuration: Configuration
     pods: tuple[Pod, ...]
     shape: NodeShape
-    most: int
+    max_nodes: int
     registry: Mapping[str, Factory] | None
     pulse: Pulse | None
 
     def run(self) -> Sizing:
-        self._daemons = daemons(self.snapshot)
+        self._daemons = list_daemon_pods(self.snapshot)
         self._tried: dict[int, int] = {}
-        now = self._try(0)
+        now = self._try_nodes(0)
         if not now.unplaced:
-            return self._answer(now, now, 0, now)
-        best = self._enough(max(1, min(self._at_least(now.unplaced), self.most)))
+            return self._build_sizing(now, now, 0, now)
+        best = self._find_sufficient(max(1, min(self._at_least(now.unplaced), self.max_nodes)))
         if best.unplaced and not best.spare:
-            return self._answer(now, best, None, best)
+            return self._build_sizing(now, best, None, best)
         if len(best.unplaced) == len(now.unplaced):
-            return self._answer(now, best, 0, now)
-        goal, low, found = len(best.unplaced), 0, best
-        while found.added - low > 1:
-            trial = self._try((low + found.added) // 2)
+            return self._build_sizing(now, best, 0, now)
+        goal, low, upper = len(best.unplaced), 0, best
+        while upper.added - low > 1:
+            trial = self._try_nodes((low + upper.added) // 2)
             if len(trial.unplaced) <= goal:
-                found = trial
+                upper = trial
             else:
                 low = trial.added
-        for more in {found.added + 1, 2 * found.added} - set(self._tried):
-            if more <= self.most:
-                self._try(more)
-        return self._answer(now, best, found.added, found)
+        for more in {upper.added + 1, 2 * upper.added} - set(self._tried):
+            if more <= self.max_nodes:
+                self._try_nodes(more)
+        return self._build_sizing(now, best, upper.added, upper)
 
-    def _enough(self, added: int) -> Trial:
+    def _find_sufficient(self, added: int) -> SizingTrial:
         """The first number, doubling, with which all pods fit or with which more nodes cannot help."""
         while True:
-            trial = self._try(added)
-            if not trial.unplaced or trial.spare or added >= self.most:
+            trial = self._try_nodes(added)
+            if not trial.unplaced or trial.spare or added >= self.max_nodes:
                 return trial
-            added = min(2 * added, self.most)
+            added = min(2 * added, self.max_nodes)
 
-    def _try(self, added: int) -> Trial:
-        new = self.shape.nodes(added)
-        larger = enlarged(self.snapshot, new, self._daemons, self.shape.csi_node)
-        scheduler = Scheduler.of(larger, self.configuration, self.registry)
+    def _try_nodes(self, added: int) -> SizingTrial:
+        new = self.shape.create_nodes(added)
+        larger = enlarge_snapshot(self.snapshot, new, self._daemons, self.shape.csi_node)
+        scheduler = Scheduler.from_configuration(larger, self.configuration, self.registry)
         unplaced, messages = [], []
         for pod in self.pods:
             if self.pulse is not None:
                 self.pulse()
-            message = _place(scheduler, pod)
+            message = _place_pod(scheduler, pod)
             if message:
                 unplaced.append(pod)
                 messages.append(message)
         rows = np.array([larger.index[node.name] for node in new], dtype=np.intp)
         placed = {pod.key for pod in self.pods} & set(larger.pods.slots)
-        taken = {int(larger.pods.node[larger.pods.slots[key]]) for key in placed}
+        used_rows = {int(larger.pods.node[larger.pods.slots[key]]) for key in placed}
         zones = {node.zone for node in new}
-        empty = {larger.nodes[row].zone for row in rows.tolist() if row not in taken}
+        empty = {larger.nodes[row].zone for row in rows.tolist() if row not in used_rows}
         self._tried[added] = len(unplaced)
-        done = len(self.pods) - len(unplaced)
-        return Trial(added, done, tuple(unplaced), tuple(messages), bool(new) and empty == zones, larger, rows)
+        placed_count = len(self.pods) - len(unplaced)
+        return SizingTrial(
+            added, placed_count, tuple(unplaced), tuple(messages), bool(new) and empty == zones, larger, rows
+        )
 
     def _at_least(self, pods: Iterable[Pod]) -> int:
         """The number of nodes that the sum of the requests of ``pods`` implies."""
-        node, pods = self.shape.nodes(1)[0], list(pods)
+        node, pods = self.shape.create_nodes(1)[0], list(pods)
         sums: dict[str, int] = {"pods": len(pods)}
         for pod in pods:
             for name, amount in pod.requests.items():
@@ -175,80 +177,82 @@ class _Search:
         rooms = ((amount, node.allocatable.get(name, 0)) for name, amount in sums.items())
         return max((-(-amount // room) for amount, room in rooms if room > 0), default=0)
 
-    def _answer(self, now: Trial, last: Trial, needed: int | None, chosen: Trial) -> Sizing:
+    def _build_sizing(self, now: SizingTrial, last: SizingTrial, needed: int | None, chosen: SizingTrial) -> Sizing:
         goal, left_over = len(last.unplaced), {pod.key for pod in last.unplaced}
         above = (
-            number for number, left in self._tried.items() if needed is not None and number > needed and left > goal
+            number
+            for number, unplaced in self._tried.items()
+            if needed is not None and number > needed and unplaced > goal
         )
         return Sizing(
             pods=len(self.pods),
             fits_now=now.placed,
             needed=needed,
-            most=self.most,
+            most=self.max_nodes,
             tried=dict(sorted(self._tried.items())),
             exceptions=tuple(sorted(above)),
-            unfit=self._unfit(last) if last.spare else (),
-            nodes=tuple(_uses(chosen, {pod.key for pod in self.pods})),
+            unfit=self._group_unfit(last) if last.spare else (),
+            nodes=tuple(_measure_new_nodes(chosen, {pod.key for pod in self.pods})),
             at_least=self._at_least(pod for pod in now.unplaced if pod.key not in left_over),
         )
 
-    def _unfit(self, trial: Trial) -> tuple[Unfit, ...]:
+    def _group_unfit(self, trial: SizingTrial) -> tuple[Unfit, ...]:
         """Why the unplaced pods do not fit an empty new node, grouped by pod signature."""
-        held = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
+        used_rows = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
                 if pod.key in trial.snapshot.pods.slots}  # fmt: skip
-        spare = next(row for row in trial.new.tolist() if row not in held)
-        scheduler = Scheduler.of(trial.snapshot, self.configuration, self.registry)
-        known: dict[object, str] = {}
+        spare = next(row for row in trial.new.tolist() if row not in used_rows)
+        scheduler = Scheduler.from_configuration(trial.snapshot, self.configuration, self.registry)
+        misfit_by_signature: dict[object, str] = {}
         grouped: dict[tuple[str, str], list[str]] = {}
         for pod, message in zip(trial.unplaced, trial.messages, strict=True):
-            if pod.signature not in known:
-                known[pod.signature] = scheduler.misfit(pod, trial.snapshot.names[spare])
-            grouped.setdefault((message, known[pod.signature]), []).append(pod.key)
+            if pod.signature not in misfit_by_signature:
+                misfit_by_signature[pod.signature] = scheduler.find_misfit_reason(pod, trial.snapshot.names[spare])
+            grouped.setdefault((message, misfit_by_signature[pod.signature]), []).append(pod.key)
         return tuple(Unfit(tuple(keys), message, on_new) for (message, on_new), keys in grouped.items())
 
 
-def _place(scheduler: Scheduler, pod: Pod) -> str:
+def _place_pod(scheduler: Scheduler, pod: Pod) -> str:
     """Schedule the pod; returns the message if it gets no node, else ""."""
     pod, _ = scheduler.create_claims(pod)
     try:
-        held = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
+        status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
     except CycleError as error:
         return str(error)
-    if not held.ok:
-        return held.message
-    return scheduler.place(pod).message
+    if not status.ok:
+        return status.message
+    return scheduler.place_pod(pod).message
 
 
-def daemons(snapshot: Snapshot) -> list[Json]:
+def list_daemon_pods(snapshot: Snapshot) -> list[Json]:
     """A nameless pod for each DaemonSet of the cluster."""
-    found = []
+    pods = []
     for raw in snapshot.objects.all("DaemonSet"):
-        metadata, template = mapping(raw, "metadata"), mapping(mapping(raw, "spec"), "template")
+        metadata, template = get_mapping(raw, "metadata"), get_mapping(get_mapping(raw, "spec"), "template")
         owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": metadata.get("name"), "controller": True}
-        own = {
+        pod_metadata = {
             "namespace": metadata.get("namespace") or "default",
-            "labels": mapping(template, "metadata").get("labels") or {},
+            "labels": get_mapping(template, "metadata").get("labels") or {},
             "generateName": f"{metadata.get('name')}-",
             "ownerReferences": [owner],
         }
-        if mapping(template, "spec").get("containers"):
-            found.append({"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"]})
-    return found
+        if get_mapping(template, "spec").get("containers"):
+            pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": pod_metadata, "spec": template["spec"]})
+    return pods
 
 
-def enlarged(
+def enlarge_snapshot(
     snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = (), csi_node: CSINode | None = None
 ) -> Snapshot:
     """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it.
 
     ``csi_node`` says what each of the nodes can attach.
     """
-    world = World(snapshot.copy())
+    world = SchedulerCache(snapshot.copy())
     if csi_node is not None:
         storage = world.cluster.storage
         storage.csi_nodes = storage.csi_nodes | {node.name: replace(csi_node, name=node.name) for node in nodes}
     for node in nodes:
-        world.set_node(Node.read(snapshot.of_today(node.raw)))
+        world.set_node(Node.from_json(snapshot.of_today(node.raw)))
     larger = world.snapshot
     larger.pending = list(snapshot.pending)
     for raw in daemon_pods:
@@ -261,25 +265,25 @@ def enlarged(
 
 def _add_daemon(larger: Snapshot, nodes: Sequence[Node], raw: Json) -> None:
     prefix = str(raw["metadata"]["generateName"])
-    sample = Pod.read({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}sample"}})
-    matching = matches_required(larger, sample) & tolerates(larger, sample)
+    sample = Pod.from_json({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}sample"}})
+    matching = matches_required(larger, sample) & match_tolerations(larger, sample)
     for node in nodes:
         position = larger.index[node.name]
         if matching[position]:
-            pod = Pod.read({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}{node.name}"}})
+            pod = Pod.from_json({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}{node.name}"}})
             larger.add_pod(pod.on(node.name), position)
 
 
-def _uses(trial: Trial, keys: set[str]) -> list[NewNode]:
-    found = []
+def _measure_new_nodes(trial: SizingTrial, keys: set[str]) -> list[NewNode]:
+    new_nodes = []
     for row in trial.new.tolist():
         snapshot = trial.snapshot
-        on = [pod.key for pod in snapshot.pods.on(row)]
-        own = sum(key in keys for key in on)
+        on = [pod.key for pod in snapshot.pods.pods_on(row)]
+        pod_count = sum(key in keys for key in on)
         shares = {}
         for name in MEASURED:
-            room = int(snapshot.amounts(snapshot.allocatable, name)[row])
-            shares[name] = int(snapshot.amounts(snapshot.requested, name)[row]) / room if room else 0.0
+            room = int(snapshot.resource_row(snapshot.allocatable, name)[row])
+            shares[name] = int(snapshot.resource_row(snapshot.requested, name)[row]) / room if room else 0.0
         zone = snapshot.nodes[row].labels.get("topology.kubernetes.io/zone", "")
-        found.append(NewNode(snapshot.names[row], zone, own, len(on) - own, shares))
-    return found
+        new_nodes.append(NewNode(snapshot.names[row], zone, pod_count, len(on) - pod_count, shares))
+    return new_nodes

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kschedweb.engine.studies.compare.significance import spread
-from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
+from kschedweb.engine.studies.compare.significance import compute_spread
 from kschedweb.engine.studies.measure.registry import find_spec, rank_of
+from kschedweb.engine.studies.measure.values import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
 from kschedweb.engine.values import dataclass
 
 ROUNDING = 1e-9
@@ -63,7 +63,7 @@ class MeasureChange:
         return self.differs, -rank_of(self.measure), self.direction in (LOWER, HIGHER), self.size
 
 
-def changed(
+def compute_change(
     measure: str, unit: str, direction: str, base: Mapping[int, float], other: Mapping[int, float]
 ) -> MeasureChange:
     """The change from ``base`` to ``other``, both values by seed."""
@@ -72,11 +72,11 @@ def changed(
         return MeasureChange(measure, direction, None, None, 0.0)
     first, second = zip(*pairs, strict=True)
     before, after = float(np.mean(first)), float(np.mean(second))
-    least = resolution(measure, unit, max(abs(before), abs(after)))
-    return MeasureChange(measure, direction, before, after, max(least, spread(first, second)))
+    noise_floor = compute_resolution(measure, unit, max(abs(before), abs(after)))
+    return MeasureChange(measure, direction, before, after, max(noise_floor, compute_spread(first, second)))
 
 
-def resolution(measure: str, unit: str, value: float) -> float:
+def compute_resolution(measure: str, unit: str, value: float) -> float:
     """The least difference that one run can tell, of two values of which ``value`` is the larger one."""
     spec = find_spec(measure)
     if spec is not None and spec.happens:
@@ -85,7 +85,7 @@ def resolution(measure: str, unit: str, value: float) -> float:
     return max(amount, share * value)
 
 
-def headline(changes: Iterable[MeasureChange]) -> MeasureChange | None:
+def find_headline(changes: Iterable[MeasureChange]) -> MeasureChange | None:
     """The most important difference; ``None`` if there is none."""
-    found = max(changes, key=lambda one: one.importance, default=None)
-    return found if found is not None and found.differs else None
+    largest = max(changes, key=lambda change: change.importance, default=None)
+    return largest if largest is not None and largest.differs else None

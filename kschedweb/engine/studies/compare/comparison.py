@@ -9,24 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer
-from kschedweb.engine.studies.compare.pairs import PodPairs, paired
+from kschedweb.engine.studies.compare.pairs import PodPairs, pair_pods
 from kschedweb.engine.studies.compare.twin import Twin
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.playing import Registry, begin, finish
+from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.recorder import STEPS, Progress
-from kschedweb.engine.studies.play.rewind import Rewind, knows
+from kschedweb.engine.studies.play.rewind import Rewind, can_rewind
+from kschedweb.engine.studies.play.simulation import Registry, finish_simulation, start_simulation
 from kschedweb.engine.studies.play.successors import last_node
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
-    from kschedweb.engine.simulation.life import Life
+    from kschedweb.engine.simulation.pod_life import Life
 
 NOT_SCORED = "The scheduler did not score the node the pod went to before: it had found enough others."
 ROOM_MADE = "Room had been made for the pod on its new node, so no scores were needed."
@@ -61,7 +61,7 @@ class PlacementChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PlacementComparison:
     """The changes among the ``pods`` pods that both runs have: other nodes, and a node in one run only.
 
     ``pairs`` are these pods: those for which a node was looked for.
@@ -98,50 +98,52 @@ class Comparison:
         return {name: [change.to_dict() for change in listed] for name, listed in lists.items()}
 
 
-def compare(
-    first: Outcome,
-    second: Outcome,
-    prepared: Prepared,
+def compare_runs(
+    first: RunOutcome,
+    second: RunOutcome,
+    prepared: PreparedScenario,
     first_configuration: Configuration,
     second_configuration: Configuration,
     *,
-    second_prepared: Prepared | None = None,
+    second_prepared: PreparedScenario | None = None,
     registry: Registry | None = None,
     progress: Progress | None = None,
-) -> Comparison:
+) -> PlacementComparison:
     """Compare two runs, of ``prepared`` both unless the second has a scenario of its own.
 
     The reasons come from the second run's tries, or the first's for pods that gained a node.
     ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end the comparison.
     """
-    pairs = paired(first, second)
-    changes = list(_changes(first, second, pairs))
+    pairs = pair_pods(first, second)
+    changes = list(_find_changes(first, second, pairs))
     gained = [change for change in changes if not change.before]
-    others = [change for change in changes if change.before]
-    why = _Why(others, second, first_configuration, progress)
-    why.find_out(second_prepared or prepared, second_configuration, registry)
-    why_not = _Why([_turned(change) for change in gained], first, second_configuration, progress)
-    why_not.find_out(prepared, first_configuration, registry)
-    known = [why.known(change) for change in others]
-    return Comparison(
+    moved_or_lost = [change for change in changes if change.before]
+    explainer = _ChangeExplainer(moved_or_lost, second, first_configuration, progress)
+    explainer.find_out(second_prepared or prepared, second_configuration, registry)
+    gain_explainer = _ChangeExplainer(
+        [_reverse_change(change) for change in gained], first, second_configuration, progress
+    )
+    gain_explainer.find_out(prepared, first_configuration, registry)
+    explained = [explainer.explain_change(change) for change in moved_or_lost]
+    return PlacementComparison(
         pairs=pairs,
-        moved=[change for change in known if change.after],
-        newly_unscheduled=[change for change in known if not change.after],
-        newly_scheduled=[_turned(why_not.known(_turned(change))) for change in gained],
+        moved=[change for change in explained if change.after],
+        newly_unscheduled=[change for change in explained if not change.after],
+        newly_scheduled=[_reverse_change(gain_explainer.explain_change(_reverse_change(change))) for change in gained],
     )
 
 
-def _changes(first: Outcome, second: Outcome, pairs: PodPairs) -> Iterable[PlacementChange]:
+def _find_changes(first: RunOutcome, second: RunOutcome, pairs: PodPairs) -> Iterable[PlacementChange]:
     """Pods with another last node, in the order of their arrival in the first run."""
     for pair in pairs.listed:
         before, after = last_node(first, pair.before), last_node(second, pair.after)
         if before != after:
             names = (first.pods[pair.before], second.pods[pair.after])
-            who = ("" if name == pair.pod else name for name in names)
-            yield PlacementChange(pair.pod, before, after, before_pod=next(who), after_pod=next(who))
+            pod_names = ("" if name == pair.pod else name for name in names)
+            yield PlacementChange(pair.pod, before, after, before_pod=next(pod_names), after_pod=next(pod_names))
 
 
-def _turned(change: PlacementChange) -> PlacementChange:
+def _reverse_change(change: PlacementChange) -> PlacementChange:
     """The change from the second run to the first."""
     return replace(
         change,
@@ -152,11 +154,11 @@ def _turned(change: PlacementChange) -> PlacementChange:
     )
 
 
-class _AllAskedError(Exception):
+class _AllExplainedError(Exception):
     """Ends a replay once all required tries have been explained."""
 
 
-class _Why(Observer):
+class _ChangeExplainer(Observer):
     """Explains the last try of each pod of ``changes`` in the run with ``outcome``.
 
     ``other`` is the configuration of the other run.
@@ -165,63 +167,65 @@ class _Why(Observer):
     scheduler: Scheduler
 
     def __init__(
-        self, changes: list[PlacementChange], outcome: Outcome, other: Configuration, progress: Progress | None
+        self, changes: list[PlacementChange], outcome: RunOutcome, other: Configuration, progress: Progress | None
     ) -> None:
         self._other, self._start, self._twin = other, 0, Twin(other.release.cluster)
-        self._instead: Scheduler | None = None
+        self._other_scheduler: Scheduler | None = None
         rows = {outcome.index[change.after_pod or change.pod]: change for change in changes}
         self._outcome, self._progress, self._steps = outcome, progress, 0
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
-        self._left = set(self._wanted)
+        self._unexplained = set(self._wanted)
         self._rows: dict[Life, int] = {}
-        self._found: dict[str, PlacementChange] = {}
-        self._asked: tuple[PlacementChange, Status] | None = None
+        self._explained: dict[str, PlacementChange] = {}
+        self._current: tuple[PlacementChange, Status] | None = None
 
-    def find_out(self, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
+    def find_out(self, prepared: PreparedScenario, configuration: Configuration, registry: Registry | None) -> None:
         """Explain from the run's moves where they suffice, and the others by replaying the run."""
-        told = [row for row in self._wanted if knows(self._outcome, row)]
-        if told:
+        recorded_rows = [row for row in self._wanted if can_rewind(self._outcome, row)]
+        if recorded_rows:
             rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
-            self._explain(rewind.scheduler, registry)
-            for row in rewind.in_order(told):
-                pod, now = rewind.to(row), float(self._outcome.tries.time[row])
+            self._use_scheduler(rewind.scheduler, registry)
+            for row in rewind.in_order(recorded_rows):
+                pod, now = rewind.go_to_try(row), float(self._outcome.tries.time[row])
                 self._start = int(self._outcome.tries.start[row])
-                self._ask(row, pod)
-                self.decided(pod, self.scheduler.find(pod, self._request(self._start)), now)
-                self._step(now)
-        if self._left:
-            simulation = begin(prepared, configuration, self, registry=registry)
-            self._explain(simulation.loop.scheduler, registry)
-            with suppress(_AllAskedError):
-                finish(simulation, prepared)
+                self._note_verdict(row, pod)
+                self.decided(pod, self.scheduler.find(pod, self._build_request(self._start)), now)
+                self._report_progress(now)
+        if self._unexplained:
+            simulation = start_simulation(prepared, configuration, self, registry=registry)
+            self._use_scheduler(simulation.loop.scheduler, registry)
+            with suppress(_AllExplainedError):
+                finish_simulation(simulation, prepared)
 
-    def _explain(self, scheduler: Scheduler, registry: Registry | None) -> None:
+    def _use_scheduler(self, scheduler: Scheduler, registry: Registry | None) -> None:
         """From now on tries are those of ``scheduler``."""
         self.scheduler = scheduler
-        seen = self._twin.of(scheduler.snapshot)
-        self._instead = Scheduler.of(seen, self._other, registry, nominator=scheduler.nominator)
+        twin_snapshot = self._twin.mirror_snapshot(scheduler.snapshot)
+        self._other_scheduler = Scheduler.from_configuration(
+            twin_snapshot, self._other, registry, nominator=scheduler.nominator
+        )
 
-    def known(self, change: PlacementChange) -> PlacementChange:
+    def explain_change(self, change: PlacementChange) -> PlacementChange:
         """The change with its reason."""
-        return self._found.get(change.pod, replace(change, said=NEVER_TRIED))
+        return self._explained.get(change.pod, replace(change, said=NEVER_TRIED))
 
-    def _step(self, now: float) -> None:
+    def _report_progress(self, now: float) -> None:
         self._steps += 1
         if self._progress is not None and self._steps % STEPS == 0:
-            self._progress(now, len(self._found), len(self._wanted))
+            self._progress(now, len(self._explained), len(self._wanted))
 
-    def _ask(self, row: int, pod: Pod) -> None:
+    def _note_verdict(self, row: int, pod: Pod) -> None:
         change = self._wanted[row]
-        self._left.discard(row)
+        self._unexplained.discard(row)
         try:
-            self._asked = change, self.scheduler.verdict(pod, change.before)
+            self._current = change, self.scheduler.verdict(pod, change.before)
         except CycleError:
             return
 
-    def _request(self, start: int | None = None) -> SearchRequest:
-        if self._asked is None:
+    def _build_request(self, start: int | None = None) -> SearchRequest:
+        if self._current is None:
             return SearchRequest(post_filter=True, start=start)
-        return SearchRequest(post_filter=True, start=start, ranks=1, also=self._asked[0].before)
+        return SearchRequest(post_filter=True, start=start, ranks=1, also_ranked=self._current[0].before)
 
     # Events of a replayed run.
 
@@ -229,43 +233,43 @@ class _Why(Observer):
         self._rows[life] = len(self._rows)
 
     def passed(self, now: float) -> None:
-        self._step(now)
-        if not self._left:
-            raise _AllAskedError
+        self._report_progress(now)
+        if not self._unexplained:
+            raise _AllExplainedError
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
         row = self._rows[life]
-        if row in self._left and attempt == self._outcome.attempts[row]:
+        if row in self._unexplained and attempt == self._outcome.attempts[row]:
             self._start = start
-            self._ask(row, life.pod)
+            self._note_verdict(row, life.pod)
 
     def request(self) -> SearchRequest:
-        return self._request()
+        return self._build_request()
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        if self._asked is not None:
-            (change, verdict), self._asked = self._asked, None
-            reason = _reason(change, verdict, pod, placement)
-            self._found[change.pod] = replace(reason, follows=self._comes_to(placement.node, pod))
+        if self._current is not None:
+            (change, verdict), self._current = self._current, None
+            reason = _explain_placement(change, verdict, pod, placement)
+            self._explained[change.pod] = replace(reason, follows=self._chooses_same_node(placement.node, pod))
 
-    def _comes_to(self, node: str, pod: Pod) -> bool:
+    def _chooses_same_node(self, node: str, pod: Pod) -> bool:
         """Whether the other configuration takes the same ``node`` for the pod, or none as well."""
-        assert self._instead is not None
-        self._instead.use(self._twin.of(self.scheduler.snapshot))
+        assert self._other_scheduler is not None
+        self._other_scheduler.use_snapshot(self._twin.mirror_snapshot(self.scheduler.snapshot))
         try:
-            return self._instead.find(pod, SearchRequest(start=self._start)).node == node
+            return self._other_scheduler.find(pod, SearchRequest(start=self._start)).node == node
         except CycleError:
             return False
 
 
-def _reason(change: PlacementChange, verdict: Status, pod: Pod, placement: Placement) -> PlacementChange:
+def _explain_placement(change: PlacementChange, verdict: Status, pod: Pod, placement: Placement) -> PlacementChange:
     if not verdict.ok:
         return replace(change, plugin=verdict.plugin, said=verdict.message)
     if not placement.node:
         return replace(change, said=placement.condition)
     if not placement.top:
         return replace(change, said=ROOM_MADE if pod.nominated_node == placement.node else NOT_SCORED)
-    before = next((one for one in placement.top if one.node == change.before), None)
+    before = next((ranked for ranked in placement.top if ranked.node == change.before), None)
     if before is None:
         return replace(change, said=NOT_SCORED)
     after = placement.top[0]

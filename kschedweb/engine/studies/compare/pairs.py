@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.successors import latest, scheduled_for
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.successors import latest_rows, scheduled_for
 from kschedweb.engine.values import dataclass
 
 
@@ -27,13 +27,13 @@ class PodPairs:
     only_after: list[int]
 
 
-def paired(first: Outcome, second: Outcome) -> PodPairs:
+def pair_pods(first: RunOutcome, second: RunOutcome) -> PodPairs:
     """The pairs of pods for which a node was looked for in at least one run.
 
     Pods belong together by the name of the first one in their place. Where a workload has pods of other names in each
     run, since something scaled it, they belong together in the order of their arrival.
     """
-    before, after = latest(first), latest(second)
+    before, after = latest_rows(first), latest_rows(second)
     listed = [PodPair(pod, row, after[pod]) for pod, row in before.items() if pod in after]
     only_before = {pod: row for pod, row in before.items() if pod not in after}
     only_after = {pod: row for pod, row in after.items() if pod not in before}
@@ -49,9 +49,9 @@ def paired(first: Outcome, second: Outcome) -> PodPairs:
     )
 
 
-def _by_workload(outcome: Outcome, pods: dict[str, int]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+def _by_workload(outcome: RunOutcome, pods: dict[str, int]) -> dict[str, list[str]]:
+    pods_by_workload: dict[str, list[str]] = defaultdict(list)
     for pod, row in pods.items():
         if len(outcome.workload) and (code := int(outcome.workload[row])) >= 0:
-            found[outcome.workloads[code]].append(pod)
-    return found
+            pods_by_workload[outcome.workloads[code]].append(pod)
+    return pods_by_workload

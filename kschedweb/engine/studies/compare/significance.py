@@ -20,14 +20,14 @@ QUANTILES = (
 NORMAL = 1.96
 
 
-def significance(first: Sequence[float], second: Sequence[float]) -> float | None:
+def compute_p_value(first: Sequence[float], second: Sequence[float]) -> float | None:
     """The two-sided p-value of a paired permutation test of the mean difference; ``None`` for fewer than two pairs.
 
     Each pair belongs to one seed. If both policies were equal, each difference could as well have the other sign. The
     p-value is the share of sign combinations whose mean is at least as far from 0. Up to 14 pairs, all combinations are
     tried; beyond that, 20,000 from a fixed seed. Raises ValueError if the lengths differ.
     """
-    differences = _differences(first, second)
+    differences = _paired_differences(first, second)
     count = len(differences)
     if count < 2:
         return None
@@ -41,12 +41,12 @@ def significance(first: Sequence[float], second: Sequence[float]) -> float | Non
     return float((sums >= abs(float(differences.sum())) - slack).mean())
 
 
-def spread(first: Sequence[float], second: Sequence[float]) -> float:
+def compute_spread(first: Sequence[float], second: Sequence[float]) -> float:
     """Half the width of the 95 % confidence interval of the mean of ``second - first``; 0 for fewer than two pairs.
 
     Each pair belongs to one seed; the interval is Student's. Raises ValueError if the lengths differ.
     """
-    differences = _differences(first, second)
+    differences = _paired_differences(first, second)
     count = len(differences)
     if count < 2:
         return 0.0
@@ -54,7 +54,7 @@ def spread(first: Sequence[float], second: Sequence[float]) -> float:
     return float(quantile * differences.std(ddof=1) / np.sqrt(count))
 
 
-def _differences(first: Sequence[float], second: Sequence[float]) -> Floats:
+def _paired_differences(first: Sequence[float], second: Sequence[float]) -> Floats:
     if len(first) != len(second):
         raise ValueError(f"there are {len(first)} values and {len(second)}: they must be pairs, one a seed")
     return np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)

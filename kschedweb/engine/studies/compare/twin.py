@@ -13,26 +13,26 @@ class Twin:
 
     def __init__(self, kind: type[Snapshot]) -> None:
         self._kind = kind
-        self._made = kind()
+        self._snapshot = kind()
         self._columns: NodeColumns | None = None
         self._pods: dict[str, Pod] = {}  # as they are in the other snapshot
 
-    def of(self, snapshot: Snapshot) -> Snapshot:
+    def mirror_snapshot(self, snapshot: Snapshot) -> Snapshot:
         """The same cluster; ``snapshot`` itself where it is of the kind already."""
         if type(snapshot) is self._kind:
             return snapshot
         if snapshot.node_columns is not self._columns:
-            nodes = (Node.read(self._kind.of_today(node.raw)) for node in snapshot.nodes)
-            self._made, self._columns, self._pods = self._kind(nodes, snapshot.objects), snapshot.node_columns, {}
-        self._follow({pod.key: pod for pod in snapshot.pods.pods if pod is not None})
-        made = self._made
-        made.resource_claims, made.now, made.watermarks = snapshot.resource_claims, snapshot.now, snapshot.watermarks
-        return made
+            nodes = (Node.from_json(self._kind.of_today(node.raw)) for node in snapshot.nodes)
+            self._snapshot, self._columns, self._pods = self._kind(nodes, snapshot.objects), snapshot.node_columns, {}
+        self._sync_pods({pod.key: pod for pod in snapshot.pods.pods if pod is not None})
+        twin = self._snapshot
+        twin.resource_claims, twin.now, twin.watermarks = snapshot.resource_claims, snapshot.now, snapshot.watermarks
+        return twin
 
-    def _follow(self, there: dict[str, Pod]) -> None:
-        for key in [key for key, pod in self._pods.items() if there.get(key) is not pod]:
-            self._made.remove_pod(key)
+    def _sync_pods(self, pods_by_key: dict[str, Pod]) -> None:
+        for key in [key for key, pod in self._pods.items() if pods_by_key.get(key) is not pod]:
+            self._snapshot.remove_pod(key)
             del self._pods[key]
-        for key in there.keys() - self._pods.keys():
-            pod = self._pods[key] = there[key]
-            self._made.add_pod(Pod.read(pod.raw).on(pod.node_name), self._made.index[pod.node_name])
+        for key in pods_by_key.keys() - self._pods.keys():
+            pod = self._pods[key] = pods_by_key[key]
+            self._snapshot.add_pod(Pod.from_json(pod.raw).on(pod.node_name), self._snapshot.index[pod.node_name])

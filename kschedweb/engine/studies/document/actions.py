@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.documents.leaves import (
-    Choice,
     Duration,
+    EnumChoice,
     LabelSelector,
     Number,
     Object,
@@ -14,8 +14,8 @@ from kschedweb.engine.documents.leaves import (
     Quantity,
     Text,
 )
-from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
-from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.documents.types import REQUIRED, ListType, MapType, Struct, StructField
+from kschedweb.engine.objects.json_access import Json, ObjectError
 from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.studies.document import parts, workloads
@@ -30,7 +30,7 @@ OBJECT_NAME = Text(
 FILE = Text(1, 200)
 
 
-def _labels(raw: Json) -> None:
+def _check_labels(raw: Json) -> None:
     for key, value in raw.items():
         if not isinstance(key, str) or not is_qualified_name(key):
             raise ObjectError(f"[{key!r}]: is no key of a label")
@@ -38,32 +38,32 @@ def _labels(raw: Json) -> None:
             raise ObjectError(f"[{key!r}]: is no value of a label")
 
 
-def _taint(raw: Json) -> None:
+def _check_taint(raw: Json) -> None:
     if raw.get("effect") not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
         raise ObjectError("effect: must be NoSchedule, PreferNoSchedule or NoExecute")
     if not isinstance(raw.get("key"), str) or not raw["key"]:
         raise ObjectError("key: is missing")
-    Node.read({"metadata": {"name": "a"}, "spec": {"taints": [raw]}})
+    Node.from_json({"metadata": {"name": "a"}, "spec": {"taints": [raw]}})
 
 
-def _conditions(**statuses: str | None) -> dict[str, str]:
-    found = {kind: status for kind, status in statuses.items() if status is not None}
-    if not found:
+def _read_conditions(**statuses: str | None) -> dict[str, str]:
+    conditions = {kind: status for kind, status in statuses.items() if status is not None}
+    if not conditions:
         raise ValueError("must name a condition: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable")
-    return found
+    return conditions
 
 
 LABEL_VALUE = Text(0, 63, r"|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", "a value of a label")
-LABEL_VALUES = MapOf(LABEL_VALUE)
-TAINTS = ListOf(Object(_taint), most=100)
+LABEL_VALUES = MapType(LABEL_VALUE)
+TAINTS = ListType(Object(_check_taint), max_items=100)
 
 
 @dataclass(frozen=True, slots=True)
-class _Status(Choice):
+class _Status(EnumChoice):
     """A condition's status; what YAML takes for true or false without quotes is meant as well."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
-        return Choice.read(self, str(raw) if isinstance(raw, bool) else raw, path, problems)
+        return EnumChoice.read(self, str(raw) if isinstance(raw, bool) else raw, path, problems)
 
 
 STATUS = _Status(("True", "False", "Unknown"))
@@ -71,93 +71,93 @@ CONDITIONS = Struct(
     "Conditions",
     "",
     (
-        Field("Ready", STATUS, "Unknown: the kubelet is silent.", argument="Ready"),
-        *(Field(kind, STATUS, "Whether the kubelet reports it.", argument=kind) for kind in parts.PRESSURES),
-        Field("NetworkUnavailable", STATUS, "Whether the network is not set up.", argument="NetworkUnavailable"),
+        StructField("Ready", STATUS, "Unknown: the kubelet is silent.", argument="Ready"),
+        *(StructField(kind, STATUS, "Whether the kubelet reports it.", argument=kind) for kind in parts.PRESSURES),
+        StructField("NetworkUnavailable", STATUS, "Whether the network is not set up.", argument="NetworkUnavailable"),
     ),
-    make=_conditions,
+    make=_read_conditions,
 )
 POD = Text(3, 317, r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?", "namespace/name of a pod")
-WHICH = (
-    Field("nodes", ListOf(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
-    Field("selector", LabelSelector(), "A label selector of nodes."),
-    Field("zone", Text(1, 63), "All nodes of this zone."),
+NODE_SELECTION = (
+    StructField("nodes", ListType(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
+    StructField("selector", LabelSelector(), "A label selector of nodes."),
+    StructField("zone", Text(1, 63), "All nodes of this zone."),
 )
-ONE_WHICH = (("nodes", "selector", "zone"),)
+ONE_NODE_SELECTION = (("nodes", "selector", "zone"),)
 
 
-def _of_nodes(make: Any, help: str, *more: Field, one_of: tuple[tuple[str, ...], ...] = ()) -> Struct:
-    return Struct(make.__name__, help, (*WHICH, *more), make=make, one_of=ONE_WHICH + one_of)
+def _node_action(make: Any, help: str, *more: StructField, one_of: tuple[tuple[str, ...], ...] = ()) -> Struct:
+    return Struct(make.__name__, help, (*NODE_SELECTION, *more), make=make, one_of=ONE_NODE_SELECTION + one_of)
 
 
 ADD_NODES = Struct(
     "AddNodes",
     "Nodes join: copies of a node, new ones, or those of a file.",
     (
-        Field("count", Number(1, MOST_COUNT, whole=True), "How many nodes.", 1),
-        Field("like", OBJECT_NAME, "The node that they are copies of."),
-        Field("name", NAME, "What they are called, followed by a number."),
-        Field("file", FILE, "The file that lists them."),
-        Field("format", Choice(("openb",)), "The form of the file.", "openb"),
-        Field("labels", LABEL_VALUES, "Labels beside those of the node that they are like.", {}),
-        Field("taints", TAINTS, "Taints beside those of the node that they are like.", ()),
-        Field("allocatable", MapOf(Quantity()), "Amounts by resource. Without pods: 110.", {}),
-        Field("zones", ListOf(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
+        StructField("count", Number(1, MOST_COUNT, whole=True), "How many nodes.", 1),
+        StructField("like", OBJECT_NAME, "The node that they are copies of."),
+        StructField("name", NAME, "What they are called, followed by a number."),
+        StructField("file", FILE, "The file that lists them."),
+        StructField("format", EnumChoice(("openb",)), "The form of the file.", "openb"),
+        StructField("labels", LABEL_VALUES, "Labels beside those of the node that they are like.", {}),
+        StructField("taints", TAINTS, "Taints beside those of the node that they are like.", ()),
+        StructField("allocatable", MapType(Quantity()), "Amounts by resource. Without pods: 110.", {}),
+        StructField("zones", ListType(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
     ),
     make=parts.AddNodes,
     one_of=(("like", "name", "file"),),
 )
 ACTIONS: dict[str, Struct] = {
     "addNodes": ADD_NODES,
-    "removeNodes": _of_nodes(parts.RemoveNodes, "Nodes are gone at once, and their pods with them."),
-    "drainNodes": _of_nodes(
+    "removeNodes": _node_action(parts.RemoveNodes, "Nodes are gone at once, and their pods with them."),
+    "drainNodes": _node_action(
         parts.DrainNodes, "Nodes are cordoned and their pods evicted, but for those of DaemonSets."
     ),
-    "cordonNodes": _of_nodes(parts.CordonNodes, "Nodes take no new pods."),
-    "uncordonNodes": _of_nodes(parts.UncordonNodes, "Nodes take new pods again."),
-    "taintNodes": _of_nodes(
+    "cordonNodes": _node_action(parts.CordonNodes, "Nodes take no new pods."),
+    "uncordonNodes": _node_action(parts.UncordonNodes, "Nodes take new pods again."),
+    "taintNodes": _node_action(
         parts.TaintNodes,
         "Nodes get taints, or lose them.",
-        Field("taints", TAINTS, "Taints that the nodes get.", ()),
-        Field("remove", ListOf(Text(1, 317), 1, 100), "Keys of taints that the nodes lose.", ()),
+        StructField("taints", TAINTS, "Taints that the nodes get.", ()),
+        StructField("remove", ListType(Text(1, 317), 1, 100), "Keys of taints that the nodes lose.", ()),
     ),
-    "labelNodes": _of_nodes(
+    "labelNodes": _node_action(
         parts.LabelNodes,
         "Nodes get labels, or lose them.",
-        Field("labels", Object(_labels), "Labels; null takes a label away.", REQUIRED),
+        StructField("labels", Object(_check_labels), "Labels; null takes a label away.", REQUIRED),
     ),
-    "resizeNodes": _of_nodes(
+    "resizeNodes": _node_action(
         parts.ResizeNodes,
         "Nodes have more or less to give.",
-        Field("allocatable", MapOf(Quantity(), least=1), "Amounts by resource."),
-        Field("factor", Number(0, 1000, above=True), "What CPU and memory are multiplied by."),
+        StructField("allocatable", MapType(Quantity(), min_items=1), "Amounts by resource."),
+        StructField("factor", Number(0, 1000, above=True), "What CPU and memory are multiplied by."),
         one_of=(("allocatable", "factor"),),
     ),
-    "setConditions": _of_nodes(
+    "setConditions": _node_action(
         parts.SetConditions,
         "Conditions of nodes change; taints follow from them.",
-        Field("conditions", CONDITIONS, "The status of each condition that changes.", REQUIRED),
+        StructField("conditions", CONDITIONS, "The status of each condition that changes.", REQUIRED),
     ),
     "evictPods": Struct(
         "EvictPods",
         "Pods are evicted; their controllers put others in their places.",
         (
-            Field("pods", ListOf(POD, 1, MOST_NAMES), "Pods as namespace/name.", REQUIRED),
-            Field("every", Duration(), "The time from one to the next.", 0.0),
+            StructField("pods", ListType(POD, 1, MOST_NAMES), "Pods as namespace/name.", REQUIRED),
+            StructField("every", Duration(), "The time from one to the next.", 0.0, argument="interval"),
         ),
         make=parts.EvictPods,
     ),
     "failZone": Struct(
         "FailZone",
         "Kubelets of a zone fall silent.",
-        (Field("zone", Text(1, 63), "The zone.", REQUIRED),),
+        (StructField("zone", Text(1, 63), "The zone.", REQUIRED),),
         make=parts.FailZone,
     ),
     **workloads.ACTIONS,
 }
 
 
-def _change(at: float, **actions: Any) -> parts.ScenarioChange:
+def _read_change(at: float, **actions: Any) -> parts.ScenarioChange:
     return next(parts.ScenarioChange(at, action, key) for key, action in actions.items() if action is not None)
 
 
@@ -165,9 +165,9 @@ CHANGE = Struct(
     "Change",
     "",
     (
-        Field("at", Duration(), "When, from the beginning.", 0.0),
-        *(Field(key, shape, shape.help, argument=key) for key, shape in ACTIONS.items()),
+        StructField("at", Duration(), "When, from the beginning.", 0.0),
+        *(StructField(key, shape, shape.help, argument=key) for key, shape in ACTIONS.items()),
     ),
-    make=_change,
+    make=_read_change,
     one_of=(tuple(ACTIONS),),
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND, VERSION
-from kschedweb.engine.studies.document.parts import Document
+from kschedweb.engine.studies.document.parts import ScenarioDocument
 
 MOST_PROBLEMS = 100
-__all__ = ["KIND", "VERSION", "Document", "DocumentError", "DocumentProblem", "PartError", "read"]
+__all__ = ["KIND", "VERSION", "DocumentProblem", "PartError", "ScenarioDocument", "ScenarioError", "read_scenario"]
 
 
-class DocumentError(ValueError):
+class ScenarioError(ValueError):
     """An invalid scenario; ``problems`` says where and why."""
 
     def __init__(self, problems: Sequence[DocumentProblem]) -> None:
@@ -28,15 +28,15 @@ class PartError(ValueError):
         super().__init__(text)
         self.text, self.key = text, key
 
-    def problem(self, path: str) -> DocumentProblem:
+    def problem_at(self, path: str) -> DocumentProblem:
         return DocumentProblem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
-def read(raw: Any) -> Document:
+def read_scenario(raw: Any) -> ScenarioDocument:
     """Read the document ``raw``; raises DocumentError with all problems, at most a hundred."""
     problems: list[DocumentProblem] = []
     document = DOCUMENT.read(raw, "", problems)
     if problems:
-        raise DocumentError(problems[:MOST_PROBLEMS])
-    assert isinstance(document, Document)
+        raise ScenarioError(problems[:MOST_PROBLEMS])
+    assert isinstance(document, ScenarioDocument)
     return document

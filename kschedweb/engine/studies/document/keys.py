@@ -7,18 +7,18 @@ from typing import Any
 
 from kschedweb.engine.controllers.admission import DEFAULT, OFF_BY_DEFAULT, ON_BY_DEFAULT
 from kschedweb.engine.documents.leaves import (
-    Choice,
     Duration,
+    EnumChoice,
     Flag,
     Number,
     Object,
     Quantity,
     Text,
 )
-from kschedweb.engine.documents.types import REQUIRED, ByType, Either, Field, ListOf, MapOf, Struct
-from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.documents.types import REQUIRED, ByType, Either, ListType, MapType, Struct, StructField
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.pricing import table
+from kschedweb.engine.pricing import price_table
 from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.actions import CHANGE, FILE, LABEL_VALUES, NAME
 from kschedweb.engine.studies.document.autoscalers import AUTOSCALER
@@ -27,18 +27,18 @@ from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS,
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
 DAY = parts.DAY
-LEAST_WINDOW = 1800.0  # seconds
+MIN_WINDOW = 1800.0  # seconds
 FORMATS = ("openb", "csv", "records")
 
 
-def _spec(raw: Json) -> None:
-    Pod.read({"metadata": {"name": "a"}, "spec": {**raw, "containers": [{"name": "main"}]}})
+def _check_spec(raw: Json) -> None:
+    Pod.from_json({"metadata": {"name": "a"}, "spec": {**raw, "containers": [{"name": "main"}]}})
 
 
-def _object(raw: Json) -> None:
+def _check_object(raw: Json) -> None:
     if not isinstance(raw.get("kind"), str) or not raw["kind"]:
         raise ObjectError("kind: is missing")
-    if raw["kind"] != "List" and not mapping(raw, "metadata").get("name"):
+    if raw["kind"] != "List" and not get_mapping(raw, "metadata").get("name"):
         raise ObjectError("metadata.name: is missing")
 
 
@@ -48,8 +48,8 @@ COLUMN = ByType(
         "Column",
         "",
         (
-            Field("column", Text(1, 200), "The column's name in the first line.", REQUIRED),
-            Field("factor", Number(0, 1e15, above=True), "What its numbers are multiplied by.", 1.0),
+            StructField("column", Text(1, 200), "The column's name in the first line.", REQUIRED),
+            StructField("factor", Number(0, 1e15, above=True), "What its numbers are multiplied by.", 1.0),
         ),
         make=parts.Column,
     ),
@@ -59,30 +59,30 @@ COLUMNS = Struct(
     "Columns",
     "",
     (
-        Field("time", COLUMN, "When the pod comes: seconds, or a time with its date.", REQUIRED),
-        Field("cpu", COLUMN, "CPU requested: cores, or a quantity."),
-        Field("memory", COLUMN, "Memory requested: bytes, or a quantity."),
-        Field("name", COLUMN, "The pod's name."),
-        Field("namespace", COLUMN, "The pod's namespace."),
-        Field("duration", COLUMN, "Seconds that the pod runs."),
-        Field("end", COLUMN, "When the pod leaves, counted as its time is."),
-        Field("priorityClass", COLUMN, "The pod's priority class."),
-        Field("resources", MapOf(COLUMN), "Columns of further resources.", {}),
-        Field("labels", MapOf(COLUMN), "Columns of labels.", {}),
+        StructField("time", COLUMN, "When the pod comes: seconds, or a time with its date.", REQUIRED),
+        StructField("cpu", COLUMN, "CPU requested: cores, or a quantity."),
+        StructField("memory", COLUMN, "Memory requested: bytes, or a quantity."),
+        StructField("name", COLUMN, "The pod's name."),
+        StructField("namespace", COLUMN, "The pod's namespace."),
+        StructField("duration", COLUMN, "Seconds that the pod runs."),
+        StructField("end", COLUMN, "When the pod leaves, counted as its time is."),
+        StructField("priorityClass", COLUMN, "The pod's priority class."),
+        StructField("resources", MapType(COLUMN), "Columns of further resources.", {}),
+        StructField("labels", MapType(COLUMN), "Columns of labels.", {}),
     ),
-    make=parts.Columns,
+    make=parts.TraceColumns,
 )
 TRACE = Struct(
     "Trace",
     "Pods as they were recorded.",
     (
-        Field("file", FILE, "The file.", REQUIRED),
-        Field("format", Choice(FORMATS), "The form of the file.", REQUIRED),
-        Field("columns", COLUMNS, "Which column of a CSV file says what."),
-        Field("speed", Number(0, 1e9, above=True), "What times are divided by.", 1.0),
-        Field("leave", Flag(), "Whether pods leave as recorded, or stay.", True),
-        Field("limit", Number(1, whole=True), "How many pods are taken at most."),
-        Field("namespace", NAME, "Namespace of pods that name none.", "default"),
+        StructField("file", FILE, "The file.", REQUIRED),
+        StructField("format", EnumChoice(FORMATS), "The form of the file.", REQUIRED),
+        StructField("columns", COLUMNS, "Which column of a CSV file says what."),
+        StructField("speed", Number(0, 1e9, above=True), "What times are divided by.", 1.0),
+        StructField("leave", Flag(), "Whether pods leave as recorded, or stay.", True),
+        StructField("limit", Number(1, whole=True), "How many pods are taken at most."),
+        StructField("namespace", NAME, "Namespace of pods that name none.", "default"),
     ),
     make=parts.Trace,
 )
@@ -92,11 +92,13 @@ LIFE = ByType(
         "Life",
         "",
         (
-            Field("mean", Duration(above=True), "The mean of an exponential distribution."),
-            Field("least", Duration(above=True), "The shortest, evenly on a logarithmic scale."),
-            Field("most", Duration(above=True), "The longest."),
+            StructField("mean", Duration(above=True), "The mean of an exponential distribution."),
+            StructField(
+                "least", Duration(above=True), "The shortest, evenly on a logarithmic scale.", argument="shortest"
+            ),
+            StructField("most", Duration(above=True), "The longest.", argument="longest"),
         ),
-        make=parts.Life,
+        make=parts.LifetimeDistribution,
         one_of=(("mean", "least"),),
     ),
 )
@@ -104,14 +106,14 @@ POD_SHAPE = Struct(
     "PodShape",
     "",
     (
-        Field("cpu", Quantity(), "CPU requested."),
-        Field("memory", Quantity(), "Memory requested."),
-        Field("name", NAME, "What the pods' deployment is called."),
-        Field("weight", Number(0, 1e9), "How often it comes, against the others.", 1.0),
-        Field("life", LIFE, "How long such a pod runs; for ever where it is left out."),
-        Field("labels", LABEL_VALUES, "Labels of the pods.", {}),
-        Field("resources", MapOf(Quantity()), "Further resources requested.", {}),
-        Field("spec", Object(_spec), "Further fields of the pod's spec, such as tolerations.", {}),
+        StructField("cpu", Quantity(), "CPU requested."),
+        StructField("memory", Quantity(), "Memory requested."),
+        StructField("name", NAME, "What the pods' deployment is called."),
+        StructField("weight", Number(0, 1e9), "How often it comes, against the others.", 1.0),
+        StructField("life", LIFE, "How long such a pod runs; for ever where it is left out."),
+        StructField("labels", LABEL_VALUES, "Labels of the pods.", {}),
+        StructField("resources", MapType(Quantity()), "Further resources requested.", {}),
+        StructField("spec", Object(_check_spec), "Further fields of the pod's spec, such as tolerations.", {}),
     ),
     make=parts.PodShape,
 )
@@ -119,156 +121,171 @@ GENERATE = Struct(
     "Generate",
     "Pods that come at random.",
     (
-        Field("perHour", Number(0, 1e7, above=True), "Pods an hour, at the peak where there are tides.", REQUIRED),
-        Field("tide", workloads.TIDE, "How the rate swings over a day; left out: it does not."),
-        Field("shapes", ListOf(POD_SHAPE, 1, MOST_SHAPES), "The kinds of pods.", REQUIRED),
-        Field("namespace", NAME, "The pods' namespace.", "default"),
-        Field("at", Duration(), "When the first can come.", 0.0),
-        Field("until", Duration(above=True), "When no more come.", DAY),
+        StructField(
+            "perHour", Number(0, 1e7, above=True), "Pods an hour, at the peak where there are tides.", REQUIRED
+        ),
+        StructField("tide", workloads.TIDE, "How the rate swings over a day; left out: it does not."),
+        StructField("shapes", ListType(POD_SHAPE, 1, MOST_SHAPES), "The kinds of pods.", REQUIRED),
+        StructField("namespace", NAME, "The pods' namespace.", "default"),
+        StructField("at", Duration(), "When the first can come.", 0.0),
+        StructField("until", Duration(above=True), "When no more come.", DAY, argument="end"),
     ),
     make=parts.Generate,
 )
 
 
-def _arrival(trace: parts.Trace | None, generate: parts.Generate | None) -> parts.Trace | parts.Generate:
-    found = trace or generate
-    assert found is not None
-    return found
+def _choose_arrival(trace: parts.Trace | None, generate: parts.Generate | None) -> parts.Trace | parts.Generate:
+    arrival = trace or generate
+    assert arrival is not None
+    return arrival
 
 
-def _document(api_version: str, kind: str, **values: Any) -> parts.Document:
+def _create_document(api_version: str, kind: str, **values: Any) -> parts.ScenarioDocument:
     changes = tuple(
         replace(change, path=f"changes[{place}].{change.path}") for place, change in enumerate(values.pop("changes"))
     )
     arrivals = tuple(
-        replace(one, path=f"arrivals[{place}].{'trace' if isinstance(one, parts.Trace) else 'generate'}")
-        for place, one in enumerate(values.pop("arrivals"))
+        replace(arrival, path=f"arrivals[{place}].{'trace' if isinstance(arrival, parts.Trace) else 'generate'}")
+        for place, arrival in enumerate(values.pop("arrivals"))
     )
-    return parts.Document(changes=changes, arrivals=arrivals, **values)
+    return parts.ScenarioDocument(changes=changes, arrivals=arrivals, **values)
 
 
-def _base(snapshot: str | None, empty: bool | None) -> parts.Base:
+def _create_base(snapshot: str | None, empty: bool | None) -> parts.ScenarioBase:
     if empty is False:
         raise ValueError("empty can only be true: name a snapshot, or leave base out")
-    return parts.Base(snapshot)
+    return parts.ScenarioBase(snapshot)
 
 
-def _admission(enable: tuple[str, ...], disable: tuple[str, ...]) -> frozenset[str]:
+def _enabled_plugins(enable: tuple[str, ...], disable: tuple[str, ...]) -> frozenset[str]:
     if both := sorted(set(enable) & set(disable)):
         raise ValueError(f"{', '.join(both)}: is enabled and disabled; leave it out of one of them")
     return (DEFAULT | set(enable)) - set(disable)
 
 
-PLUGINS = ListOf(Choice((*ON_BY_DEFAULT, *OFF_BY_DEFAULT)))
+PLUGINS = ListType(EnumChoice((*ON_BY_DEFAULT, *OFF_BY_DEFAULT)))
 ADMISSION = Struct(
     "Admission",
     "",
     (
-        Field("enable", PLUGINS, f"Plugins that are on too: of {', '.join(OFF_BY_DEFAULT)}.", ()),
-        Field("disable", PLUGINS, f"Plugins that are off: of {', '.join(ON_BY_DEFAULT)}.", ()),
+        StructField("enable", PLUGINS, f"Plugins that are on too: of {', '.join(OFF_BY_DEFAULT)}.", ()),
+        StructField("disable", PLUGINS, f"Plugins that are off: of {', '.join(ON_BY_DEFAULT)}.", ()),
     ),
-    make=_admission,
+    make=_enabled_plugins,
 )
 DOCUMENT = Struct(
     "Scenario",
     "A cluster, and what happens to it.",
     (
-        Field("apiVersion", Choice((VERSION,)), "The form of this document.", VERSION),
-        Field("kind", Choice((KIND,)), "The kind of this document.", KIND),
-        Field("name", Text(1, 200), "What the scenario is called.", REQUIRED),
-        Field("description", Text(), "What it is for, as plain text.", ""),
-        Field(
+        StructField("apiVersion", EnumChoice((VERSION,)), "The form of this document.", VERSION),
+        StructField("kind", EnumChoice((KIND,)), "The kind of this document.", KIND),
+        StructField("name", Text(1, 200), "What the scenario is called.", REQUIRED),
+        StructField("description", Text(), "What it is for, as plain text.", ""),
+        StructField(
             "base",
             Struct(
                 "Base",
                 "",
-                (Field("snapshot", Text(1, 64), "Id of a snapshot."), Field("empty", Flag(), "Begin with nothing.")),
-                make=_base,
+                (
+                    StructField("snapshot", Text(1, 64), "Id of a snapshot."),
+                    StructField("empty", Flag(), "Begin with nothing."),
+                ),
+                make=_create_base,
                 one_of=(("snapshot", "empty"),),
             ),
             "What the scenario begins with.",
-            parts.Base(),
+            parts.ScenarioBase(),
         ),
-        Field("objects", ListOf(Object(_object), most=MOST_OBJECTS), "Kubernetes objects added to the base.", ()),
-        Field("changes", ListOf(CHANGE, most=MOST_CHANGES), "What is changed, in this order.", ()),
-        Field(
+        StructField(
+            "objects",
+            ListType(Object(_check_object), max_items=MOST_OBJECTS),
+            "Kubernetes objects added to the base.",
+            (),
+        ),
+        StructField("changes", ListType(CHANGE, max_items=MOST_CHANGES), "What is changed, in this order.", ()),
+        StructField(
             "arrivals",
-            ListOf(
+            ListType(
                 Struct(
                     "Arrival",
                     "",
-                    (Field("trace", TRACE), Field("generate", GENERATE)),
-                    make=_arrival,
+                    (StructField("trace", TRACE), StructField("generate", GENERATE)),
+                    make=_choose_arrival,
                     one_of=(("trace", "generate"),),
                 ),
-                most=100,
+                max_items=100,
             ),
             "Pods that come over time.",
             (),
         ),
-        Field(
+        StructField(
             "use",
             Struct(
                 "UseOf",
                 "",
                 (
-                    Field(
+                    StructField(
                         "from",
-                        Choice((parts.NONE, parts.WATERMARKS, parts.HISTORY, parts.TRACE)),
+                        EnumChoice((parts.NONE, parts.WATERMARKS, parts.HISTORY, parts.TRACE)),
                         "none: nothing is measured; watermarks: what was measured when the snapshot was taken, moved "
                         "with the pods; history: the same, as it went up and down before the snapshot; trace: recorded "
                         "machines that workloads follow.",
                         REQUIRED,
                         argument="source",
                     ),
-                    Field(
+                    StructField(
                         "window",
-                        Duration(LEAST_WINDOW),
+                        Duration(MIN_WINDOW),
                         "How long before the snapshot the history begins that the run goes through. Default: 24h.",
                     ),
-                    Field("file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."),
+                    StructField(
+                        "file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."
+                    ),
                 ),
-                make=parts.UseOf,
+                make=parts.UsageSource,
             ),
             "What pods and nodes really use.",
-            parts.UseOf(),
+            parts.UsageSource(),
         ),
-        Field(
+        StructField(
             "run",
             Struct(
                 "RunOf",
                 "",
                 (
-                    Field(
+                    StructField(
                         "until",
                         Either("quiet", Duration(above=True)),
                         "When it ends; quiet: when nothing is left to do.",
+                        argument="end",
                     ),
-                    Field(
+                    StructField(
                         "place",
-                        Choice((parts.ALL, parts.PENDING, parts.ARRIVALS)),
+                        EnumChoice((parts.ALL, parts.PENDING, parts.ARRIVALS)),
                         "all: pods of the base are placed anew, in the order of their creation; pending: those that "
                         "have a node keep it; arrivals: those that wait are left out too.",
                         parts.ALL,
                     ),
-                    Field("cycle", Duration(), "What a try to schedule takes.", 0.001),
-                    Field("sample", Duration(above=True), "How often is measured how things stand.", 60.0),
-                    Field(
+                    StructField("cycle", Duration(), "What a try to schedule takes.", 0.001),
+                    StructField("sample", Duration(above=True), "How often is measured how things stand.", 60.0),
+                    StructField(
                         "controllers",
                         Flag(),
                         "Whether nodes in trouble are tainted, pods evicted, and HorizontalPodAutoscalers followed.",
                         True,
                     ),
-                    Field("admission", ADMISSION, "Which admission plugins of the API server are on.", DEFAULT),
+                    StructField("admission", ADMISSION, "Which admission plugins of the API server are on.", DEFAULT),
                 ),
-                make=parts.RunOf,
+                make=parts.RunSettings,
             ),
             "How the scenario is run.",
-            parts.RunOf(),
+            parts.RunSettings(),
         ),
-        Field("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
-        Field("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out."),
-        Field("prices", table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."),
+        StructField("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
+        StructField("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out."),
+        StructField(
+            "prices", price_table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."
+        ),
     ),
-    make=_document,
+    make=_create_document,
 )

@@ -7,29 +7,29 @@ from dataclasses import field
 
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.controllers.admission import DEFAULT
-from kschedweb.engine.controllers.autoscaling.cron import parse
+from kschedweb.engine.controllers.autoscaling.cron import parse_cron
 from kschedweb.engine.documents.leaves import DocumentProblem, Faulty
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.pricing.table import PriceTable
-from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.pricing.price_table import PriceTable
+from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
 from kschedweb.engine.values import dataclass
 
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
 DAY = 86400.0
-EVERY = 300.0  # seconds from one round of the descheduler to the next: its own default
+DEFAULT_INTERVAL = 300.0  # seconds from one round of the descheduler to the next: its own default
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ScenarioBase:
     """The cluster at the beginning: the snapshot ``snapshot``, or an empty cluster if it is ``None``."""
 
     snapshot: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class NodeSelection:
     """Nodes by name, by a label selector, or by zone; exactly one is given."""
 
     nodes: tuple[str, ...] | None = None
@@ -61,35 +61,35 @@ class AddNodes:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveNodes(Which):
+class RemoveNodes(NodeSelection):
     """Remove nodes at once, with their pods."""
 
 
 @dataclass(frozen=True, slots=True)
-class DrainNodes(Which):
+class DrainNodes(NodeSelection):
     """Cordon nodes, and evict their pods except those of DaemonSets."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvictPods:
-    """Evict pods ("namespace/name") one after the other, ``every`` seconds apart."""
+    """Evict pods ("namespace/name") one after the other, ``interval`` seconds apart."""
 
     pods: tuple[str, ...]
-    every: float = 0.0
+    interval: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class CordonNodes(Which):
+class CordonNodes(NodeSelection):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class UncordonNodes(Which):
+class UncordonNodes(NodeSelection):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class TaintNodes(Which):
+class TaintNodes(NodeSelection):
     """Add ``taints``, which replace those of the same key and effect; ``remove`` has keys to remove."""
 
     taints: tuple[Json, ...] = ()
@@ -101,14 +101,14 @@ class TaintNodes(Which):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelNodes(Which):
+class LabelNodes(NodeSelection):
     """Set labels; ``None`` removes a label."""
 
     labels: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class ResizeNodes(Which):
+class ResizeNodes(NodeSelection):
     """Set ``allocatable``, or multiply CPU and memory by ``factor``."""
 
     allocatable: Mapping[str, str] | None = None
@@ -116,7 +116,7 @@ class ResizeNodes(Which):
 
 
 @dataclass(frozen=True, slots=True)
-class SetConditions(Which):
+class SetConditions(NodeSelection):
     """Set the status of conditions by type: True, False or Unknown."""
 
     conditions: Mapping[str, str] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class LoadStep:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadOf:
+class WorkloadLoad:
     """What all pods of a workload together would use: ``cores`` (a quantity) at the peak of ``tide``, or ``steps``."""
 
     cores: str | None = None
@@ -201,15 +201,15 @@ class AutoscaleWorkload:
     """
 
     workload: str
-    most: int
-    least: int = 1
+    max_replicas: int
+    min_replicas: int = 1
     cpu: int = 80
     behavior: Json | None = None
     startup: float = 0.0
-    load: LoadOf | None = None
+    load: WorkloadLoad | None = None
 
     def __post_init__(self) -> None:
-        if self.least > self.most:
+        if self.min_replicas > self.max_replicas:
             raise ValueError("min must not be above max")
 
 
@@ -221,7 +221,7 @@ class CronEntry:
     replicas: int
 
     def __post_init__(self) -> None:
-        parse(self.schedule)
+        parse_cron(self.schedule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +231,14 @@ class CronWorkload:
     workload: str
     entries: tuple[CronEntry, ...]
     startup: float = 0.0
-    load: LoadOf | None = None
+    load: WorkloadLoad | None = None
 
 
-OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes | SetConditions
-OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload | SetRequests | AutoscaleWorkload | CronWorkload
-Action = OfNodes | AddNodes | FailZone | EvictPods | OfWorkloads
+NodeAction = (
+    RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes | SetConditions
+)
+WorkloadAction = ScaleWorkload | AddWorkload | RemoveWorkload | SetRequests | AutoscaleWorkload | CronWorkload
+Action = NodeAction | AddNodes | FailZone | EvictPods | WorkloadAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TraceColumns:
     """The columns of a CSV file of pods. CPU is in cores, memory in bytes, or both are quantities; times in seconds.
 
     ``duration`` is how long the pod runs; ``end`` is when it leaves, on the same clock as ``time``.
@@ -286,7 +288,7 @@ class Trace:
 
     file: str
     format: str
-    columns: Columns | None = None
+    columns: TraceColumns | None = None
     speed: float = 1.0
     leave: bool = True
     limit: int | None = None
@@ -299,17 +301,17 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
-    """How long pods run: exponential with mean ``mean`` seconds, or log-uniform from ``least`` to ``most`` seconds."""
+class LifetimeDistribution:
+    """How many seconds pods run: exponential with mean ``mean``, or log-uniform from ``shortest`` to ``longest``."""
 
     mean: float | None = None
-    least: float | None = None
-    most: float | None = None
+    shortest: float | None = None
+    longest: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.least is None) != (self.most is None):
+        if (self.shortest is None) != (self.longest is None):
             raise ValueError("must have least and most together")
-        if self.least is not None and self.most is not None and self.least > self.most:
+        if self.shortest is not None and self.longest is not None and self.shortest > self.longest:
             raise ValueError("least must not be above most")
 
 
@@ -321,7 +323,7 @@ class PodShape:
     memory: str | None = None
     name: str | None = None
     weight: float = 1.0
-    life: float | Life | None = None
+    life: float | LifetimeDistribution | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, str] = field(default_factory=dict)
     spec: Json = field(default_factory=dict)
@@ -329,25 +331,25 @@ class PodShape:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Pods that arrive at random from ``at`` to ``until``, ``per_hour`` per hour at the peak."""
+    """Pods that arrive at random from ``at`` to ``end``, ``per_hour`` per hour at the peak."""
 
     per_hour: float
     shapes: tuple[PodShape, ...]
     tide: Tide | None = None
     namespace: str = "default"
     at: float = 0.0
-    until: float = 86400.0
+    end: float = 86400.0
     path: str = ""
 
     def __post_init__(self) -> None:
-        if self.until <= self.at:
+        if self.end <= self.at:
             raise ValueError("until must be after at")
         if not any(shape.weight > 0 for shape in self.shapes):
             raise ValueError("one of the shapes must have a weight above 0")
 
 
 @dataclass(frozen=True, slots=True)
-class UseOf:
+class UsageSource:
     """The source of real use: "none", "watermarks", the "history" of ``window`` seconds, or the "trace" in ``file``.
 
     The default of ``window`` is a day.
@@ -364,30 +366,30 @@ class UseOf:
             raise ValueError("window goes with from: history alone")
 
     @property
-    def collected(self) -> bool:
+    def is_collected(self) -> bool:
         """Whether the use is what a site collected about the base."""
         return self.source in (WATERMARKS, HISTORY)
 
     @property
-    def seconds(self) -> float:
+    def history_seconds(self) -> float:
         """The length of the history in seconds, 0 for figures of one time."""
         return (DAY if self.window is None else self.window) if self.source == HISTORY else 0.0
 
-    def figures(self, snapshot: str | None) -> str:
+    def figures_file(self, snapshot: str | None) -> str:
         """The file with the figures of the base ``snapshot``; "" if none is needed."""
-        if not self.collected or not snapshot:
+        if not self.is_collected or not snapshot:
             return ""
-        return f"figures-{snapshot}{f'-{self.seconds:.0f}s' if self.seconds else ''}.csv"
+        return f"figures-{snapshot}{f'-{self.history_seconds:.0f}s' if self.history_seconds else ''}.csv"
 
 
 @dataclass(frozen=True, slots=True)
-class RunOf:
-    """How the scenario is run; with ``until`` ``None``, until nothing more happens.
+class RunSettings:
+    """How the scenario is run; with ``end`` ``None``, until nothing more happens.
 
     ``admission`` names the API server's plugins that are on.
     """
 
-    until: float | None = None
+    end: float | None = None
     place: str = ALL
     cycle: float = 0.001
     sample: float = 60.0
@@ -396,7 +398,7 @@ class RunOf:
 
 
 @dataclass(frozen=True, slots=True)
-class KarpenterOf:
+class KarpenterSettings:
     """Karpenter looks after the nodes. A node joins ``launch`` seconds after it was asked for, and loses its startup
     taints ``startup`` seconds later. Nodes of the base that are of no NodePool count as of ``adopt``, "" for none."""
 
@@ -408,32 +410,32 @@ class KarpenterOf:
     def __post_init__(self) -> None:
         names = [pool.name for pool in self.karpenter.pools]
         if self.adopt and self.adopt not in names:
-            said = f"there is no NodePool {self.adopt}; there are {', '.join(names)}"
-            raise Faulty([DocumentProblem("adopt", said)])
+            message = f"there is no NodePool {self.adopt}; there are {', '.join(names)}"
+            raise Faulty([DocumentProblem("adopt", message)])
 
 
-AutoscalerOf = KarpenterOf | NodeGroups
+AutoscalerSettings = KarpenterSettings | NodeGroups
 
 
 @dataclass(frozen=True, slots=True)
-class DeschedulerOf:
+class DeschedulerSettings:
     """The descheduler goes through the cluster by a DeschedulerPolicy; ``name`` is what that is called, "" for none."""
 
     policy: Json
-    every: float = EVERY
+    interval: float = DEFAULT_INTERVAL
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ScenarioDocument:
     name: str
     description: str = ""
-    base: Base = field(default_factory=Base)
+    base: ScenarioBase = field(default_factory=ScenarioBase)
     objects: tuple[Json, ...] = ()
     changes: tuple[ScenarioChange, ...] = ()
     arrivals: tuple[Trace | Generate, ...] = ()
-    use: UseOf = field(default_factory=UseOf)
-    run: RunOf = field(default_factory=RunOf)
-    autoscaler: AutoscalerOf | None = None
-    descheduler: DeschedulerOf | None = None
+    use: UsageSource = field(default_factory=UsageSource)
+    run: RunSettings = field(default_factory=RunSettings)
+    autoscaler: AutoscalerSettings | None = None
+    descheduler: DeschedulerSettings | None = None
     prices: PriceTable | None = None

@@ -6,10 +6,10 @@ The schema does not check that named nodes and files exist; ``prepare`` does.
 from __future__ import annotations
 
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND
 
 
 def json_schema() -> Json:
     """The JSON Schema of a scenario."""
-    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}

@@ -10,20 +10,20 @@ from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
-from kschedweb.engine.documents.files import ReadError, document, documents
+from kschedweb.engine.documents.files import ReadError, read_document, read_documents
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.access import Json, ObjectError
-from kschedweb.engine.pricing import table
-from kschedweb.engine.pricing.table import PriceTable
-from kschedweb.engine.releases import RELEASES, ReleaseError, files, read_gates, released
+from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.pricing import price_table
+from kschedweb.engine.pricing.price_table import PriceTable
+from kschedweb.engine.releases import RELEASES, ReleaseError, files, get_release, read_gates
 from kschedweb.engine.releases.classic import classic_release, edition_of
 from kschedweb.engine.releases.classic.policy import is_policy_text
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
-from kschedweb.engine.studies.document.reading import Brought, brought, problem
+from kschedweb.engine.studies.document.scenario_files import ScenarioFile, read_scenario_file, to_scenario_error
 from kschedweb.engine.studies.gate import gate, rendering, thresholds
 from kschedweb.engine.studies.gate.thresholds import Thresholds
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 
 DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
@@ -46,13 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to ``parser``."""
     parser.description = DESCRIPTION
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    ask(parser)
+    add_question_arguments(parser)
     add = parser.add_argument
     add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
     add("--output", dest="reports", action="append", default=[], metavar="FILE", help=REPORT)
 
 
-def ask(parser: argparse.ArgumentParser) -> None:
+def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the question consists of, but not where the verdict goes."""
     add = parser.add_argument
     add("--policy", required=True, metavar="FILE", help="the configuration or Policy that is to ship (YAML, JSON)")
@@ -62,7 +62,7 @@ def ask(parser: argparse.ArgumentParser) -> None:
     add("--baseline-release", help=f"{released % 'the baseline'}; without it the policy's")
     add("--feature-gates", default="", help="of the policy's release, as kube-scheduler's: Name=true,Other=false")
     add("--baseline-feature-gates", help="of the baseline's release; without it the policy's, where it is the same")
-    files.configure(parser)
+    files.add_file_option(parser)
     add("--snapshot", metavar="FILE", help="the cluster: kubectl get nodes,pods,… --all-namespaces -o json (or yaml)")
     add("--scenario", metavar="FILE", help="what happens there: a scenario (docs/scenarios.md), or one exported")
     add("--prices", metavar="FILE", help="what nodes of the snapshot cost: a PriceTable (docs/money.md)")
@@ -81,53 +81,55 @@ def ask(parser: argparse.ArgumentParser) -> None:
 def answer(options: argparse.Namespace) -> int:
     """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
     outputs = [(Path(file), form_of(file, options.format)) for file in options.reports]
-    found = judged(options)
-    plain = found.to_dict()
+    verdict = judge_policy(options)
+    plain = verdict.to_dict()
     for file, form in outputs:
-        write(file, rendering.render(plain, form))
+        write_report(file, rendering.render_verdict(plain, form))
     if not outputs:
-        text = rendering.render(plain, options.format or "json")
+        text = rendering.render_verdict(plain, options.format or "json")
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
         sys.stdout.flush()
-    return 0 if found.passed else 1
+    return 0 if verdict.passed else 1
 
 
-def judged(options: argparse.Namespace) -> gate.GateVerdict:
+def judge_policy(options: argparse.Namespace) -> gate.GateVerdict:
     """The verdict on what the options name. Raises DocumentError, whose paths name options."""
     baseline = Path(options.baseline) if options.baseline else None
-    shipped = _policy(options.policy, "--policy")
-    held = _policy(options.baseline, "--baseline") if baseline else None
-    after, before = _releases(options, shipped, held)
-    asked = gate.GateQuestion(
-        policy=gate.Policy(Path(options.policy).name, shipped, after),
-        baseline=gate.Policy(baseline.name, held, before) if baseline else gate.Policy(gate.DEFAULTS, release=before),
-        thresholds=_thresholds(options),
-        about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
+    shipped = _read_policy(options.policy, "--policy")
+    baseline_policy = _read_policy(options.baseline, "--baseline") if baseline else None
+    after, before = _choose_releases(options, shipped, baseline_policy)
+    question = gate.GateQuestion(
+        policy=gate.GatePolicy(Path(options.policy).name, shipped, after),
+        baseline=gate.GatePolicy(baseline.name, baseline_policy, before)
+        if baseline
+        else gate.GatePolicy(gate.DEFAULTS, release=before),
+        thresholds=_read_thresholds(options),
+        subject=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
     )
     try:
-        return gate.verdict(_prepared(options), asked)
-    except DocumentError as error:
-        raise _named(error, options) from None
+        return gate.compute_verdict(_prepare_run(options), question)
+    except ScenarioError as error:
+        raise _with_option_paths(error, options) from None
     except RecursionError:
-        raise DocumentError([DocumentProblem("", "an object is nested too deep")]) from None
+        raise ScenarioError([DocumentProblem("", "an object is nested too deep")]) from None
 
 
-def said(error: DocumentError) -> str:
+def summarize_error(error: ScenarioError) -> str:
     """The first few problems on one line."""
-    told = [str(one) for one in error.problems[:3]]
-    more = len(error.problems) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    sentences = [str(problem) for problem in error.problems[:3]]
+    more = len(error.problems) - len(sentences)
+    return "; ".join(sentences) + (f"; and {more} more" if more > 0 else "")
 
 
-def _policy(file: str, option: str) -> bytes:
+def _read_policy(file: str, option: str) -> bytes:
     """The policy in ``file``, where it may be in a ConfigMap. Raises DocumentError."""
-    data = _bytes(file, option)
+    data = _read_file(file, option)
     try:
         return unpack_config_map(data.decode()).encode()
     except UnicodeDecodeError:
         return data
     except ConfigMapError as error:
-        raise DocumentError([DocumentProblem(f"{option} {file}", str(error))]) from None
+        raise ScenarioError([DocumentProblem(f"{option} {file}", str(error))]) from None
 
 
 def _seed(text: str) -> int:
@@ -140,72 +142,72 @@ def _seed(text: str) -> int:
 def form_of(file: str, form: str | None, option: str = "--output") -> str:
     """The form in which ``file`` is written. Raises DocumentError."""
     more = ", or come with --format" if option == "--output" else ""
-    found = form or ENDINGS.get(Path(file).suffix.lower())
-    if found is None:
-        raise DocumentError([DocumentProblem(f"{option} {file}", f"must end in {', '.join(ENDINGS)}{more}")])
-    return found
+    chosen_form = form or ENDINGS.get(Path(file).suffix.lower())
+    if chosen_form is None:
+        raise ScenarioError([DocumentProblem(f"{option} {file}", f"must end in {', '.join(ENDINGS)}{more}")])
+    return chosen_form
 
 
-def _releases(options: argparse.Namespace, policy: bytes, baseline: bytes | None) -> tuple[Release, Release]:
+def _choose_releases(options: argparse.Namespace, policy: bytes, baseline: bytes | None) -> tuple[Release, Release]:
     """(the policy's release, the baseline's). Without a baseline it is that of the policy. Raises DocumentError."""
     gates = options.baseline_feature_gates
     if gates is None:
         gates = options.feature_gates if options.baseline_release in (None, options.release) else ""
     name = options.release if options.baseline_release is None else options.baseline_release
     return (
-        _release(policy, options.release, options.feature_gates, options.file, "--release"),
-        _release(policy if baseline is None else baseline, name, gates, options.file, "--baseline-release"),
+        _load_release(policy, options.release, options.feature_gates, options.file, "--release"),
+        _load_release(policy if baseline is None else baseline, name, gates, options.file, "--baseline-release"),
     )
 
 
-def _release(document: bytes, name: str, gates: str, given: Sequence[str], option: str) -> Release:
+def _load_release(document: bytes, name: str, gates: str, file_options: Sequence[str], option: str) -> Release:
     """The release that reads the document: a classic one, 1.13 if none is named, for a Policy."""
     try:
         switched = read_gates(gates)
         if not is_policy_text(document):
-            return released(name, switched, files.given(given))
+            return get_release(name, switched, files.read_files(file_options))
         return classic_release(edition_of({"version": name, "gates": [gate for gate, on in switched.items() if on]}))
     except (ReleaseError, ObjectError) as error:
-        raise DocumentError([DocumentProblem(option, str(error))]) from None
+        raise ScenarioError([DocumentProblem(option, str(error))]) from None
 
 
-def _prepared(options: argparse.Namespace) -> Prepared:
+def _prepare_run(options: argparse.Namespace) -> PreparedScenario:
     if not options.snapshot and not options.scenario:
-        raise DocumentError(
+        raise ScenarioError(
             [DocumentProblem("--snapshot", "is missing: name a file with the cluster, or a --scenario")]
         )
-    listed = _objects(options.snapshot) if options.snapshot else []
-    prices = _prices(options.prices)
+    listed = _read_snapshot(options.snapshot) if options.snapshot else []
+    prices = _read_prices(options.prices)
     option = f"--{'scenario' if options.scenario else 'snapshot'}"
     try:
         if not options.scenario:
             return gate.prepared_of(listed, place=options.place or ALL, seed=options.seed, prices=prices)
-        return _played(options, listed)
-    except DocumentError as error:
+        return _prepare_scenario(options, listed)
+    except ScenarioError as error:
         file = options.scenario or options.snapshot
-        raise DocumentError([_of_file(one, f"{option} {file}", option[2:]) for one in error.problems]) from None
+        raise ScenarioError([_of_file(problem, f"{option} {file}", option[2:]) for problem in error.problems]) from None
 
 
-def _played(options: argparse.Namespace, listed: list[Json]) -> Prepared:
+def _prepare_scenario(options: argparse.Namespace, listed: list[Json]) -> PreparedScenario:
     if options.place:
-        raise DocumentError([DocumentProblem("", "--place goes with a snapshot alone: the scenario says run.place")])
+        raise ScenarioError([DocumentProblem("", "--place goes with a snapshot alone: the scenario says run.place")])
     if options.prices:
-        raise DocumentError([DocumentProblem("", "--prices goes with a snapshot alone: the scenario says prices")])
+        raise ScenarioError([DocumentProblem("", "--prices goes with a snapshot alone: the scenario says prices")])
     try:
-        given: Brought = brought(_bytes(options.scenario, "--scenario"))
+        scenario_file: ScenarioFile = read_scenario_file(_read_file(options.scenario, "--scenario"))
     except ReadError as error:
-        raise problem("", error) from None
-    objects = listed or given.objects
-    if given.document.base.snapshot is not None and not objects:
-        raise DocumentError(
+        raise to_scenario_error("", error) from None
+    objects = listed or scenario_file.objects
+    if scenario_file.document.base.snapshot is not None and not objects:
+        raise ScenarioError(
             [DocumentProblem("base.snapshot", "is not in this file: name the cluster's dump with --snapshot")]
         )
-    files = given.files or _Beside(Path(options.scenario))
-    now = gate.newest_time(objects) if given.now is None or listed else given.now
-    return prepare(given.document, objects, files, seed=options.seed, now=now)
+    files = scenario_file.files or _ScenarioFolder(Path(options.scenario))
+    now = gate.newest_time(objects) if scenario_file.now is None or listed else scenario_file.now
+    return prepare_scenario(scenario_file.document, objects, files, seed=options.seed, now=now)
 
 
-class _Beside(Mapping[str, bytes]):
+class _ScenarioFolder(Mapping[str, bytes]):
     """The files in the folder of a scenario, read on demand."""
 
     def __init__(self, scenario: Path) -> None:
@@ -223,78 +225,82 @@ class _Beside(Mapping[str, bytes]):
         return 0
 
 
-def _objects(file: str) -> list[Json]:
+def _read_snapshot(file: str) -> list[Json]:
     try:
-        return gate.read_objects(documents(_bytes(file, "--snapshot")))
+        return gate.read_objects(read_documents(_read_file(file, "--snapshot")))
     except ReadError as error:
-        raise problem(f"--snapshot {file}", error) from None
-    except DocumentError as error:
-        raise DocumentError([_of_file(one, f"--snapshot {file}", "snapshot") for one in error.problems]) from None
+        raise to_scenario_error(f"--snapshot {file}", error) from None
+    except ScenarioError as error:
+        raise ScenarioError(
+            [_of_file(problem, f"--snapshot {file}", "snapshot") for problem in error.problems]
+        ) from None
 
 
-def _prices(file: str | None) -> PriceTable | None:
+def _read_prices(file: str | None) -> PriceTable | None:
     if not file:
         return None
     try:
-        return table.read(document(_bytes(file, "--prices")))
+        return price_table.read_price_table(read_document(_read_file(file, "--prices")))
     except ReadError as error:
-        raise problem(f"--prices {file}", error) from None
-    except table.TableError as error:
-        raise DocumentError([_of_file(one, f"--prices {file}", "") for one in error.problems]) from None
+        raise to_scenario_error(f"--prices {file}", error) from None
+    except price_table.TableError as error:
+        raise ScenarioError([_of_file(problem, f"--prices {file}", "") for problem in error.problems]) from None
 
 
-def _thresholds(options: argparse.Namespace) -> Thresholds:
-    return _read(asked_thresholds(options), "--measure", "measures")
+def _read_thresholds(options: argparse.Namespace) -> Thresholds:
+    return _parse_thresholds(merge_thresholds(options), "--measure", "measures")
 
 
-def asked_thresholds(options: argparse.Namespace) -> Json:
+def merge_thresholds(options: argparse.Namespace) -> Json:
     """The thresholds of the file, overridden by those of options, as a file says them. Raises DocumentError."""
     raw: Any = {}
     if options.thresholds:
         try:
-            raw = document(_bytes(options.thresholds, "--thresholds"))
+            raw = read_document(_read_file(options.thresholds, "--thresholds"))
         except ReadError as error:
-            raise problem(f"--thresholds {options.thresholds}", error) from None
+            raise to_scenario_error(f"--thresholds {options.thresholds}", error) from None
         if not isinstance(raw, dict):
-            raise DocumentError([DocumentProblem(f"--thresholds {options.thresholds}", "must be an object")])
-        _read(raw, f"--thresholds {options.thresholds}")
-    given = {
-        key: thresholds.number(value) for name, key in SHORT.items() if (value := getattr(options, name)) is not None
+            raise ScenarioError([DocumentProblem(f"--thresholds {options.thresholds}", "must be an object")])
+        _parse_thresholds(raw, f"--thresholds {options.thresholds}")
+    overrides = {
+        key: thresholds.parse_number(value)
+        for name, key in SHORT.items()
+        if (value := getattr(options, name)) is not None
     }
     for name in SHORT:
         if (value := getattr(options, name)) is not None:
-            _read({SHORT[name]: thresholds.number(value)}, "--" + name.replace("_", "-"), SHORT[name])
+            _parse_thresholds({SHORT[name]: thresholds.parse_number(value)}, "--" + name.replace("_", "-"), SHORT[name])
     measures = dict(raw.get("measures") or {})
     for text in options.measure:
-        name, limits = _limits(text)
+        name, limits = _parse_limits(text)
         measures[name] = {**measures.get(name, {}), **limits}
-    return {**raw, **given, **({"measures": measures} if measures else {})}
+    return {**raw, **overrides, **({"measures": measures} if measures else {})}
 
 
-def _read(raw: Json, option: str, part: str = "") -> Thresholds:
+def _parse_thresholds(raw: Json, option: str, part: str = "") -> Thresholds:
     try:
-        return thresholds.read(raw, "")
-    except DocumentError as error:
-        raise DocumentError([_of_file(one, option, part) for one in error.problems]) from None
+        return thresholds.read_thresholds(raw, "")
+    except ScenarioError as error:
+        raise ScenarioError([_of_file(problem, option, part) for problem in error.problems]) from None
 
 
-def _limits(text: str) -> tuple[str, Json]:
+def _parse_limits(text: str) -> tuple[str, Json]:
     """Parse ``skew_cpu:max=40,maxChange=10%``."""
-    name, colon, rest = text.rpartition(":")
-    parts = [part.partition("=") for part in rest.split(",")]
+    name, colon, limits_text = text.rpartition(":")
+    parts = [part.partition("=") for part in limits_text.split(",")]
     if not colon or not name or not all(key and sign and value for key, sign, value in parts):
-        wanted = "write a name, a colon and limits, such as skew_cpu_end:max=40,maxChange=10%"
-        raise DocumentError([DocumentProblem(f"--measure {text}", wanted)])
-    return name, {key.strip(): thresholds.number(value.strip()) for key, _, value in parts}
+        hint = "write a name, a colon and limits, such as skew_cpu_end:max=40,maxChange=10%"
+        raise ScenarioError([DocumentProblem(f"--measure {text}", hint)])
+    return name, {key.strip(): thresholds.parse_number(value.strip()) for key, _, value in parts}
 
 
-def _of_file(one: DocumentProblem, option: str, part: str) -> DocumentProblem:
-    """``one`` with the option and file in its path instead of the part of the question."""
-    path = one.path.removeprefix(part).lstrip(".") if part else one.path
-    return DocumentProblem(f"{option}: {path}" if path else option, one.text)
+def _of_file(problem: DocumentProblem, option: str, part: str) -> DocumentProblem:
+    """``problem`` with the option and file in its path instead of the part of the question."""
+    path = problem.path.removeprefix(part).lstrip(".") if part else problem.path
+    return DocumentProblem(f"{option}: {path}" if path else option, problem.text)
 
 
-def _named(error: DocumentError, options: argparse.Namespace) -> DocumentError:
+def _with_option_paths(error: ScenarioError, options: argparse.Namespace) -> ScenarioError:
     """``error`` with options and files in its paths instead of parts of the question."""
     names = {
         "policy": f"--policy {options.policy}",
@@ -302,26 +308,26 @@ def _named(error: DocumentError, options: argparse.Namespace) -> DocumentError:
         "scenario": f"--scenario {options.scenario}" if options.scenario else f"--snapshot {options.snapshot}",
         "thresholds": "thresholds",
     }
-    found = []
-    for one in error.problems:
-        part = one.path.partition(".")[0].partition("[")[0]
-        found.append(_of_file(one, names[part], part) if part in names else one)
-    return DocumentError(found)
+    problems = []
+    for problem in error.problems:
+        part = problem.path.partition(".")[0].partition("[")[0]
+        problems.append(_of_file(problem, names[part], part) if part in names else problem)
+    return ScenarioError(problems)
 
 
-def _bytes(file: str, option: str) -> bytes:
+def _read_file(file: str, option: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError) as error:
-        raise DocumentError(
+        raise ScenarioError(
             [DocumentProblem(f"{option} {file}", getattr(error, "strerror", None) or str(error))]
         ) from None
 
 
-def write(file: Path, text: str) -> None:
+def write_report(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
-        raise DocumentError(
+        raise ScenarioError(
             [DocumentProblem(f"--output {file}", getattr(error, "strerror", None) or str(error))]
         ) from None

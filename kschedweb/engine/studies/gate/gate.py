@@ -11,24 +11,24 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.documents.files import ReadError, cluster_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.pricing.table import PriceTable
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.capacity.buffer import buffer
-from kschedweb.engine.studies.compare.comparison import compare
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.document.parts import ALL, Document, RunOf, UseOf
+from kschedweb.engine.studies.capacity.buffer import compute_buffer
+from kschedweb.engine.studies.compare.comparison import compare_runs
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.document.parts import ALL, RunSettings, ScenarioDocument, UsageSource
 from kschedweb.engine.studies.gate.thresholds import Thresholds
-from kschedweb.engine.studies.gate.verdict import GateJudgement, Pair, judge
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.gate.verdict import GateJudgement, RunPair, judge_runs
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.recorder import Progress as Heard
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
-from kschedweb.engine.studies.upgrade.report import Upgrade, report
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
+from kschedweb.engine.studies.upgrade.report import Upgrade, build_report
 from kschedweb.engine.values import dataclass
 
 DEFAULTS = "kube-scheduler's defaults"
@@ -44,7 +44,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class GatePolicy:
     """A policy as text (``None``: kube-scheduler's defaults), its name, and who runs it."""
 
     label: str
@@ -57,7 +57,7 @@ class Policy:
         return f"{self.label} as {self.release.title}"
 
 
-def titles(policy: Policy, baseline: Policy) -> tuple[str, str]:
+def policy_titles(policy: GatePolicy, baseline: GatePolicy) -> tuple[str, str]:
     """The names of both, with the releases where one of these is not the one that is meant anyway."""
     if policy.release is baseline.release is CURRENT:
         return policy.label, baseline.label
@@ -66,12 +66,12 @@ def titles(policy: Policy, baseline: Policy) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """The policy, the ``baseline`` to compare it with, and a few words ``about`` the cluster."""
+    """The policy, the ``baseline`` to compare it with, and a few words ``subject`` the cluster."""
 
-    policy: Policy
-    baseline: Policy
+    policy: GatePolicy
+    baseline: GatePolicy
     thresholds: Thresholds
-    about: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class GateVerdict:
     ``upgrade`` is the report of it, where the policy is run by another release than the baseline.
     """
 
-    asked: GateQuestion
+    question: GateQuestion
     judged: GateJudgement
     nodes: int
     pods: int
@@ -98,60 +98,64 @@ class GateVerdict:
     def to_dict(self) -> Json:
         """Plain data, for JSON and as the source of the other formats."""
         judged = self.judged.to_dict()
-        policy, baseline = titles(self.asked.policy, self.asked.baseline)
-        about = {
+        policy, baseline = policy_titles(self.question.policy, self.question.baseline)
+        header = {
             "policy": policy,
             "baseline": baseline,
-            "about": self.asked.about,
+            "about": self.question.subject,
             "engine": self.engine,
             "seed": self.seed,
             "nodes": self.nodes,
             "pods": self.pods,
-            "thresholds": self.asked.thresholds.plain,
+            "thresholds": self.question.thresholds.plain,
         }
         head = {key: judged.pop(key) for key in ("verdict", "summary")}
-        told = {"notes": list(self.notes), "warnings": list(self.warnings), "upgrade": self.upgrade}
-        return {**head, **about, **judged, **told}
+        remarks = {"notes": list(self.notes), "warnings": list(self.warnings), "upgrade": self.upgrade}
+        return {**head, **header, **judged, **remarks}
 
 
-def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> GateVerdict:
+def compute_verdict(
+    prepared: PreparedScenario, question: GateQuestion, *, progress: Progress | None = None
+) -> GateVerdict:
     """Play ``prepared`` under both policies, compare the runs, and judge.
 
     Raises DocumentError with problems under the paths policy, baseline, scenario and thresholds.
     """
-    after, warnings = configured(asked.policy, "policy")
-    before, _ = configured(asked.baseline, "baseline")
-    nodes, pods = size(prepared)
+    after, warnings = load_configuration(question.policy, "policy")
+    before, _ = load_configuration(question.baseline, "baseline")
+    nodes, pods = count_nodes_and_pods(prepared)
     ends = list[Snapshot]()
     outcomes = [
-        _played(prepared, one, _heard(progress, f"Under {title}:"), ends.append)
-        for one, title in zip((before, after), reversed(titles(asked.policy, asked.baseline)), strict=True)
+        _run_policy(prepared, configuration, _wrap_progress(progress, f"Under {title}:"), ends.append)
+        for configuration, title in zip(
+            (before, after), reversed(policy_titles(question.policy, question.baseline)), strict=True
+        )
     ]
-    least, losses = asked.thresholds.zone_loss_priority, None
-    if least is not None:
-        losses = buffer(ends[1], after, priority=least)
-    told = _heard(progress, "Moved pods explained:")
-    comparison = compare(outcomes[0], outcomes[1], prepared, before, after, progress=told)
-    measures = [measure(outcome) for outcome in outcomes]
-    pair = Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison, losses)
-    judged = judge(pair, asked.thresholds)
-    notes = tuple(_notes(outcomes[0], pods))
+    priority, losses = question.thresholds.zone_loss_priority, None
+    if priority is not None:
+        losses = compute_buffer(ends[1], after, priority=priority)
+    explain_progress = _wrap_progress(progress, "Moved pods explained:")
+    comparison = compare_runs(outcomes[0], outcomes[1], prepared, before, after, progress=explain_progress)
+    measures = [compute_measures(outcome) for outcome in outcomes]
+    pair = RunPair(outcomes[0], outcomes[1], measures[0], measures[1], comparison, losses)
+    judged = judge_runs(pair, question.thresholds)
+    notes = tuple(_limit_notes(outcomes[0], pods))
     upgraded = None
-    first, second = asked.baseline.release, asked.policy.release
-    if first.title != second.title and first.reads is second.reads is None:
-        upgraded = report(Upgrade(first, second, asked.policy.document, outcomes[0], outcomes[1], comparison))
-    return GateVerdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings, upgraded)
+    first, second = question.baseline.release, question.policy.release
+    if first.title != second.title and first.loader is second.loader is None:
+        upgraded = build_report(Upgrade(first, second, question.policy.document, outcomes[0], outcomes[1], comparison))
+    return GateVerdict(question, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings, upgraded)
 
 
-def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:
+def load_configuration(policy: GatePolicy, path: str) -> tuple[Configuration, tuple[str, ...]]:
     """The configuration of ``policy`` and the warnings about it; raises DocumentError if it is invalid."""
     loaded = load(policy.document, policy.release)
     if loaded.configuration is None:
         problems = []
-        for one in loaded.problems:
-            line = loaded.line(one.path)
-            problems.append(DocumentProblem(path, f"line {line}: {one.text}" if line else one.text))
-        raise DocumentError(problems or [DocumentProblem(path, text) for text in loaded.errors])
+        for problem in loaded.problems:
+            line = loaded.line(problem.path)
+            problems.append(DocumentProblem(path, f"line {line}: {problem.text}" if line else problem.text))
+        raise ScenarioError(problems or [DocumentProblem(path, text) for text in loaded.errors])
     return loaded.configuration, tuple(loaded.warnings[:MOST_NOTES])
 
 
@@ -163,7 +167,7 @@ def prepared_of(
     now: float | None = None,
     utilisation: Watermarks | None = None,
     prices: PriceTable | None = None,
-) -> Prepared:
+) -> PreparedScenario:
     """A scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
 
     With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
@@ -174,15 +178,15 @@ def prepared_of(
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
     missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
     if missing:
-        raise DocumentError([DocumentProblem("snapshot", missing[0])])
-    use = UseOf("none" if utilisation is None else "watermarks")
-    document = Document(name="gate", use=use, run=RunOf(place=place), prices=prices)
+        raise ScenarioError([DocumentProblem("snapshot", missing[0])])
+    use = UsageSource("none" if utilisation is None else "watermarks")
+    document = ScenarioDocument(name="gate", use=use, run=RunSettings(place=place), prices=prices)
     time = newest_time(listed) if now is None else now
-    prepared = prepare(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
+    prepared = prepare_scenario(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
     return replace(prepared, settings=replace(prepared.settings, settles=True))
 
 
-def size(prepared: Prepared) -> tuple[int, int]:
+def count_nodes_and_pods(prepared: PreparedScenario) -> tuple[int, int]:
     """The number of nodes that ever exist, and the number of pods to schedule."""
     nodes = sum(raw.get("kind") == "Node" for raw in prepared.objects)
     waiting = sum(raw.get("kind") == "Pod" and not (raw.get("spec") or {}).get("nodeName") for raw in prepared.objects)
@@ -196,15 +200,15 @@ def read_objects(documents: Iterable[Any]) -> list[Json]:
     try:
         return cluster_objects(documents)
     except ReadError as error:
-        raise DocumentError([DocumentProblem("snapshot", str(error))]) from None
+        raise ScenarioError([DocumentProblem("snapshot", str(error))]) from None
 
 
 def newest_time(listed: Iterable[Json]) -> float:
     """The newest time in nodes and pods, in seconds of the epoch, which is about when they were read; 0 for none."""
-    return max((_seconds(text) for raw in listed for text in _times(raw)), default=0.0)
+    return max((_parse_time(text) for raw in listed for text in _iterate_times(raw)), default=0.0)
 
 
-def _times(raw: Json) -> Iterator[Any]:
+def _iterate_times(raw: Json) -> Iterator[Any]:
     metadata, status = raw.get("metadata"), raw.get("status")
     if isinstance(metadata, dict):
         yield metadata.get("creationTimestamp")
@@ -214,7 +218,7 @@ def _times(raw: Json) -> Iterator[Any]:
                 yield from (condition.get(name) for name in TIMES)
 
 
-def _seconds(text: Any) -> float:
+def _parse_time(text: Any) -> float:
     try:
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -222,26 +226,26 @@ def _seconds(text: Any) -> float:
         return 0.0
 
 
-def _played(
-    prepared: Prepared, configuration: Configuration, heard: Heard | None, ended: Callable[[Snapshot], object]
-) -> Outcome:
+def _run_policy(
+    prepared: PreparedScenario, configuration: Configuration, heard: Heard | None, ended: Callable[[Snapshot], object]
+) -> RunOutcome:
     try:
-        return run(prepared, configuration, progress=heard, ended=ended)
+        return run_scenario(prepared, configuration, progress=heard, ended=ended)
     except (SimulationError, CycleError) as error:
-        raise DocumentError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
+        raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
 
 
-def _heard(progress: Progress | None, text: str) -> Heard | None:
+def _wrap_progress(progress: Progress | None, text: str) -> Heard | None:
     if progress is None:
         return None
 
-    def heard(now: float, done: int, known: int) -> None:
-        progress(text, min(done, known), known)
+    def report_progress(now: float, completed: int, total: int) -> None:
+        progress(text, min(completed, total), total)
 
-    return heard
+    return report_progress
 
 
-def _notes(outcome: Outcome, pods: int) -> Iterator[str]:
+def _limit_notes(outcome: RunOutcome, pods: int) -> Iterator[str]:
     listed = [*([] if pods else [NOTHING_TRIED]), *(text for _, text in outcome.refused), *outcome.notes]
     yield from listed[:MOST_NOTES]
     if len(listed) > MOST_NOTES:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, kind
-from kschedweb.engine.documents.types import Either, Field, MapOf, Struct
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.studies.capacity.buffer import LOWEST
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, describe_kind
+from kschedweb.engine.documents.types import Either, MapType, Struct, StructField
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.values import dataclass
 
 ANY = "any"
@@ -19,7 +19,7 @@ MOST_MEASURES = 100
 AMOUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]?(%?)")
 
 
-def whole(number: float) -> float:
+def as_integer(number: float) -> float:
     """``number`` as an integer if it is whole."""
     return int(number) if number == int(number) else number
 
@@ -31,18 +31,18 @@ class Amount:
     number: float
     percent: bool = False
 
-    def of(self, all_of_it: float) -> float:
-        """The amount as a number; a percentage is of ``all_of_it``."""
-        return abs(all_of_it) * self.number / 100.0 if self.percent else self.number
+    def value_of(self, total: float) -> float:
+        """The amount as a number; a percentage is of ``total``."""
+        return abs(total) * self.number / 100.0 if self.percent else self.number
 
     @property
     def plain(self) -> float | str:
         """The amount as it is written: a number, or text such as "10%"."""
-        return f"{self.number:g}%" if self.percent else whole(self.number)
+        return f"{self.number:g}%" if self.percent else as_integer(self.number)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MeasureLimits:
     """Limits of a measure: its highest and lowest value, and how much worse than under the baseline it may be.
 
     A measure without a better direction may differ by ``max_change`` either way.
@@ -63,8 +63,8 @@ class Limits:
         """As it is written."""
         change = None if self.max_change is None else self.max_change.plain
         numbers = {"max": self.max, "min": self.min}
-        written: Json = {key: whole(value) for key, value in numbers.items() if value is not None}
-        return written | ({} if change is None else {"maxChange": change})
+        plain_limits: Json = {key: as_integer(value) for key, value in numbers.items() if value is not None}
+        return plain_limits | ({} if change is None else {"maxChange": change})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Thresholds:
     max_pending: float | None = None
     max_skew_increase: float | None = None
     zone_loss_priority: int | None = None
-    measures: Mapping[str, Limits] = field(default_factory=dict)
+    measures: Mapping[str, MeasureLimits] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.measures) > MOST_MEASURES:
@@ -87,15 +87,17 @@ class Thresholds:
 
     @property
     def plain(self) -> Json:
-        """The thresholds as they are written, for ``read``."""
+        """The thresholds as they are written, for ``read_thresholds``."""
         unschedulable = self.max_newly_unschedulable
-        written: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
-        written |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
-        written |= {} if self.max_pending is None else {"maxPending": whole(self.max_pending)}
-        written |= {} if self.max_skew_increase is None else {"maxSkewIncrease": whole(self.max_skew_increase)}
-        written |= {} if self.zone_loss_priority is None else {"zoneLossPriority": self.zone_loss_priority}
-        return written | (
-            {"measures": {name: one.plain for name, one in self.measures.items()}} if self.measures else {}
+        plain_thresholds: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
+        plain_thresholds |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
+        plain_thresholds |= {} if self.max_pending is None else {"maxPending": as_integer(self.max_pending)}
+        plain_thresholds |= (
+            {} if self.max_skew_increase is None else {"maxSkewIncrease": as_integer(self.max_skew_increase)}
+        )
+        plain_thresholds |= {} if self.zone_loss_priority is None else {"zoneLossPriority": self.zone_loss_priority}
+        return plain_thresholds | (
+            {"measures": {name: limits.plain for name, limits in self.measures.items()}} if self.measures else {}
         )
 
 
@@ -105,14 +107,16 @@ class AmountShape:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Amount:
         if isinstance(raw, str):
-            found = AMOUNT.fullmatch(raw.strip())
-            if found is not None:
-                return Amount(float(found[1]), bool(found[2]))
+            match = AMOUNT.fullmatch(raw.strip())
+            if match is not None:
+                return Amount(float(match[1]), bool(match[2]))
             problems.append(
                 DocumentProblem(path, f'must be a number from 0 on, or a percentage such as "10%", is {raw[:60]!r}')
             )
         elif isinstance(raw, bool) or not isinstance(raw, int | float):
-            problems.append(DocumentProblem(path, f'must be a number, or a percentage such as "10%", is {kind(raw)}'))
+            problems.append(
+                DocumentProblem(path, f'must be a number, or a percentage such as "10%", is {describe_kind(raw)}')
+            )
         else:
             return Amount(float(Number(0.0, 1e12).read(raw, path, problems)))
         return Amount(0.0)
@@ -127,53 +131,53 @@ LIMITS = Struct(
     "Limits",
     "Limits of one measure.",
     (
-        Field("max", Number(), "The highest value."),
-        Field("min", Number(), "The lowest value."),
-        Field(
+        StructField("max", Number(), "The highest value."),
+        StructField("min", Number(), "The lowest value."),
+        StructField(
             "maxChange", AmountShape(), "By how much it may be worse than under the baseline: a number, or such as 10%."
         ),
     ),
-    make=Limits,
+    make=MeasureLimits,
 )
 THRESHOLDS = Struct(
     "Thresholds",
     "What a policy is held to.",
     (
-        Field(
+        StructField(
             "maxNewlyUnschedulable",
             SHARE,
             "Pods that find no node but would under the baseline: a number, a percentage, or any.",
             Amount(0.0),
         ),
-        Field("maxMoved", SHARE, "Pods that go to another node: a number, a percentage, or any."),
-        Field("maxPending", Either(ANY, Number(0.0, 1e9, whole=True)), "Pods that wait at the end."),
-        Field(
+        StructField("maxMoved", SHARE, "Pods that go to another node: a number, a percentage, or any."),
+        StructField("maxPending", Either(ANY, Number(0.0, 1e9, whole=True)), "Pods that wait at the end."),
+        StructField(
             "maxSkewIncrease",
             Either(ANY, Number(0.0, 1e6)),
             "Percentage points by which the skew of CPU and of memory requests at the end may grow.",
         ),
-        Field(
+        StructField(
             "zoneLossPriority",
-            Either(ANY, Number(LOWEST, -LOWEST - 1, whole=True)),
+            Either(ANY, Number(LOWEST_PRIORITY, -LOWEST_PRIORITY - 1, whole=True)),
             "Pods of this priority and above find a node again after the loss of any one zone at the end.",
         ),
-        Field("measures", MapOf(LIMITS), "Limits of measures by their names.", {}),
+        StructField("measures", MapType(LIMITS), "Limits of measures by their names.", {}),
     ),
     make=Thresholds,
 )
 
 
-def read(raw: Any, path: str = "thresholds") -> Thresholds:
+def read_thresholds(raw: Any, path: str = "thresholds") -> Thresholds:
     """Read the thresholds ``raw``; raises DocumentError with all problems and their paths."""
     problems: list[DocumentProblem] = []
-    found = THRESHOLDS.read({} if raw is None else raw, path, problems)
+    thresholds = THRESHOLDS.read({} if raw is None else raw, path, problems)
     if problems:
-        raise DocumentError(problems)
-    assert isinstance(found, Thresholds)
-    return found
+        raise ScenarioError(problems)
+    assert isinstance(thresholds, Thresholds)
+    return thresholds
 
 
-def number(text: str) -> float | int | str:
+def parse_number(text: str) -> float | int | str:
     """A limit as written in an option: a number if it is one, else the text."""
     for form in (int, float):
         try:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.capacity.buffer import Buffer
-from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
-from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures, When
+from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, PlacementChange, PlacementComparison
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.gate.thresholds import Amount, MeasureLimits, Thresholds
 from kschedweb.engine.studies.measure.registry import find_spec, get_spec, group_of
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.successors import last_node, latest
+from kschedweb.engine.studies.measure.values import HIGHER, LOWER, PERCENT, PODS, POINTS, Measures, RunMeasure, When
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.successors import last_node, latest_rows
 from kschedweb.engine.values import dataclass
 
 PASS, FAIL = "pass", "fail"
@@ -50,8 +50,8 @@ class Check:
     more: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "pods"}
-        return {**own, "limits": dict(self.limits), "pods": [pod.to_dict() for pod in self.pods]}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "pods"}
+        return {**plain, "limits": dict(self.limits), "pods": [pod.to_dict() for pod in self.pods]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,8 @@ class GateJudgement:
         if not failed:
             return f"All {len(self.checks)} checks pass." if len(self.checks) > 1 else "The check passes."
         verb = "fails" if len(failed) == 1 else "fail"
-        return (
-            f"{len(failed)} of {counted(len(self.checks), 'check')} {verb}: {' '.join(one.sentence for one in failed)}"
-        )
+        sentences = " ".join(check.sentence for check in failed)
+        return f"{len(failed)} of {format_count(len(self.checks), 'check')} {verb}: {sentences}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -84,133 +83,146 @@ class GateJudgement:
             "summary": self.summary,
             "checks": [check.to_dict() for check in self.checks],
             "counts": dict(self.counts),
-            "measures": [dict(one) for one in self.measures],
+            "measures": [dict(measure) for measure in self.measures],
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RunPair:
     """The two runs with their measures, and how they differ.
 
     ``losses`` is what follows from the loss of each zone at the end of the second, where that is asked for.
     """
 
-    before: Outcome
-    after: Outcome
+    before: RunOutcome
+    after: RunOutcome
     before_measures: Measures
     after_measures: Measures
-    comparison: Comparison
+    comparison: PlacementComparison
     losses: Buffer | None = None
 
 
-def judge(pair: Pair, thresholds: Thresholds) -> GateJudgement:
+def judge_runs(pair: RunPair, thresholds: Thresholds) -> GateJudgement:
     """Check ``pair.after`` against ``pair.before``; raises DocumentError for an unknown measure."""
-    _known(pair, thresholds)
-    lost, scheduled = newly_unschedulable(pair), _scheduled(pair)
+    _check_measure_names(pair, thresholds)
+    lost, scheduled = newly_unschedulable(pair), _count_scheduled(pair)
     counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
-    measures = tuple(_both(pair))
-    return GateJudgement(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
+    measures = tuple(_pair_measures(pair))
+    return GateJudgement(tuple(_iterate_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
 
 
-def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], scheduled: int) -> Iterator[Check]:
-    if asked.max_newly_unschedulable is not None:
+def _iterate_checks(
+    pair: RunPair, thresholds: Thresholds, lost: list[PlacementChange], scheduled: int
+) -> Iterator[Check]:
+    if thresholds.max_newly_unschedulable is not None:
         whole = int((pair.after.attempts > 0).sum())
-        said = "No pod is newly unschedulable"
+        finding = "No pod is newly unschedulable"
         if lost:
-            said = (
-                f"{counted(len(lost), 'pod')} {_verb(len(lost), 'finds', 'find')} no node but would under the baseline"
-            )
+            verb = _choose_verb(len(lost), "finds", "find")
+            finding = f"{format_count(len(lost), 'pod')} {verb} no node but would under the baseline"
         label = "Newly unschedulable pods"
-        yield _of_pods("newly_unschedulable", label, lost, asked.max_newly_unschedulable, whole, said)
-    if asked.max_moved is not None:
+        yield _check_pods("newly_unschedulable", label, lost, thresholds.max_newly_unschedulable, whole, finding)
+    if thresholds.max_moved is not None:
         moved, share = pair.comparison.moved, ""
         if scheduled:
-            share = f" ({number(100.0 * len(moved) / scheduled)} % of the {scheduled:,} that have one under both)"
-        said = f"{counted(len(moved), 'pod')} {_verb(len(moved), 'goes', 'go')} to another node{share}"
-        yield _of_pods("moved", "Moved pods", moved, asked.max_moved, scheduled, said)
-    if asked.max_pending is not None:
-        yield _pending(pair, asked.max_pending)
-    if asked.max_skew_increase is not None:
-        limits = Limits(max_change=Amount(asked.max_skew_increase))
-        yield from (_measured(pair, name, limits) for name in SKEWS)
+            share = (
+                f" ({format_number(100.0 * len(moved) / scheduled)} % of the {scheduled:,} that have one under both)"
+            )
+        finding = f"{format_count(len(moved), 'pod')} {_choose_verb(len(moved), 'goes', 'go')} to another node{share}"
+        yield _check_pods("moved", "Moved pods", moved, thresholds.max_moved, scheduled, finding)
+    if thresholds.max_pending is not None:
+        yield _check_pending(pair, thresholds.max_pending)
+    if thresholds.max_skew_increase is not None:
+        limits = MeasureLimits(max_change=Amount(thresholds.max_skew_increase))
+        yield from (_check_measure(pair, name, limits) for name in SKEWS)
     if pair.losses is not None:
-        yield _zone_loss(pair.losses)
-    yield from (_measured(pair, name, limits) for name, limits in asked.measures.items())
-    yield from _nothing_runs(pair.after)
+        yield _check_zone_loss(pair.losses)
+    yield from (_check_measure(pair, name, limits) for name, limits in thresholds.measures.items())
+    yield from _check_nothing_runs(pair.after)
 
 
-def _of_pods(name: str, label: str, pods: list[PlacementChange], limit: Amount, whole: int, said: str) -> Check:
-    most = limit.of(whole)
-    passed = len(pods) <= most + ROUNDING
-    sentence = f"{said}; {_allowed(limit)}."
-    return _listing(Check(name, label, passed, float(len(pods)), None, PODS, {"max": limit.plain}, sentence), pods)
+def _check_pods(name: str, label: str, pods: list[PlacementChange], limit: Amount, whole: int, finding: str) -> Check:
+    allowed = limit.value_of(whole)
+    passed = len(pods) <= allowed + ROUNDING
+    sentence = f"{finding}; {_describe_limit(limit)}."
+    return _list_pods(Check(name, label, passed, float(len(pods)), None, PODS, {"max": limit.plain}, sentence), pods)
 
 
-def _listing(check: Check, pods: Iterable[PlacementChange]) -> Check:
+def _list_pods(check: Check, pods: Iterable[PlacementChange]) -> Check:
     listed = list(pods)
     return replace(check, pods=tuple(listed[:MOST_PODS]), more=max(0, len(listed) - MOST_PODS))
 
 
-def _pending(pair: Pair, most: float) -> Check:
+def _check_pending(pair: RunPair, limit: float) -> Check:
     outcome, before = pair.after, pair.before
-    nodes = {one.after: last_node(before, one.before) for one in pair.comparison.pairs.listed}
+    nodes = {pod_pair.after: last_node(before, pod_pair.before) for pod_pair in pair.comparison.pairs.listed}
     waiting = [
-        PlacementChange(outcome.pods[row], nodes.get(row, ""), "", said=_said(outcome, row))
+        PlacementChange(outcome.pods[row], nodes.get(row, ""), "", said=_last_message(outcome, row))
         for row in outcome.pending.tolist()
     ]
     value, base = float(len(waiting)), float(len(before.pending))
-    verb = _verb(len(waiting), "waits", "wait")
-    sentence = f"{counted(len(waiting), 'pod')} {verb} at the end; {_allowed(Amount(most))}."
+    verb = _choose_verb(len(waiting), "waits", "wait")
+    sentence = f"{format_count(len(waiting), 'pod')} {verb} at the end; {_describe_limit(Amount(limit))}."
     label = "Pods that wait at the end"
-    return _listing(Check("pending", label, value <= most, value, base, PODS, {"max": most}, sentence), waiting)
+    return _list_pods(Check("pending", label, value <= limit, value, base, PODS, {"max": limit}, sentence), waiting)
 
 
-def _zone_loss(losses: Buffer) -> Check:
+def _check_zone_loss(losses: Buffer) -> Check:
     """Whether all pods that count are placed again, whichever zone is lost; the pods are those of the worst loss."""
-    worst, of = losses.worst, f"of priority {losses.priority:,} and above"
-    left = worst.pods - worst.placed if worst is not None else 0
+    worst, priorities = losses.worst_loss, f"of priority {losses.priority:,} and above"
+    unplaced = worst.pods - worst.placed if worst is not None else 0
     if worst is None:
         sentence = "No node has a zone, so there is no zone to lose."
-    elif not left:
-        sentence = f"Every pod {of} finds a node again after the loss of any one zone."
+    elif not unplaced:
+        sentence = f"Every pod {priorities} finds a node again after the loss of any one zone."
     else:
-        found = f"{counted(left, 'pod')} {of} {_verb(left, 'finds', 'find')} no node"
-        sentence = f"{found} after the loss of zone {worst.name}; allowed: none."
-    stranded = [PlacementChange(one.pod, "", "", said=one.message) for one in worst.stranded] if worst else []
+        finding = f"{format_count(unplaced, 'pod')} {priorities} {_choose_verb(unplaced, 'finds', 'find')} no node"
+        sentence = f"{finding} after the loss of zone {worst.name}; allowed: none."
+    stranded = (
+        [PlacementChange(stranded_pod.pod, "", "", said=stranded_pod.message) for stranded_pod in worst.stranded]
+        if worst
+        else []
+    )
     label = "Pods without a node after the loss of a zone"
-    return _listing(Check("zone_loss", label, not left, float(left), None, PODS, {"max": 0}, sentence), stranded)
+    return _list_pods(
+        Check("zone_loss", label, not unplaced, float(unplaced), None, PODS, {"max": 0}, sentence), stranded
+    )
 
 
-def _nothing_runs(outcome: Outcome) -> Iterator[Check]:
+def _check_nothing_runs(outcome: RunOutcome) -> Iterator[Check]:
     """The failed check of a run in which pods were to be scheduled and none ever had a node.
 
     Pods of nodes themselves, which are there from the beginning, do not count. There is no threshold for this: a
     policy that was never seen to place a pod must not pass because the baseline placed none either.
     """
     had_node = ~np.isnan(outcome.bound)
-    wanted = (outcome.attempts > 0) | ~had_node
-    if not (wanted.any() or outcome.refused) or (had_node & (wanted | ~_of_nodes(outcome))).any():
+    to_schedule = (outcome.attempts > 0) | ~had_node
+    if not (to_schedule.any() or outcome.refused) or (had_node & (to_schedule | ~_of_nodes(outcome))).any():
         return
-    waiting = [PlacementChange(outcome.pods[row], "", "", said=_said(outcome, row)) for row in outcome.pending.tolist()]
-    number = max(int(wanted.sum()), len(outcome.refused))
-    reason = next((one.said for one in waiting if one.said), outcome.refused[0][1] if outcome.refused else NO_PROFILE)
-    what = (
+    waiting = [
+        PlacementChange(outcome.pods[row], "", "", said=_last_message(outcome, row)) for row in outcome.pending.tolist()
+    ]
+    number = max(int(to_schedule.sum()), len(outcome.refused))
+    reason = next(
+        (change.said for change in waiting if change.said), outcome.refused[0][1] if outcome.refused else NO_PROFILE
+    )
+    subject = (
         "The pod to be scheduled does not run" if number == 1 else f"None of the {number:,} pods to be scheduled runs"
     )
-    sentence = f"{what}, so the policy was not tried on any: {reason}"
+    sentence = f"{subject}, so the policy was not tried on any: {reason}"
     check = Check("nothing_runs", "Pods that run", False, 0.0, None, PODS, {"min": 1}, sentence)
-    yield _listing(check, waiting)
+    yield _list_pods(check, waiting)
 
 
-def _of_nodes(outcome: Outcome) -> NDArray[np.bool_]:
+def _of_nodes(outcome: RunOutcome) -> NDArray[np.bool_]:
     """The pods of DaemonSets, and static ones: bool[pods]."""
     kinds = np.array([name.split("/")[1] in NODE_WORKLOADS for name in outcome.workloads] + [False], dtype=np.bool_)
     of_nodes: NDArray[np.bool_] = kinds[outcome.workload]  # -1, no controller, is the last one
     return of_nodes
 
 
-def _measured(pair: Pair, name: str, limits: Limits) -> Check:
-    before, after = _find(pair.before_measures, name), _find(pair.after_measures, name)
+def _check_measure(pair: RunPair, name: str, limits: MeasureLimits) -> Check:
+    before, after = _find_measure(pair.before_measures, name), _find_measure(pair.after_measures, name)
     measure = after or before
     if measure is None:  # of OPTIONAL
         label = get_spec(name).label
@@ -219,104 +231,124 @@ def _measured(pair: Pair, name: str, limits: Limits) -> Check:
     if value is None:
         passed, sentence = base is None, f"{measure.label}: there is nothing to measure under the policy."
     else:
-        wrong = list(_broken(measure, limits, value, base))
-        passed, sentence = not wrong, _sentence(measure, limits, value, base)
+        wrong = list(_broken_limits(measure, limits, value, base))
+        passed, sentence = not wrong, _measure_sentence(measure, limits, value, base)
     return Check(name, measure.label, passed, value, base, measure.unit, limits.plain, sentence)
 
 
-def _broken(measure: Measure, limits: Limits, value: float, base: float | None) -> Iterator[str]:
+def _broken_limits(measure: RunMeasure, limits: MeasureLimits, value: float, base: float | None) -> Iterator[str]:
     if limits.max is not None and value > limits.max + ROUNDING:
         yield "max"
     if limits.min is not None and value < limits.min - ROUNDING:
         yield "min"
     change = limits.max_change
-    if change is not None and base is not None and worse(measure, value, base) > change.of(base) + ROUNDING:
+    if (
+        change is not None
+        and base is not None
+        and compute_worsening(measure, value, base) > change.value_of(base) + ROUNDING
+    ):
         yield "maxChange"
 
 
-def worse(measure: Measure, value: float, base: float) -> float:
+def compute_worsening(measure: RunMeasure, value: float, base: float) -> float:
     """By how much ``value`` is worse than ``base``; without a better direction, by how much it differs."""
     if measure.direction == LOWER:
         return value - base
     return base - value if measure.direction == HIGHER else abs(value - base)
 
 
-def _sentence(measure: Measure, limits: Limits, value: float, base: float | None) -> str:
-    said = f"{measure.label}: {amount(value, measure.unit)}"
+def _measure_sentence(measure: RunMeasure, limits: MeasureLimits, value: float, base: float | None) -> str:
+    sentence = f"{measure.label}: {format_amount(value, measure.unit)}"
     if base is not None:
         change = value - base
         direction = "more" if change > 0 else "less"
-        said += f", {amount(abs(change), unit_of_change(measure.unit))} {direction} than" if change else ", the same as"
-        said += " under the baseline"
+        sentence += (
+            f", {format_amount(abs(change), unit_of_change(measure.unit))} {direction} than"
+            if change
+            else ", the same as"
+        )
+        sentence += " under the baseline"
     allowed = [
-        f"at {word} {amount(limit, measure.unit)}"
+        f"at {word} {format_amount(limit, measure.unit)}"
         for word, limit in (("most", limits.max), ("least", limits.min))
         if limit is not None
     ]
     if limits.max_change is not None:
         way = {LOWER: "more", HIGHER: "less"}.get(measure.direction, "more or less")
-        most = limits.max_change
-        by = f"{most.number:g} %" if most.percent else amount(most.number, unit_of_change(measure.unit))
+        max_change = limits.max_change
+        by = (
+            f"{max_change.number:g} %"
+            if max_change.percent
+            else format_amount(max_change.number, unit_of_change(measure.unit))
+        )
         allowed.append(f"at most {by} {way}")
-    return f"{said}; allowed: {' and '.join(allowed)}."
+    return f"{sentence}; allowed: {' and '.join(allowed)}."
 
 
 # The values that are checked.
 
 
-def newly_unschedulable(pair: Pair) -> list[PlacementChange]:
+def newly_unschedulable(pair: RunPair) -> list[PlacementChange]:
     """Pods that wait without a node under the policy, but not under the baseline.
 
     They include pods that only this run has, and pods whose scheduler name has no profile in the policy.
     """
     first, second, pairs = pair.before, pair.after, pair.comparison.pairs
-    found = {change.pod: change for change in pair.comparison.newly_unscheduled}
+    changes_by_pod = {change.pod: change for change in pair.comparison.newly_unscheduled}
     waits, waited = set(second.pending.tolist()), set(first.pending.tolist())
-    told = [(one.pod, one.after, last_node(first, one.before)) for one in pairs.listed if one.before not in waited]
-    told += [(second.pods[row], row, "") for row in pairs.only_after]
-    for pod, row, before in told:
-        if row in waits and pod not in found:
-            found[pod] = PlacementChange(pod, before, "", said=_said(second, row), after_pod=second.pods[row])
-    before_rows = latest(first)
+    candidates = [
+        (pod_pair.pod, pod_pair.after, last_node(first, pod_pair.before))
+        for pod_pair in pairs.listed
+        if pod_pair.before not in waited
+    ]
+    candidates += [(second.pods[row], row, "") for row in pairs.only_after]
+    for pod, row, before in candidates:
+        if row in waits and pod not in changes_by_pod:
+            changes_by_pod[pod] = PlacementChange(
+                pod, before, "", said=_last_message(second, row), after_pod=second.pods[row]
+            )
+    before_rows = latest_rows(first)
     for pod in second.ignored:
         if pod not in first.ignored:
             before = last_node(first, before_rows[pod]) if pod in before_rows else ""
-            found[pod] = PlacementChange(pod, before, "", said=NO_PROFILE)
-    return [_with_message(change, second) for change in found.values()]
+            changes_by_pod[pod] = PlacementChange(pod, before, "", said=NO_PROFILE)
+    return [_with_message(change, second) for change in changes_by_pod.values()]
 
 
-def _with_message(change: PlacementChange, outcome: Outcome) -> PlacementChange:
+def _with_message(change: PlacementChange, outcome: RunOutcome) -> PlacementChange:
     """The change with the pod's last message, if its comparison has none."""
     row = outcome.index.get(change.after_pod or change.pod)
     if row is None or change.said not in ("", NEVER_TRIED):
         return change
-    return replace(change, said=_said(outcome, row) or change.said)
+    return replace(change, said=_last_message(outcome, row) or change.said)
 
 
-def _scheduled(pair: Pair) -> int:
+def _count_scheduled(pair: RunPair) -> int:
     """The number of pods with a node in both runs, without those that had it from the beginning."""
     listed = pair.comparison.pairs.listed
-    return sum(bool(pair.before.node[one.before] >= 0 and pair.after.node[one.after] >= 0) for one in listed)
+    return sum(
+        bool(pair.before.node[pod_pair.before] >= 0 and pair.after.node[pod_pair.after] >= 0) for pod_pair in listed
+    )
 
 
-def _said(outcome: Outcome, row: int) -> str:
+def _last_message(outcome: RunOutcome, row: int) -> str:
     text = int(outcome.message[row])
     return outcome.texts[text] if text >= 0 else ""
 
 
-def _find(measures: Measures, name: str) -> Measure | None:
-    return next((one for one in measures if one.name == name), None)
+def _find_measure(measures: Measures, name: str) -> RunMeasure | None:
+    return next((measure for measure in measures if measure.name == name), None)
 
 
-def _known(pair: Pair, thresholds: Thresholds) -> None:
-    names = {one.name: None for one in (*pair.before_measures, *pair.after_measures)}
+def _check_measure_names(pair: RunPair, thresholds: Thresholds) -> None:
+    names = {measure.name: None for measure in (*pair.before_measures, *pair.after_measures)}
     problems = [
         DocumentProblem(f"thresholds.measures[{name!r}]", f"is not measured here; measured are {', '.join(names)}")
         for name in thresholds.measures
         if name not in names and not _is_optional(name)
     ]
     if problems:
-        raise DocumentError(problems)
+        raise ScenarioError(problems)
 
 
 def _is_optional(name: str) -> bool:
@@ -324,40 +356,42 @@ def _is_optional(name: str) -> bool:
     return spec is not None and spec.when in OPTIONAL
 
 
-def _both(pair: Pair) -> Iterator[dict[str, Any]]:
+def _pair_measures(pair: RunPair) -> Iterator[dict[str, Any]]:
     """Every measure with its value in both runs."""
-    for one in pair.after_measures:
-        before = _find(pair.before_measures, one.name)
-        told = {key: value for key, value in asdict(one).items() if key != "value"}
+    for measure in pair.after_measures:
+        before = _find_measure(pair.before_measures, measure.name)
+        description = {key: value for key, value in asdict(measure).items() if key != "value"}
         yield {
-            **told,
-            "group": group_of(one.name).name,
+            **description,
+            "group": group_of(measure.name).name,
             "baseline": before.value if before else None,
-            "policy": one.value,
+            "policy": measure.value,
         }
 
 
 # Words.
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A count with its noun, such as "1 pod", "1,200 pods" or "no pod"."""
     if not number:
         return f"No {noun}" if noun == "pod" else f"no {noun}"
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _verb(number: int, one: str, many: str) -> str:
-    return one if number < 2 else many
+def _choose_verb(number: int, singular: str, plural: str) -> str:
+    return singular if number < 2 else plural
 
 
-def _allowed(limit: Amount) -> str:
+def _describe_limit(limit: Amount) -> str:
     return (
-        f"allowed: at most {number(limit.number)}{' %' if limit.percent else ''}" if limit.number else "allowed: none"
+        f"allowed: at most {format_number(limit.number)}{' %' if limit.percent else ''}"
+        if limit.number
+        else "allowed: none"
     )
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A readable number: an integer if it is whole, else with a few digits."""
     if value == int(value):
         return f"{int(value):,}"
@@ -369,7 +403,7 @@ def unit_of_change(unit: str) -> str:
     return POINTS if unit == PERCENT else unit
 
 
-def amount(value: float, unit: str) -> str:
+def format_amount(value: float, unit: str) -> str:
     """A value with its unit, in the singular or plural."""
     singular = {
         "pods": "pod",
@@ -379,5 +413,5 @@ def amount(value: float, unit: str) -> str:
         "changes": "change",
         "node-hours": "node-hour",
     }
-    shown = number(value)
-    return f"{shown} {singular.get(unit, unit) if shown == '1' else unit}"
+    text = format_number(value)
+    return f"{text} {singular.get(unit, unit) if text == '1' else unit}"

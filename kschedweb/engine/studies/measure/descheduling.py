@@ -8,19 +8,19 @@ from itertools import pairwise
 import numpy as np
 
 from kschedweb.engine.state.columns import Codes
-from kschedweb.engine.studies.moves.fight import Fight
-from kschedweb.engine.studies.play.outcome import NOWHERE, Outcome
+from kschedweb.engine.studies.moves.repeated_cycles import Fight
+from kschedweb.engine.studies.play.outcome import NOWHERE, RunOutcome
 
 RECURRING = frozenset({"PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"})
 """Plugins that evict pods for what becomes of any pod anywhere; nobody undoes what they do."""
 
 
-def again(outcome: Outcome) -> int:
+def count_repeated_evictions(outcome: RunOutcome) -> int:
     """How many of the evictions are of pods that the descheduler had evicted before."""
-    return len(outcome.evictions) - len(set(_firsts(outcome)))
+    return len(outcome.evictions) - len(set(_first_rows(outcome)))
 
 
-def heirs(outcome: Outcome) -> Codes:
+def find_successors(outcome: RunOutcome) -> Codes:
     """The row of the pod that took the place of each evicted one, -1 for none. Shape [evictions]."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, first in enumerate(outcome.first.tolist()):
@@ -29,12 +29,12 @@ def heirs(outcome: Outcome) -> Codes:
     return np.array([following.get(row, NOWHERE) for row in outcome.evictions.pod.tolist()], dtype=np.int32)
 
 
-def fights(outcome: Outcome) -> list[Fight]:
+def find_fights(outcome: RunOutcome) -> list[Fight]:
     """Pods that one plugin evicts again and again, and the score plugin that brings them back; most pods first."""
     log, names = outcome.evictions, outcome.movers
     times: dict[int, Counter[str]] = defaultdict(Counter)
     scorers: dict[int, str] = {}
-    for first, plugin, scorer in zip(_firsts(outcome), log.plugin.tolist(), log.scorer.tolist(), strict=True):
+    for first, plugin, scorer in zip(_first_rows(outcome), log.plugin.tolist(), log.scorer.tolist(), strict=True):
         if names[plugin] not in RECURRING:
             times[first][names[plugin]] += 1
             scorers[first] = names[scorer] if scorer >= 0 else ""
@@ -43,25 +43,25 @@ def fights(outcome: Outcome) -> list[Fight]:
         (plugin, number), *_ = counted.most_common(1)
         if number > 1:
             grouped[plugin, scorers[first]].append((first, number))
-    found = [
+    fights = [
         Fight(
             plugin,
             scorer,
             tuple(outcome.pods[first] for first, _ in pods),
-            tuple(sorted({workload(outcome, first) for first, _ in pods})),
+            tuple(sorted({workload_of(outcome, first) for first, _ in pods})),
             max(number for _, number in pods),
         )
         for (plugin, scorer), pods in grouped.items()
     ]
-    return sorted(found, key=lambda one: (-len(one.pods), one.plugin, one.scorer))
+    return sorted(fights, key=lambda fight: (-len(fight.pods), fight.plugin, fight.scorer))
 
 
-def workload(outcome: Outcome, row: int) -> str:
+def workload_of(outcome: RunOutcome, row: int) -> str:
     """``namespace/Kind/name`` of the pod's controller; the pod itself without one."""
     place = int(outcome.workload[row])
     return outcome.workloads[place] if place >= 0 else outcome.pods[row]
 
 
-def _firsts(outcome: Outcome) -> list[int]:
-    found: list[int] = outcome.first[outcome.evictions.pod].tolist() if len(outcome.evictions) else []
-    return found
+def _first_rows(outcome: RunOutcome) -> list[int]:
+    first_rows: list[int] = outcome.first[outcome.evictions.pod].tolist() if len(outcome.evictions) else []
+    return first_rows

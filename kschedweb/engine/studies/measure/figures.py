@@ -10,12 +10,12 @@ from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.measure import overtime
-from kschedweb.engine.studies.measure.descheduling import again
-from kschedweb.engine.studies.measure.fragmentation import fragmentation
-from kschedweb.engine.studies.measure.measured import When
+from kschedweb.engine.studies.measure.costs import RunCosts, compute_costs
+from kschedweb.engine.studies.measure.descheduling import count_repeated_evictions
+from kschedweb.engine.studies.measure.fragmentation import compute_fragmentation
 from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
-from kschedweb.engine.studies.measure.paid import Paid, paid
-from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
+from kschedweb.engine.studies.measure.values import When
+from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
 
 
 class RunFigures:
@@ -24,12 +24,12 @@ class RunFigures:
     Means over time are from the beginning of the run to its end.
     """
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: RunOutcome) -> None:
         self.outcome, self.end = outcome, outcome.end
         self.requested_levels = lru_cache(maxsize=None)(self._requested_levels)
         self.used_levels = lru_cache(maxsize=None)(self._used_levels)
 
-    def has(self, when: When, resource: str = "") -> bool:
+    def has_data(self, when: When, resource: str = "") -> bool:
         """Whether the run has what a measure asks for."""
         outcome = self.outcome
         if when is When.REQUESTED:
@@ -47,7 +47,7 @@ class RunFigures:
 
     # Whether pods run, and how soon.
 
-    def unscheduled(self) -> float:
+    def count_unscheduled(self) -> float:
         return float(len(self.outcome.pending))
 
     @cached_property
@@ -58,21 +58,21 @@ class RunFigures:
         return took
 
     def wait_median(self) -> float | None:
-        return overtime.quantile(self.waits, 0.5)
+        return overtime.compute_quantile(self.waits, 0.5)
 
     def wait_p99(self) -> float | None:
-        return overtime.quantile(self.waits, 0.99)
+        return overtime.compute_quantile(self.waits, 0.99)
 
     def pending_mean(self) -> float | None:
         samples = self.outcome.samples
-        return overtime.mean(samples.pending.astype(np.float64), samples.time, self.end)
+        return overtime.mean_over_time(samples.pending.astype(np.float64), samples.time, self.end)
 
     def pending_most(self) -> float | None:
         pending = self.outcome.samples.pending
         return float(pending.max()) if pending.size else None
 
-    def failed(self) -> float:
-        return self._forced(Kind.FAILED)
+    def count_failed(self) -> float:
+        return self._count_forced(MoveKind.FAILED)
 
     def unknown_most(self) -> float | None:
         unknown = self.outcome.samples.unknown
@@ -80,20 +80,20 @@ class RunFigures:
 
     # Which of them have to leave.
 
-    def _forced(self, *kinds: Kind) -> float:
-        return float(np.isin(self.outcome.forced.kind, kinds).sum())
+    def _count_forced(self, *kinds: MoveKind) -> float:
+        return float(np.isin(self.outcome.forced_moves.kind, kinds).sum())
 
-    def preemptions(self) -> float:
-        return self._forced(Kind.PREEMPTED)
+    def count_preemptions(self) -> float:
+        return self._count_forced(MoveKind.PREEMPTED)
 
-    def evictions(self) -> float:
-        return self._forced(Kind.EVICTED, Kind.NODE_GONE)
+    def count_evictions(self) -> float:
+        return self._count_forced(MoveKind.EVICTED, MoveKind.NODE_GONE)
 
     def evictions_rate(self) -> float | None:
         hours = self.end / HOUR
-        return self.evictions() / hours if hours else None
+        return self.count_evictions() / hours if hours else None
 
-    def disruptions(self) -> float:
+    def count_disruptions(self) -> float:
         return float(self.outcome.guards.beyond.sum())
 
     def budgets_disrupted(self) -> float:
@@ -104,43 +104,43 @@ class RunFigures:
         return float(len(self.outcome.evictions))
 
     def evictions_again(self) -> float:
-        return float(again(self.outcome))
+        return float(count_repeated_evictions(self.outcome))
 
     # How many there are of scaled workloads.
 
     def replicas_mean(self) -> float:
-        looks = (self.outcome.looks.of(place) for place in range(len(self.outcome.scaled)))
-        means = [overtime.mean(one.replicas.astype(np.float64), one.time, self.end) for one in looks]
+        looks = (self.outcome.looks.for_workload(place) for place in range(len(self.outcome.scaled)))
+        means = [overtime.mean_over_time(look.replicas.astype(np.float64), look.time, self.end) for look in looks]
         return float(sum(mean for mean in means if mean is not None))
 
-    def scalings(self) -> float:
+    def count_scalings(self) -> float:
         return float(len(self.outcome.scalings.time))
 
     def above_target(self) -> float | None:
-        known = above = 0
+        measured = above = 0
         for place, target in enumerate(self.outcome.targets.tolist()):
-            levels = self.outcome.looks.of(place).utilization
+            levels = self.outcome.looks.for_workload(place).utilization
             used = levels[~np.isnan(levels)] if not np.isnan(target) else np.zeros(0)
-            known, above = known + used.size, above + int((used > target).sum())
-        return 100.0 * above / known if known else None
+            measured, above = measured + used.size, above + int((used > target).sum())
+        return 100.0 * above / measured if measured else None
 
     # What the nodes cost.
 
     @cached_property
-    def _paid(self) -> Paid:
-        return paid(self.outcome)
+    def _costs(self) -> RunCosts:
+        return compute_costs(self.outcome)
 
-    def cost(self) -> float | None:
-        return self._paid.there.amount
+    def total_cost(self) -> float | None:
+        return self._costs.total.amount
 
     def cost_used(self) -> float | None:
-        return self._paid.used.amount
+        return self._costs.used.amount
 
     def cost_used_end(self) -> float | None:
-        return self._paid.used_hour
+        return self._costs.used_hour
 
     def unpriced_node_hours(self) -> float:
-        return self._paid.there.unpriced
+        return self._costs.total.unpriced
 
     @cached_property
     def _node_hours(self) -> tuple[float, float]:
@@ -156,41 +156,41 @@ class RunFigures:
         return float(empty_nodes(self.outcome, [self.end])[0])
 
     @cached_property
-    def _offered(self) -> tuple[float, float]:
+    def _offering_cost(self) -> tuple[float, float]:
         return node_cost(self.outcome)
 
     def node_cost(self) -> float | None:
-        return None if np.isnan(self.outcome.prices).all() else self._offered[0]
+        return None if np.isnan(self.outcome.prices).all() else self._offering_cost[0]
 
     def node_hours_unpriced(self) -> float:
-        return self._offered[1]
+        return self._offering_cost[1]
 
     def nodes_launched(self) -> float:
-        return self._deeds(LAUNCHED)
+        return self._count_deeds(LAUNCHED)
 
     def nodes_removed(self) -> float:
-        return self._deeds(REMOVED)
+        return self._count_deeds(REMOVED)
 
-    def _deeds(self, what: str) -> float:
-        return float(sum(deed[1] == what for deed in self.outcome.deeds))
+    def _count_deeds(self, deed_kind: str) -> float:
+        return float(sum(deed[1] == deed_kind for deed in self.outcome.deeds))
 
     @cached_property
-    def _fragments(self) -> dict[str, float | None]:
+    def _fragment_shares(self) -> dict[str, float | None]:
         outcome = self.outcome
-        known, end = np.flatnonzero(outcome.shape >= 0), [outcome.end]
-        counts = np.bincount(outcome.shape[known], minlength=len(outcome.eligible))
-        asked = np.zeros((len(outcome.resources), len(outcome.eligible)), dtype=np.int64)
-        asked[:, outcome.shape[known]] = outcome.requests[:, known]
+        shaped_rows, end = np.flatnonzero(outcome.shape >= 0), [outcome.end]
+        counts = np.bincount(outcome.shape[shaped_rows], minlength=len(outcome.eligible))
+        requests = np.zeros((len(outcome.resources), len(outcome.eligible)), dtype=np.int64)
+        requests[:, outcome.shape[shaped_rows]] = outcome.requests[:, shaped_rows]
         free = np.stack(
             [outcome.allocatable(end, name)[-1] - outcome.requested(end, name)[-1] for name in outcome.resources]
         )
         return {
-            name: fragmentation(free, asked, counts, outcome.eligible, row)
+            name: compute_fragmentation(free, requests, counts, outcome.eligible, row)
             for row, name in enumerate(outcome.resources)
         }
 
-    def fragmentation(self, resource: str) -> float | None:
-        share = self._fragments[resource]
+    def fragmentation_percent(self, resource: str) -> float | None:
+        share = self._fragment_shares[resource]
         return None if share is None else 100.0 * share
 
     # How evenly pods lie on the nodes.
@@ -202,54 +202,56 @@ class RunFigures:
 
     def _requested_levels(self, resource: str) -> Floats:
         """Percent of each node that is requested, NaN where it has none of the resource. Shape [times, nodes]."""
-        levels: Floats = 100.0 * self.outcome.loads(self.times, resource).astype(np.float64)
+        levels: Floats = 100.0 * self.outcome.requested_shares(self.times, resource).astype(np.float64)
         return levels
 
     def _over_time(self, levels: Floats) -> float | None:
-        return overtime.mean(levels, self.times, self.end)
+        return overtime.mean_over_time(levels, self.times, self.end)
 
-    def skew(self, resource: str) -> float | None:
-        return self._over_time(overtime.skew(self.requested_levels(resource)))
+    def mean_skew(self, resource: str) -> float | None:
+        return self._over_time(overtime.compute_skew(self.requested_levels(resource)))
 
     def skew_end(self, resource: str) -> float | None:
-        return overtime.last(overtime.skew(self.requested_levels(resource)))
+        return overtime.last_level(overtime.compute_skew(self.requested_levels(resource)))
 
-    def spread(self, resource: str) -> float | None:
-        return self._over_time(overtime.spread(self.requested_levels(resource)))
+    def mean_spread(self, resource: str) -> float | None:
+        return self._over_time(overtime.compute_spread(self.requested_levels(resource)))
 
     def spread_end(self, resource: str) -> float | None:
-        return overtime.last(overtime.spread(self.requested_levels(resource)))
+        return overtime.last_level(overtime.compute_spread(self.requested_levels(resource)))
 
-    def requested(self, resource: str) -> float | None:
-        asked = self.outcome.requested(self.times, resource).sum(axis=1)
+    def requested_share(self, resource: str) -> float | None:
+        requested_amount = self.outcome.requested(self.times, resource).sum(axis=1)
         whole = np.nansum(self.outcome.allocatable(self.times, resource), axis=1)
-        return self._over_time(100.0 * np.divide(asked, whole, out=np.full(len(whole), np.nan), where=whole > 0.0))
+        return self._over_time(
+            100.0 * np.divide(requested_amount, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
+        )
 
     @cached_property
-    def _measured(self) -> slice:
+    def _measured_slice(self) -> slice:
         """The measurements of use but the one at the beginning, when no interval is over of which it could be."""
         return slice(int(np.searchsorted(self.outcome.use.time, 0.0, side="right")), None)
 
     @cached_property
     def use_times(self) -> Floats:
-        return self.outcome.use.time[self._measured]
+        return self.outcome.use.time[self._measured_slice]
 
     def _used_levels(self, resource: str) -> Floats:
         """Percent of each node that is really used, NaN where nobody knows. Shape [measurements, nodes]."""
         log = self.outcome.use
-        levels: Floats = (log.cpu if resource == CPU else log.memory)[self._measured].astype(np.float64)
+        levels: Floats = (log.cpu if resource == CPU else log.memory)[self._measured_slice].astype(np.float64)
         return levels
 
     def open_levels(self, resource: str) -> Floats:
         """Of the nodes that are ready and open to any pod; NaN for others. Shape [measurements, nodes]."""
         levels = self.used_levels(resource)
-        return np.where(self.outcome.states(self.use_times) == NodeState.OPEN, levels, np.nan)
+        return np.where(self.outcome.node_states(self.use_times) == NodeState.OPEN, levels, np.nan)
 
     def use_skew(self, resource: str) -> float | None:
-        return overtime.mean(overtime.skew(self.open_levels(resource)), self.use_times, self.end)
+        return overtime.mean_over_time(overtime.compute_skew(self.open_levels(resource)), self.use_times, self.end)
 
     def use_spread(self, resource: str) -> float | None:
-        return overtime.mean(overtime.spread(self.open_levels(resource)), self.use_times, self.end)
+        return overtime.mean_over_time(overtime.compute_spread(self.open_levels(resource)), self.use_times, self.end)
 
     def use_hottest(self, resource: str) -> float:
         return float(np.nanmax(self.used_levels(resource)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.state.columns import Floats, Ints, Mask
 
 
-def fragmentation(
+def compute_fragmentation(
     free: Floats, requests: Ints, counts: Ints, eligible: NDArray[np.uint8], resource: int
 ) -> float | None:
     """The fragmentation, 0 to 1, of the resource at row ``resource``; ``None`` if none is free or no pod is known.
@@ -22,21 +22,21 @@ def fragmentation(
     ``counts`` has the number of pods of each shape; ``eligible`` is u1[shapes, nodes], 1 where pods of the shape may
     run if there is room.
     """
-    left = np.maximum(np.nan_to_num(free), 0.0)
-    whole, pods = float(left[resource].sum()), int(counts.sum())
+    available = np.maximum(np.nan_to_num(free), 0.0)
+    whole, pods = float(available[resource].sum()), int(counts.sum())
     if not whole or not pods:
         return None
     wasted = 0.0
     for shape, count in enumerate(counts.tolist()):
         if count:
-            usable = _usable(left, requests[:, shape], eligible[shape].astype(np.bool_), resource)
-            wasted += count / pods * (whole - float(left[resource, usable].sum()))
+            usable = _usable_nodes(available, requests[:, shape], eligible[shape].astype(np.bool_), resource)
+            wasted += count / pods * (whole - float(available[resource, usable].sum()))
     return wasted / whole
 
 
-def _usable(left: Floats, asked: Ints, eligible: Mask, resource: int) -> Mask:
-    if not asked[resource]:
-        return np.zeros(left.shape[1], dtype=np.bool_)
-    wanted = asked > 0
-    fits: Mask = eligible & np.all(left[wanted] >= asked[wanted, None], axis=0)
+def _usable_nodes(available: Floats, request: Ints, eligible: Mask, resource: int) -> Mask:
+    if not request[resource]:
+        return np.zeros(available.shape[1], dtype=np.bool_)
+    requested = request > 0
+    fits: Mask = eligible & np.all(available[requested] >= request[requested, None], axis=0)
     return fits

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.measured import Measure, When
 from kschedweb.engine.studies.measure.measures import measure_of
 from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, list_specs
 from kschedweb.engine.studies.measure.spec import MeasureSpec
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.successors import last_node, latest
+from kschedweb.engine.studies.measure.values import RunMeasure, When
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.successors import last_node, latest_rows
 
 # What the scenario alone does not rule out, so that a sweep may ask for it.
 USUAL = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.USED, When.BUDGETS, When.SCALED})
-EVERY = USUAL | {When.PRICED, When.AUTOSCALED, When.DESCHEDULED}
+ALL_CONDITIONS = USUAL | {When.PRICED, When.AUTOSCALED, When.DESCHEDULED}
 
 
-def list_objectives(resources: Iterable[str] = (CPU, MEMORY), whens: frozenset[When] = EVERY) -> list[MeasureSpec]:
+def list_objectives(
+    resources: Iterable[str] = (CPU, MEMORY), whens: frozenset[When] = ALL_CONDITIONS
+) -> list[MeasureSpec]:
     """Return the objectives of runs with these resources that have of what measures ask for ``whens``, in order."""
     return list_specs(resources, whens)
 
@@ -25,15 +27,15 @@ def list_objectives(resources: Iterable[str] = (CPU, MEMORY), whens: frozenset[W
 def find_objective(name: str) -> MeasureSpec | None:
     """Return the objective ``name``, of any resource; ``None`` if no run has a measure of that name."""
     spec = find_spec(name)
-    return spec if spec is not None and spec.when in EVERY else None
+    return spec if spec is not None and spec.when in ALL_CONDITIONS else None
 
 
-def places(outcome: Outcome) -> dict[str, str]:
+def last_nodes(outcome: RunOutcome) -> dict[str, str]:
     """The last node of each pod, or of the last one that took its place; "" for none."""
-    return {pod: last_node(outcome, row) for pod, row in latest(outcome).items()}
+    return {pod: last_node(outcome, row) for pod, row in latest_rows(outcome).items()}
 
 
-def moved(before: Mapping[str, str], after: Mapping[str, str]) -> Measure:
+def measure_moved(before: Mapping[str, str], after: Mapping[str, str]) -> RunMeasure:
     """The number of pods that have different nodes in both runs."""
     count = sum(1 for pod, node in after.items() if node and before.get(pod) and before[pod] != node)
     return measure_of(get_spec(MOVED), float(count))

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.outcome import RunOutcome
 
 MOST_TIMES = 512  # times at which means over time are sampled
 
 
-def times_of(outcome: Outcome) -> Floats:
+def times_of(outcome: RunOutcome) -> Floats:
     """The times for means: those of samples, evenly thinned, and the end."""
     times = outcome.samples.time
     step = max(1, -(-len(times) // MOST_TIMES))
@@ -22,36 +22,36 @@ def times_of(outcome: Outcome) -> Floats:
     return np.unique(np.append(times[::step], outcome.end))
 
 
-def skew(levels: Floats) -> Floats:
+def compute_skew(levels: Floats) -> Floats:
     """The level of the highest less that of the lowest node at each time, nan without nodes. Shape [times]."""
-    return _by_time(levels, lambda known: float(known.max() - known.min()))
+    return _by_time(levels, lambda row: float(row.max() - row.min()))
 
 
-def spread(levels: Floats) -> Floats:
-    return _by_time(levels, lambda known: float(known.std()))
+def compute_spread(levels: Floats) -> Floats:
+    return _by_time(levels, lambda row: float(row.std()))
 
 
-def _by_time(levels: Floats, of: Any) -> Floats:
+def _by_time(levels: Floats, compute: Any) -> Floats:
     rows = [row[~np.isnan(row)] for row in levels]
-    return np.array([of(row) if row.size else np.nan for row in rows], dtype=np.float64)
+    return np.array([compute(row) if row.size else np.nan for row in rows], dtype=np.float64)
 
 
-def mean(values: NDArray[np.float64], times: Floats, end: float) -> float | None:
+def mean_over_time(values: NDArray[np.float64], times: Floats, end: float) -> float | None:
     """The mean over time: each value holds until the next one, the last to ``end``; ``None`` without values."""
-    known = ~np.isnan(values)
+    valid = ~np.isnan(values)
     lasts = np.diff(np.append(times, max(end, times[-1]) if times.size else end))
-    weight = float(lasts[known].sum())
-    if not known.any():
+    weight = float(lasts[valid].sum())
+    if not valid.any():
         return None
-    return float((values[known] * lasts[known]).sum() / weight) if weight else float(values[known].mean())
+    return float((values[valid] * lasts[valid]).sum() / weight) if weight else float(values[valid].mean())
 
 
-def last(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known[-1]) if known.size else None
+def last_level(values: Floats) -> float | None:
+    valid = values[~np.isnan(values)]
+    return float(valid[-1]) if valid.size else None
 
 
-def quantile(values: Floats, share: float) -> float | None:
+def compute_quantile(values: Floats, share: float) -> float | None:
     """The smallest value such that at least ``share`` of all values are at most that."""
     if not values.size:
         return None

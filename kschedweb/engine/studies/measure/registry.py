@@ -10,7 +10,16 @@ from functools import cache, lru_cache
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.figures import RunFigures
-from kschedweb.engine.studies.measure.measured import (
+from kschedweb.engine.studies.measure.spec import (
+    CURRENCY,
+    PLACE,
+    Family,
+    MeasureSpec,
+    Population,
+    SpecGroup,
+    Window,
+)
+from kschedweb.engine.studies.measure.values import (
     BUDGETS,
     CHANGES,
     HIGHER,
@@ -26,21 +35,12 @@ from kschedweb.engine.studies.measure.measured import (
     SECONDS,
     When,
 )
-from kschedweb.engine.studies.measure.spec import (
-    CURRENCY,
-    PLACE,
-    Family,
-    Group,
-    MeasureSpec,
-    Population,
-    Window,
-)
 
-RUN = Group("run", "Do pods run?")
-DISRUPTION = Group("disruption", "Disruption")
-BALANCE = Group("balance", "Balance")
-COST = Group("cost", "Cost")
-SPEED = Group("speed", "Speed")
+RUN = SpecGroup("run", "Do pods run?")
+DISRUPTION = SpecGroup("disruption", "Disruption")
+BALANCE = SpecGroup("balance", "Balance")
+COST = SpecGroup("cost", "Cost")
+SPEED = SpecGroup("speed", "Speed")
 GROUPS = (RUN, DISRUPTION, BALANCE, COST, SPEED)
 
 PENDING = Family("pending", RUN)
@@ -65,7 +65,7 @@ USE_SPREAD = f"Standard deviation, over the {Population.OPEN_NODES}, of the shar
 _RUN = (
     MeasureSpec(
         "unscheduled", "Unscheduled pods", PODS, LOWER, "Pods that still wait at the end.",
-        PENDING, Population.PODS, Window.END, RunFigures.unscheduled,
+        PENDING, Population.PODS, Window.END, RunFigures.count_unscheduled,
     ),
     MeasureSpec(
         "pending_mean", "Pods pending, mean", PODS, LOWER, "Pods that waited, on average over time.",
@@ -77,7 +77,7 @@ _RUN = (
     ),
     MeasureSpec(
         "failed", "Failed pods", PODS, LOWER, "Pods that the kubelet of their node did not accept.",
-        PENDING, Population.PODS, Window.RUN, RunFigures.failed,
+        PENDING, Population.PODS, Window.RUN, RunFigures.count_failed,
     ),
     MeasureSpec(
         "unknown_most", "Pods in unknown state, at most", PODS, LOWER,
@@ -93,17 +93,17 @@ _DISRUPTION = (
     ),
     MeasureSpec(
         "preemptions", "Preemptions", PODS, LOWER, "Pods that had to make room for another pod.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.preemptions, happens=True, in_placing=True,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.count_preemptions, happens=True, in_placing=True,
     ),
     MeasureSpec(
         "evictions", "Evictions", PODS, LOWER,
         "Pods evicted by a drain, a taint or the descheduler, or because their node was removed.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions, happens=True,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.count_evictions, happens=True,
     ),
     MeasureSpec(
         "disruptions", "Disruptions beyond a budget", PODS, LOWER,
         "Pods evicted beyond what their PodDisruptionBudget allows to be down at once.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.disruptions, When.BUDGETS, happens=True, in_placing=True,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.count_disruptions, When.BUDGETS, happens=True, in_placing=True,
     ),
     MeasureSpec(
         "budgets_disrupted", "Budgets disrupted", BUDGETS, LOWER,
@@ -131,7 +131,7 @@ _REQUESTS = (
     MeasureSpec(
         "skew_{}", "Skew of {} requests", POINTS, LOWER,
         f"{REQUEST_SKEW}, on average over time.",
-        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.skew, When.REQUESTED,
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_skew, When.REQUESTED,
     ),
     MeasureSpec(
         "skew_{}_end", "Skew of {} requests at the end", POINTS, LOWER,
@@ -141,7 +141,7 @@ _REQUESTS = (
     MeasureSpec(
         "spread_{}", "Spread of {} requests", POINTS, LOWER,
         f"{REQUEST_SPREAD}, on average over time.",
-        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.spread, When.REQUESTED, like="skew_{}",
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_spread, When.REQUESTED, like="skew_{}",
     ),
     MeasureSpec(
         "spread_{}_end", "Spread of {} requests at the end", POINTS, LOWER,
@@ -185,7 +185,7 @@ _SCALING = (
     ),
     MeasureSpec(
         "scalings", "Changes of scale", CHANGES, LOWER, "How often the number of pods of a workload was changed.",
-        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.scalings, When.SCALED, happens=True,
+        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.count_scalings, When.SCALED, happens=True,
     ),
     MeasureSpec(
         "above_target", "Time above target", PERCENT, LOWER,
@@ -196,7 +196,7 @@ _SCALING = (
 _COST = (
     MeasureSpec(
         "cost", "Cost of nodes", CURRENCY, LOWER, f"What all nodes cost; {WITHOUT_PRICE}.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.cost, When.PRICED,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.total_cost, When.PRICED,
     ),
     MeasureSpec(
         "cost_used", "Cost of nodes in use", CURRENCY, LOWER,
@@ -260,14 +260,14 @@ _FRAGMENTATION = (
     MeasureSpec(
         "fragmentation_{}", "Fragmentation of {}", PERCENT, LOWER,
         "Share of the free {} at the end that a pod drawn from the workload cannot use, on average.",
-        FRAGMENTATION, Population.NODES, Window.END, RunFigures.fragmentation,
+        FRAGMENTATION, Population.NODES, Window.END, RunFigures.fragmentation_percent,
     ),
 )  # fmt: skip
 _REQUESTED = (
     MeasureSpec(
         "requested_{}", "Requested {}", PERCENT, NEITHER,
         "Share of all {} that is requested by pods on nodes, on average over time.",
-        IN_USE, Population.NODES, Window.OVER_TIME, RunFigures.requested, When.REQUESTED,
+        IN_USE, Population.NODES, Window.OVER_TIME, RunFigures.requested_share, When.REQUESTED,
     ),
 )  # fmt: skip
 _SPEED = (
@@ -303,7 +303,9 @@ def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
             yield from block
             continue
         for resource in listed:
-            yield from (spec.of(resource) for spec in block if spec.resources is None or resource in spec.resources)
+            yield from (
+                spec.for_resource(resource) for spec in block if spec.resources is None or resource in spec.resources
+            )
 
 
 def list_specs(resources: Iterable[str], whens: Collection[When]) -> list[MeasureSpec]:
@@ -312,35 +314,35 @@ def list_specs(resources: Iterable[str], whens: Collection[When]) -> list[Measur
 
 
 @cache
-def _plain() -> dict[str, MeasureSpec]:
+def _specs_by_name() -> dict[str, MeasureSpec]:
     return {spec.name: spec for spec in MEASURES if not spec.is_template}
 
 
 @lru_cache(maxsize=4096)
 def find_spec(name: str) -> MeasureSpec | None:
     """The measure ``name``, of any resource; ``None`` if there is none of that name."""
-    found = _plain().get(name)
-    if found is not None:
-        return found
+    spec = _specs_by_name().get(name)
+    if spec is not None:
+        return spec
     # What comes after the resource decides first: a resource may end like "_end".
-    for template in sorted((one for one in MEASURES if one.is_template), key=lambda one: -len(one.name)):
+    for template in sorted((spec for spec in MEASURES if spec.is_template), key=lambda spec: -len(spec.name)):
         before, _, after = template.name.partition(PLACE)
         resource = name[len(before) : len(name) - len(after)]
         fits = name.startswith(before) and name.endswith(after) and resource
         if fits and (template.resources is None or resource in template.resources):
-            return template.of(resource)
+            return template.for_resource(resource)
     return None
 
 
 def get_spec(name: str) -> MeasureSpec:
     """The measure ``name``; raises KeyError if there is none of that name."""
-    found = find_spec(name)
-    if found is None:
+    spec = find_spec(name)
+    if spec is None:
         raise KeyError(name)
-    return found
+    return spec
 
 
-def group_of(name: str) -> Group:
+def group_of(name: str) -> SpecGroup:
     """The group of a measure; the last one for a name that nobody knows, of a record of before."""
     spec = find_spec(name)
     return GROUPS[-1] if spec is None else spec.group

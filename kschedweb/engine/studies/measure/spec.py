@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.measured import MONEY, When
+from kschedweb.engine.studies.measure.values import MONEY, When
 from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Compute = Callable[..., float | None]  # of RunFigures, and of the resource wher
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SpecGroup:
     """What measures are about, such as balance."""
 
     name: str
@@ -33,7 +33,7 @@ class Family:
     """Measures that share a chart and an explanation, and so one group."""
 
     name: str
-    group: Group
+    group: SpecGroup
 
 
 class Population(StrEnum):
@@ -86,7 +86,7 @@ class MeasureSpec:
     resource: str = ""
 
     @property
-    def group(self) -> Group:
+    def group(self) -> SpecGroup:
         return self.family.group
 
     @property
@@ -103,7 +103,7 @@ class MeasureSpec:
         """Whether it says something of a cluster that is placed at one moment."""
         return self.in_placing or self.window is Window.END
 
-    def of(self, resource: str) -> MeasureSpec:
+    def for_resource(self, resource: str) -> MeasureSpec:
         """The measure of one resource."""
         words = RESOURCE_WORDS.get(resource, resource)
         return replace(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.pricing.kinds import Kinds
+from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
 from kschedweb.engine.studies.play import packing
 from kschedweb.engine.studies.play.descheduling import NO_EVICTIONS, Evictions
@@ -21,13 +21,13 @@ from kschedweb.engine.values import dataclass
 
 __all__ = [
     "Deletions",
-    "Kind",
     "Measures",
-    "Moves",
+    "MoveKind",
     "NodeLog",
     "NodeState",
-    "Outcome",
     "OutcomeError",
+    "PodMoves",
+    "RunOutcome",
     "Samples",
     "Tries",
     "UseLog",
@@ -38,7 +38,7 @@ NOWHERE = -1
 KEYFRAME = 4096  # moves between two keyframes
 
 
-class Kind(IntEnum):
+class MoveKind(IntEnum):
     """The kind of a move: a pod came to its node, or left it for one of these reasons.
 
     COLLECTED is no move: the pod never had a node, since the one it named was not there.
@@ -67,7 +67,7 @@ class NodeState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class PodMoves:
     """The moves of pods to and from nodes, in order. Shape [moves].
 
     ``time`` is in seconds; ``pod`` and ``node`` are positions (``node`` is also the one that is left); ``kind`` is a
@@ -189,13 +189,13 @@ class Measures:
 _NO_CODES = np.zeros(0, dtype=np.int32)
 NO_TRIES = Tries(np.zeros(0), _NO_CODES, _NO_CODES)
 NO_MEASURES = Measures(np.zeros(0), _NO_CODES)
-NO_MOVES = Moves(np.zeros(0), _NO_CODES, _NO_CODES, np.zeros(0, dtype=np.uint8), _NO_CODES)
-NO_KINDS = Kinds()
+NO_MOVES = PodMoves(np.zeros(0), _NO_CODES, _NO_CODES, np.zeros(0, dtype=np.uint8), _NO_CODES)
+NO_KINDS = NodeKinds()
 NO_DELETIONS = Deletions(np.zeros(0), _NO_CODES, _NO_CODES)
 
 
 @dataclass(eq=False)
-class Outcome:
+class RunOutcome:
     """A run's columns over pods, nodes and time. Times are in seconds, nan for never; node -1 is none.
 
     A row is one life of a pod: a new pod of the same name has another row.
@@ -232,7 +232,7 @@ class Outcome:
     requests: Ints
     shape: Codes
     eligible: NDArray[np.uint8]
-    moves: Moves
+    moves: PodMoves
     node_log: NodeLog
     samples: Samples
     use: UseLog
@@ -246,7 +246,7 @@ class Outcome:
     tries: Tries = NO_TRIES
     deletions: Deletions = NO_DELETIONS
     measures: Measures = NO_MEASURES
-    told: Moves = NO_MOVES
+    told: PodMoves = NO_MOVES
     scaled: list[str] = field(default_factory=list)
     targets: Floats = field(default_factory=lambda: np.zeros(0))
     reasons: list[str] = field(default_factory=list)
@@ -260,28 +260,30 @@ class Outcome:
     evictions: Evictions = NO_EVICTIONS
     rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
     movers: list[str] = field(default_factory=list)
-    kinds: Kinds = NO_KINDS
+    kinds: NodeKinds = NO_KINDS
     kind: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def encode(self) -> bytes:
         """The outcome as bytes; equal outcomes give equal bytes."""
-        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {column.name: getattr(self, column.name) for column in fields(self)}
         # Without prices and descheduler the bytes are those of before there were any.
         left_out = set() if self.kinds.currency else {"kinds", "kind"}
         left_out |= set() if self.rounds else {"evictions", "rounds", "movers"}
-        return packing.pack({name: told[name] for name in told if name not in left_out})
+        return packing.pack_values({name: values[name] for name in values if name not in left_out})
 
     @classmethod
-    def decode(cls, data: bytes) -> Outcome:
+    def decode(cls, data: bytes) -> RunOutcome:
         """The outcome in bytes of ``encode``; raises OutcomeError for others."""
-        read = packing.unpack(data)
+        read = packing.unpack_values(data)
         for name, kind in _PARTS.items():
             if name in read or name not in LATER:
-                read[name] = packing.record(kind, read.get(name), name)
-        outcome: Outcome = packing.record(cls, read, "outcome")
+                read[name] = packing.build_record(kind, read.get(name), name)
+        outcome: RunOutcome = packing.build_record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
-        outcome.deeds = [(float(time), str(what), str(node), str(text)) for time, what, node, text in outcome.deeds]
-        outcome.rounds = [(float(time), int(gone), int(not_), str(said)) for time, gone, not_, said in outcome.rounds]
+        outcome.deeds = [(float(time), str(action), str(node), str(text)) for time, action, node, text in outcome.deeds]
+        outcome.rounds = [
+            (float(time), int(evicted), int(not_), str(message)) for time, evicted, not_, message in outcome.rounds
+        ]
         return outcome
 
     # Positions.
@@ -292,25 +294,25 @@ class Outcome:
         return {name: row for row, name in enumerate(self.pods)}
 
     @cached_property
-    def forced(self) -> Moves:
+    def forced_moves(self) -> PodMoves:
         """Pods that were preempted, evicted, failed or lost with their node: ``told``; of older outcomes, moves."""
         if len(self.told):
             return self.told
-        kept = self.moves.kind > Kind.LEFT
-        return Moves(*(getattr(self.moves, one.name)[kept] for one in fields(Moves)))
+        is_forced = self.moves.kind > MoveKind.LEFT
+        return PodMoves(*(getattr(self.moves, column.name)[is_forced] for column in fields(PodMoves)))
 
     @cached_property
-    def unheard(self) -> Moves:
+    def unheard_moves(self) -> PodMoves:
         """Those of ``forced`` that nobody heard of: the node was silent, so the pod is terminating there still."""
-        log, forced = self.node_log, self.forced
+        log, forced = self.node_log, self.forced_moves
         ever = set(log.node[log.state == NodeState.UNKNOWN].tolist())
-        kept = []
+        rows = []
         for row in [row for row, node in enumerate(forced.node.tolist()) if node in ever]:
             of_node = log.node == forced.node[row]
             last = np.searchsorted(log.time[of_node], forced.time[row], side="right") - 1
-            if last >= 0 and log.state[of_node][last] == NodeState.UNKNOWN and forced.kind[row] != Kind.NODE_GONE:
-                kept.append(row)
-        return Moves(*(getattr(self.forced, one.name)[kept] for one in fields(Moves)))
+            if last >= 0 and log.state[of_node][last] == NodeState.UNKNOWN and forced.kind[row] != MoveKind.NODE_GONE:
+                rows.append(row)
+        return PodMoves(*(getattr(self.forced_moves, column.name)[rows] for column in fields(PodMoves)))
 
     @property
     def pending(self) -> NDArray[np.intp]:
@@ -320,23 +322,23 @@ class Outcome:
             waits[[self.index[name] for name in self.ignored if name in self.index]] = False
         return np.flatnonzero(waits)
 
-    def list_notes(self, most: int) -> list[str]:
-        """Return what was left out, refused or read differently, each once; after ``most`` the number of the others."""
+    def list_notes(self, limit: int) -> list[str]:
+        """What was left out, refused or read differently, each once; after ``limit`` the number of the others."""
         notes = list(dict.fromkeys([*self.notes, *(text for _, text in self.refused)]))
-        further = len(notes) - most
-        return notes if further <= 0 else [*notes[:most], f"and {further:,} further note{'s' * (further > 1)}"]
+        further = len(notes) - limit
+        return notes if further <= 0 else [*notes[:limit], f"and {further:,} further note{'s' * (further > 1)}"]
 
     @cached_property
     def _keyframes(self) -> Codes:
         """The node of each pod before moves 0, 4,096, and so on. Shape [keyframes, pods]."""
         frames = [np.full(len(self.pods), NOWHERE, dtype=np.int32)]
         for begin in range(0, len(self.moves) - KEYFRAME + 1, KEYFRAME):
-            frames.append(self._moved(frames[-1], begin, begin + KEYFRAME))
+            frames.append(self._apply_moves(frames[-1], begin, begin + KEYFRAME))
         return np.stack(frames)
 
-    def _moved(self, places: Codes, begin: int, end: int) -> Codes:
+    def _apply_moves(self, places: Codes, begin: int, end: int) -> Codes:
         after = places.copy()
-        nodes = np.where(self.moves.kind[begin:end] == Kind.BOUND, self.moves.node[begin:end], NOWHERE)
+        nodes = np.where(self.moves.kind[begin:end] == MoveKind.BOUND, self.moves.node[begin:end], NOWHERE)
         after[self.moves.pod[begin:end]] = nodes  # the last of several moves of a pod counts
         return after
 
@@ -344,21 +346,21 @@ class Outcome:
         """The node of each pod after everything up to and including ``time``, -1 for none. Shape [pods]."""
         moves = int(np.searchsorted(self.moves.time, time, side="right"))
         frame = min(moves // KEYFRAME, len(self._keyframes) - 1)
-        return self._moved(self._keyframes[frame], frame * KEYFRAME, moves)
+        return self._apply_moves(self._keyframes[frame], frame * KEYFRAME, moves)
 
     def requested(self, times: Sequence[float] | Floats, resource: str) -> Floats:
         """The requested amount on each node at each of the ascending times: f8[times, nodes]."""
-        amounts = self.requests[self._resource(resource)].astype(np.float64)
-        asked = np.zeros((len(times), len(self.nodes)))
+        amounts = self.requests[self._resource_row(resource)].astype(np.float64)
+        steps = np.zeros((len(times), len(self.nodes)))
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.moves.time, side="left")
-        within = at < len(times)
-        deltas = np.where(self.moves.kind == Kind.BOUND, 1.0, -1.0) * amounts[self.moves.pod]
-        np.add.at(asked, (at[within], self.moves.node[within]), deltas[within])
-        return np.cumsum(asked, axis=0)
+        in_range = at < len(times)
+        deltas = np.where(self.moves.kind == MoveKind.BOUND, 1.0, -1.0) * amounts[self.moves.pod]
+        np.add.at(steps, (at[in_range], self.moves.node[in_range]), deltas[in_range])
+        return np.cumsum(steps, axis=0)
 
     def allocatable(self, times: Sequence[float] | Floats, resource: str) -> Floats:
         """The allocatable amount of each node at each of the ascending times; nan for a missing node."""
-        row = self._resource(resource)
+        row = self._resource_row(resource)
         has = np.full((len(times), len(self.nodes)), np.nan)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
         entries = zip(at, self.node_log.node.tolist(), self.node_log.allocatable[:, row].tolist(), strict=True)
@@ -366,15 +368,15 @@ class Outcome:
             has[begin:, node] = amount
         return has
 
-    def states(self, times: Sequence[float] | Floats) -> NDArray[np.uint8]:
+    def node_states(self, times: Sequence[float] | Floats) -> NDArray[np.uint8]:
         """The NodeState of each node at each of the ascending times: u1[times, nodes]."""
-        found = np.zeros((len(times), len(self.nodes)), dtype=np.uint8)
+        states = np.zeros((len(times), len(self.nodes)), dtype=np.uint8)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
         for begin, node, state in zip(at, self.node_log.node.tolist(), self.node_log.state.tolist(), strict=True):
-            found[begin:, node] = state
-        return found
+            states[begin:, node] = state
+        return states
 
-    def loads(self, times: Sequence[float] | Floats, resource: str) -> Shares:
+    def requested_shares(self, times: Sequence[float] | Floats, resource: str) -> Shares:
         """The requested share of each node, 0 to 1: f4[times, nodes]; nan where a node has none of the resource.
 
         The times must ascend. Raises ValueError for a resource that no node and no pod has.
@@ -384,7 +386,7 @@ class Outcome:
             shares = np.where(has > 0.0, self.requested(times, resource) / has, np.nan)
         return shares.astype(np.float32)
 
-    def _resource(self, name: str) -> int:
+    def _resource_row(self, name: str) -> int:
         try:
             return self.resources.index(name)
         except ValueError:
@@ -394,7 +396,7 @@ class Outcome:
 # Fields that older stored outcomes lack.
 LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds", "evictions")
 _PARTS: dict[str, type[Any]] = {
-    "moves": Moves,
+    "moves": PodMoves,
     "node_log": NodeLog,
     "samples": Samples,
     "use": UseLog,
@@ -402,9 +404,9 @@ _PARTS: dict[str, type[Any]] = {
     "tries": Tries,
     "deletions": Deletions,
     "measures": Measures,
-    "told": Moves,
+    "told": PodMoves,
     "looks": Looks,
     "scalings": Scalings,
     "evictions": Evictions,
-    "kinds": Kinds,
+    "kinds": NodeKinds,
 }

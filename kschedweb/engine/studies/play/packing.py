@@ -12,7 +12,7 @@ import numpy as np
 
 Record = TypeVar("Record")
 MAGIC, VERSION = b"KSWO", 2
-MOST = 1 << 31  # bytes, unpacked
+MAX_BYTES = 1 << 31  # bytes, unpacked
 TYPES = {"<f8", "<f4", "<i8", "<i4", "|u1"}
 
 
@@ -20,28 +20,28 @@ class OutcomeError(ValueError):
     """Bytes that are not an outcome of this version; the message says why."""
 
 
-def pack(values: dict[str, Any]) -> bytes:
+def pack_values(values: dict[str, Any]) -> bytes:
     """Pack arrays, records of arrays, and plain data by name; equal values give equal bytes."""
     columns: list[bytes] = []
 
-    def plain(value: Any) -> Any:
+    def describe_value(value: Any) -> Any:
         if is_dataclass(value):
-            return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+            return {field.name: describe_value(getattr(value, field.name)) for field in fields(value)}
         if isinstance(value, np.ndarray):
             whole = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
             columns.append(whole.tobytes())
             return {"column": whole.dtype.str, "shape": list(whole.shape)}
         return value
 
-    described = {name: plain(value) for name, value in values.items()}
+    described = {name: describe_value(value) for name, value in values.items()}
     head = json.dumps(described, separators=(",", ":"), ensure_ascii=False).encode()
     body = zlib.compress(b"".join([len(head).to_bytes(8, "little"), head, *columns]), 6)
     return MAGIC + bytes([VERSION]) + body
 
 
-def unpack(data: bytes) -> dict[str, Any]:
+def unpack_values(data: bytes) -> dict[str, Any]:
     """The packed values, with records as dictionaries; raises OutcomeError."""
-    body = _body(data)
+    body = _decompress_body(data)
     size = 8 + int.from_bytes(body[:8], "little")
     try:
         described = json.loads(body[8:size])
@@ -50,17 +50,17 @@ def unpack(data: bytes) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise OutcomeError("is damaged: its head is no object")
     columns = _Columns(body, size)
-    return {name: columns.restored(value) for name, value in described.items()}
+    return {name: columns.restore_value(value) for name, value in described.items()}
 
 
-def _body(data: bytes) -> bytes:
+def _decompress_body(data: bytes) -> bytes:
     if data[:4] != MAGIC:
         raise OutcomeError("is not an outcome")
     if data[4:5] != bytes([VERSION]):
         raise OutcomeError(f"is of another version than {VERSION}: run it again")
     decompress = zlib.decompressobj()
     try:
-        body = decompress.decompress(data[5:], MOST)
+        body = decompress.decompress(data[5:], MAX_BYTES)
     except zlib.error as error:
         raise OutcomeError(f"is damaged: {error}") from None
     if not decompress.eof:
@@ -74,15 +74,15 @@ class _Columns:
     def __init__(self, body: bytes, place: int) -> None:
         self._body, self._place = body, place
 
-    def restored(self, value: Any) -> Any:
+    def restore_value(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         if "column" not in value:
-            return {name: self.restored(one) for name, one in value.items()}
-        return self._column(value["column"], tuple(value.get("shape", ())))
+            return {name: self.restore_value(inner) for name, inner in value.items()}
+        return self._read_column(value["column"], tuple(value.get("shape", ())))
 
-    def _column(self, kind: str, shape: tuple[int, ...]) -> Any:
-        if kind not in TYPES or not all(isinstance(one, int) and one >= 0 for one in shape):
+    def _read_column(self, kind: str, shape: tuple[int, ...]) -> Any:
+        if kind not in TYPES or not all(isinstance(size, int) and size >= 0 for size in shape):
             raise OutcomeError(f"is damaged: there are no columns of {kind} and shape {shape}")
         count = math.prod(shape)
         begin, self._place = self._place, self._place + count * np.dtype(kind).itemsize
@@ -91,12 +91,12 @@ class _Columns:
         return np.frombuffer(self._body, dtype=kind, count=count, offset=begin).reshape(shape)
 
 
-def record(kind: type[Record], values: Any, name: str) -> Record:
+def build_record(kind: type[Record], values: Any, name: str) -> Record:
     """A ``kind`` of unpacked values; raises OutcomeError if one is missing or unknown."""
     if not isinstance(values, dict):
         raise OutcomeError(f"{name}: is missing")
-    known = fields(kind)  # type: ignore[arg-type]
-    needed = {one.name for one in known if one.default is MISSING and one.default_factory is MISSING}
-    if wrong := (needed - set(values)) | (set(values) - {one.name for one in known}):
+    record_fields = fields(kind)  # type: ignore[arg-type]
+    needed = {field.name for field in record_fields if field.default is MISSING and field.default_factory is MISSING}
+    if wrong := (needed - set(values)) | (set(values) - {field.name for field in record_fields}):
         raise OutcomeError(f"{name}: {', '.join(sorted(wrong))}: is missing, or not known")
     return kind(**values)

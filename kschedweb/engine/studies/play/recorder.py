@@ -13,29 +13,29 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.pricing.kinds import Kinds
-from kschedweb.engine.pricing.table import Labels, PriceTable
+from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
+from kschedweb.engine.pricing.node_kinds import NodeKinds
+from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
-from kschedweb.engine.simulation.life import Life
-from kschedweb.engine.simulation.observer import Deed, DeschedulerRound, Scaled
+from kschedweb.engine.simulation.observer import Deed, DeschedulerRound, ScalingObservation
+from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
-from kschedweb.engine.studies.play.kinds import Shapes
 from kschedweb.engine.studies.play.outcome import (
     NOWHERE,
     Deletions,
     Guards,
-    Kind,
     Measures,
-    Moves,
+    MoveKind,
     NodeLog,
     NodeState,
-    Outcome,
+    PodMoves,
+    RunOutcome,
     Samples,
     Tries,
     UseLog,
 )
+from kschedweb.engine.studies.play.pod_shapes import PodShapes
 from kschedweb.engine.studies.play.scaling import ScalingRecorder
 
 Progress = Callable[[float, int, int], None]
@@ -48,7 +48,7 @@ UNTOLD = -1  # marks an unknown start of a search
 SLOTS = "pods"  # resource of nodes that pods do not request
 
 
-class Recorder(Observer):
+class RunRecorder(Observer):
     """``budgets`` are the cluster's by name; ``progress`` gets virtual seconds, pods decided, pods known.
 
     ``price`` says what a node with some labels costs an hour, where an autoscaler knows.
@@ -56,20 +56,20 @@ class Recorder(Observer):
 
     def __init__(
         self,
-        budgets: Sequence[tuple[str, Budget]],
-        known: int,
+        budgets: Sequence[tuple[str, PodDisruptionBudget]],
+        known_pods: int,
         progress: Progress | None = None,
         price: Pricing | None = None,
     ) -> None:
         self._budgets, self._progress, self._price = budgets, progress, price
         self._deeds: list[tuple[float, str, str, str]] = []
-        self._known, self._steps = known, 0
+        self._known_pods, self._steps = known_pods, 0
         self._decided: set[str] = set()
         self._rows: dict[Life, int] = {}
-        self._left: dict[int, float] = {}
+        self._left_at: dict[int, float] = {}
         self._nodes: dict[str, int] = {}
         self._latest: dict[str, Node] = {}
-        self._shapes = Shapes()
+        self._shapes = PodShapes()
         self._firsts: dict[str, int] = {}
         self._first: list[int] = []
         self._texts: dict[str, int] = {}
@@ -78,14 +78,14 @@ class Recorder(Observer):
         self._node_labels: list[Labels | None] = []  # of each entry of the log
         self._measured: list[tuple[float, Watermarks]] = []
         self._measures: list[tuple[float, int]] = []
-        self._every = 1  # one of so many measurements is kept
+        self._stride = 1  # one of so many measurements is kept
         self._tries: list[tuple[float, int, int]] = []
         self._row, self._skips, self._trying = -1, False, ""  # of the current try
         self._owed: dict[int, tuple[float, int]] = {}  # skipped tries whose messages are not known: time, moves
         self._deletions: list[tuple[float, int, int]] = []
         self._begun, self._complete = False, True  # whether moves have everything that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
-        self._told: list[tuple[float, int, int, int, int]] = []
+        self._forced: list[tuple[float, int, int, int, int]] = []
         self._scaling = ScalingRecorder()
         self.descheduling = DeschedulingRecorder()
         self._down: list[set[str]] = [set() for _ in budgets]
@@ -93,9 +93,9 @@ class Recorder(Observer):
     def passed(self, now: float) -> None:
         self._steps += 1
         if self._progress is not None and self._steps % STEPS == 0:
-            self._progress(now, len(self._decided), self._known)
+            self._progress(now, len(self._decided), self._known_pods)
 
-    def begin(self, *, replayed: bool) -> None:
+    def mark_initial_complete(self, *, replayed: bool) -> None:
         """The initial pods and nodes are complete. Where tries have to be ``replayed``, moves do not suffice for them.
 
         So it is where pods may wait at Permit or come because of their load, and where equal nodes are taken in turn.
@@ -111,11 +111,11 @@ class Recorder(Observer):
         self._first.append(self._firsts.get(key, row))
         if life.heirs or (self._begun and life.pod.nominated_node):
             self._complete = False
-        self._known += life.heirs > 0
-        self._shapes.add(life.pod)
+        self._known_pods += life.heirs > 0
+        self._shapes.add_pod(life.pod)
 
     def changed(self, life: Life, now: float) -> None:
-        if life.leaves is not None and life.why is Departure.LEFT:
+        if life.leaves is not None and life.why is Departure.ENDED:
             self._deletions.append((now, self._rows[life], len(self._moves)))
         else:
             self._complete = False
@@ -143,40 +143,40 @@ class Recorder(Observer):
     def bound(self, life: Life, now: float) -> None:
         if self._begun and (life.pod.volumes or life.pod.resource_claims):
             self._complete = False
-        self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], Kind.BOUND, -1))
+        self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], MoveKind.BOUND, -1))
         if life.heirs:
             for down in self._down:
                 down.discard(first_of(life))
 
     def evicted(self, life: Life, reason: str, now: float) -> None:
         row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
-        self._told.append((now, row, node, int(life.why), self._text(reason)))
+        self._forced.append((now, row, node, int(life.why), self._text_code(reason)))
         for place, (_, budget) in enumerate(self._budgets):
-            if budget.means(life.pod):
+            if budget.covers_pod(life.pod):
                 self._down[place].add(first_of(life))
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
-        self._left[row] = now
+        self._left_at[row] = now
         frees = bool(life.pod.volumes or life.pod.resource_claims)
-        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED) and not frees
-        self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
+        self._complete = self._complete and why in (Departure.ENDED, Departure.FAILED) and not frees
+        self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text_code(text)))
         if why is Departure.FAILED:
-            self._told.append(self._moves[-1])
+            self._forced.append(self._moves[-1])
 
     def withdrawn(self, life: Life, now: float) -> None:
         row = self._rows[life]
-        self._left[row] = now
+        self._left_at[row] = now
         if life.why is Departure.COLLECTED:
-            self._told.append((now, row, NOWHERE, int(life.why), self._text(life.because)))
+            self._forced.append((now, row, NOWHERE, int(life.why), self._text_code(life.because)))
 
     def node_set(self, node: Node, now: float) -> None:
         self._complete = self._complete and not self._begun
         place = self._nodes.setdefault(node.name, len(self._nodes))
         self._latest[node.name] = node
-        self._node_log.append((now, place, dict(node.allocatable), _state(node)))
+        self._node_log.append((now, place, dict(node.allocatable), _node_state(node)))
         self._node_labels.append(node.labels)
 
     def node_left(self, name: str, now: float) -> None:
@@ -185,113 +185,120 @@ class Recorder(Observer):
         self._node_labels.append(None)
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
-        if len(self._measures) % self._every == 0:
+        if len(self._measures) % self._stride == 0:
             self._measured.append((now, watermarks))
         self._measures.append((now, len(self._moves)))
         if len(self._measured) >= MOST_MEASURED:
             del self._measured[1::2]
-            self._every *= 2
+            self._stride *= 2
 
-    def scaled(self, look: Scaled, now: float) -> None:
-        self._scaling.add(look, now)
+    def scaled(self, look: ScalingObservation, now: float) -> None:
+        self._scaling.add_look(look, now)
 
     def autoscaled(self, deed: Deed, now: float) -> None:
         if len(self._deeds) < MOST_DEEDS:
-            self._deeds.append((now, deed.what, deed.node, deed.text))
+            self._deeds.append((now, deed.action, deed.node, deed.text))
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         if self.descheduling.rounds:
-            self.descheduling.decided(pod, self._trying, placement.node)
+            self.descheduling.on_decided(pod, self._trying, placement.node)
 
     def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
-        self.descheduling.add(cycle, now, self._rows.__getitem__, first_of)
+        self.descheduling.add_round(cycle, now, self._rows.__getitem__, first_of)
 
-    def _prices(self) -> Any:
+    def _node_prices(self) -> Any:
         """What each node costs an hour, nan where that is not known; empty without an autoscaler."""
         if self._price is None:
             return np.zeros(0)
-        found = (self._price(self._latest[name].labels) for name in self._nodes)
-        return _reals(math.nan if price is None else price for price in found)
+        prices = (self._price(self._latest[name].labels) for name in self._nodes)
+        return _to_floats(math.nan if price is None else price for price in prices)
 
-    def _text(self, text: str) -> int:
+    def _text_code(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
 
     @property
-    def owed(self) -> Mapping[int, tuple[float, int]]:
+    def owed_messages(self) -> Mapping[int, tuple[float, int]]:
         """By row, time and number of moves of a pod's last failed try if its message is not known."""
         return self._owed
 
-    def said(self, messages: Mapping[int, str]) -> None:
+    def set_messages(self, messages: Mapping[int, str]) -> None:
         """Set messages of failed tries, by row."""
         for row, life in enumerate(self._rows):
             life.message = messages.get(row, life.message)
 
     # Columns.
 
-    def outcome(self, result: Result, seed: int, notes: Sequence[str], prices: PriceTable | None = None) -> Outcome:
+    def build_outcome(
+        self, result: Result, seed: int, notes: Sequence[str], prices: PriceTable | None = None
+    ) -> RunOutcome:
         """The outcome of the recorded run with the totals of ``result``; ``prices`` are what nodes cost."""
         lives = list(self._rows)
-        resources = self._resources()
+        resources = self._list_resources()
         texts = dict(self._texts)
         messages = [texts.setdefault(life.message, len(texts)) if life.message else -1 for life in lives]
         node = np.full(len(lives), -1, dtype=np.int32)
         workloads: dict[str, int] = {}
-        workload = [workloads.setdefault(name, len(workloads)) if (name := _workload(life)) else -1 for life in lives]
-        moves = _moves(self._moves)
-        came = moves.kind == Kind.BOUND
-        node[moves.pod[came]] = moves.node[came]
-        shape, eligible = self._shapes.columns([self._latest[name] for name in self._nodes])
-        return Outcome(
+        workload = [
+            workloads.setdefault(name, len(workloads)) if (name := _workload_name(life)) else -1 for life in lives
+        ]
+        moves = _move_columns(self._moves)
+        is_bound = moves.kind == MoveKind.BOUND
+        node[moves.pod[is_bound]] = moves.node[is_bound]
+        shape, eligible = self._shapes.build_columns([self._latest[name] for name in self._nodes])
+        return RunOutcome(
             pods=[life.pod.key for life in lives],
             nodes=list(self._nodes),
             resources=resources,
             texts=list(texts),
-            arrived=_reals(life.arrived for life in lives),
-            bound=_reals(math.nan if life.bound is None else life.bound for life in lives),
-            left=_reals(self._left.get(row, math.nan) for row in range(len(lives))),
+            arrived=_to_floats(life.arrived for life in lives),
+            bound=_to_floats(math.nan if life.bound is None else life.bound for life in lives),
+            left=_to_floats(self._left_at.get(row, math.nan) for row in range(len(lives))),
             node=node,
-            attempts=_codes(life.attempts for life in lives),
-            message=_codes(messages),
-            priority=_codes(life.pod.priority for life in lives),
-            requests=_requests(lives, resources),
+            attempts=_to_codes(life.attempts for life in lives),
+            message=_to_codes(messages),
+            priority=_to_codes(life.pod.priority for life in lives),
+            requests=_request_columns(lives, resources),
             shape=shape,
             eligible=eligible,
             moves=moves,
             node_log=self._node_columns(resources),
-            samples=_samples(result),
-            use=self._use(),
-            guards=_guards(self._guards),
+            samples=_sample_columns(result),
+            use=self._use_columns(),
+            guards=_guard_columns(self._guards),
             budgets=[name for name, _ in self._budgets],
             seed=seed,
             end=result.end,
             refused=list(result.refused),
             ignored=list(result.ignored),
             notes=list(notes),
-            tries=Tries(*_columns(self._tries)),
-            measures=Measures(_reals(time for time, _ in self._measures), _codes(seen for _, seen in self._measures)),
-            deletions=Deletions(*_columns(self._deletions)),
-            told=_moves(self._told),
+            tries=Tries(*_split_columns(self._tries)),
+            measures=Measures(
+                _to_floats(time for time, _ in self._measures),
+                _to_codes(moves_before for _, moves_before in self._measures),
+            ),
+            deletions=Deletions(*_split_columns(self._deletions)),
+            told=_move_columns(self._forced),
             workloads=list(workloads),
-            workload=_codes(workload),
-            first=_codes(self._first),
-            prices=self._prices(),
+            workload=_to_codes(workload),
+            first=_to_codes(self._first),
+            prices=self._node_prices(),
             deeds=list(self._deeds),
-            **self._scaling.columns(),
-            **self.descheduling.columns(self._nodes),
-            **({} if prices is None else self._kinds(prices)),
+            **self._scaling.build_columns(),
+            **self.descheduling.build_columns(self._nodes),
+            **({} if prices is None else self._node_kinds(prices)),
         )
 
-    def _kinds(self, prices: PriceTable) -> dict[str, Any]:
+    def _node_kinds(self, prices: PriceTable) -> dict[str, Any]:
         """The kinds of nodes by price, and the kind of each entry of the node log."""
-        kinds, found = Kinds.of(prices, [one for one in self._node_labels if one is not None])
+        kinds, codes = NodeKinds.from_table(prices, [labels for labels in self._node_labels if labels is not None])
         kind = np.full(len(self._node_labels), -1, dtype=np.int32)
-        kind[[one is not None for one in self._node_labels]] = found
+        kind[[labels is not None for labels in self._node_labels]] = codes
         return {"kinds": kinds, "kind": kind}
 
-    def _resources(self) -> list[str]:
+    def _list_resources(self) -> list[str]:
         """CPU and memory, then the other resources of nodes by name."""
-        others = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
-        return [CPU, MEMORY, *sorted(others - {CPU, MEMORY, SLOTS})]
+        names = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
+        return [CPU, MEMORY, *sorted(names - {CPU, MEMORY, SLOTS})]
 
     def _node_columns(self, resources: list[str]) -> NodeLog:
         rows = [
@@ -300,24 +307,26 @@ class Recorder(Observer):
         ]
         allocatable = np.array(rows, dtype=np.float64).reshape(len(rows), len(resources))
         return NodeLog(
-            _reals(time for time, _, _, _ in self._node_log),
-            _codes(node for _, node, _, _ in self._node_log),
+            _to_floats(time for time, _, _, _ in self._node_log),
+            _to_codes(node for _, node, _, _ in self._node_log),
             allocatable,
             np.array([state for _, _, _, state in self._node_log], dtype=np.uint8),
         )
 
-    def _use(self) -> UseLog:
+    def _use_columns(self) -> UseLog:
         """The recorded use; figures of unknown nodes are left out."""
         columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
         for row, (_, watermarks) in enumerate(self._measured):
-            known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
-            if not known:
+            known_nodes = [
+                (place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes
+            ]
+            if not known_nodes:
                 continue
-            places, nodes = np.array(known, dtype=np.intp).T
+            places, nodes = np.array(known_nodes, dtype=np.intp).T
             for resource, column in columns.items():
                 key = next((key for key in WINDOWS if (resource, key) in watermarks.figures), "")
                 column[row, nodes] = watermarks.column(resource, key)[places]
-        return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
+        return UseLog(_to_floats(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
 
 
 def first_of(life: Life) -> str:
@@ -326,62 +335,62 @@ def first_of(life: Life) -> str:
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
 
 
-def _workload(life: Life) -> str:
+def _workload_name(life: Life) -> str:
     """The pod's controller as ``namespace/Kind/name``, "" for none."""
     owner = life.template.controller
     return f"{life.pod.namespace}/{owner[1]}/{owner[2]}" if owner else ""
 
 
-def _state(node: Node) -> NodeState:
+def _node_state(node: Node) -> NodeState:
     status = node.raw.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
-    for one in conditions if isinstance(conditions, list) else ():
-        if isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") != "True":
-            return NodeState.UNKNOWN if one.get("status") == "Unknown" else NodeState.NOT_READY
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "Ready" and condition.get("status") != "True":
+            return NodeState.UNKNOWN if condition.get("status") == "Unknown" else NodeState.NOT_READY
     if node.unschedulable:
         return NodeState.CORDONED
     return NodeState.TAINTED if node.is_tainted else NodeState.OPEN
 
 
-def _reals(values: Any) -> Any:
+def _to_floats(values: Any) -> Any:
     return np.fromiter(values, dtype=np.float64)
 
 
-def _codes(values: Any) -> Any:
+def _to_codes(values: Any) -> Any:
     return np.fromiter(values, dtype=np.int32)
 
 
-def _moves(listed: list[tuple[float, int, int, int, int]]) -> Moves:
+def _move_columns(listed: list[tuple[float, int, int, int, int]]) -> PodMoves:
     time, pod, node, kind, text = zip(*listed, strict=True) if listed else ((), (), (), (), ())
-    return Moves(_reals(time), _codes(pod), _codes(node), np.array(kind, dtype=np.uint8), _codes(text))
+    return PodMoves(_to_floats(time), _to_codes(pod), _to_codes(node), np.array(kind, dtype=np.uint8), _to_codes(text))
 
 
-def _columns(listed: list[tuple[float, int, int]]) -> tuple[Any, Any, Any]:
+def _split_columns(listed: list[tuple[float, int, int]]) -> tuple[Any, Any, Any]:
     time, second, third = zip(*listed, strict=True) if listed else ((), (), ())
-    return _reals(time), _codes(second), _codes(third)
+    return _to_floats(time), _to_codes(second), _to_codes(third)
 
 
-def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:
+def _guard_columns(listed: list[tuple[float, int, int, bool]]) -> Guards:
     time, pod, budget, beyond = zip(*listed, strict=True) if listed else ((), (), (), ())
-    return Guards(_reals(time), _codes(pod), _codes(budget), np.array(beyond, dtype=np.uint8))
+    return Guards(_to_floats(time), _to_codes(pod), _to_codes(budget), np.array(beyond, dtype=np.uint8))
 
 
-def _samples(result: Result) -> Samples:
+def _sample_columns(result: Result) -> Samples:
     names = ("nodes", "bound", "active", "backing_off", "unschedulable", "gated", "unknown")
-    columns = {name: _codes(getattr(sample, name) for sample in result.samples) for name in names}
-    return Samples(time=_reals(sample.time for sample in result.samples), **columns)
+    columns = {name: _to_codes(getattr(sample, name) for sample in result.samples) for name in names}
+    return Samples(time=_to_floats(sample.time for sample in result.samples), **columns)
 
 
-def _requests(lives: list[Life], resources: list[str]) -> Any:
+def _request_columns(lives: list[Life], resources: list[str]) -> Any:
     """The requests of each pod: i8[resources, pods]. Each template is read once."""
-    known: dict[int, int] = {}
+    row_by_id: dict[int, int] = {}
     distinct: list[list[int]] = []
     codes = []
     for life in lives:
-        asked = life.template.occupied
-        if id(asked) not in known:
-            known[id(asked)] = len(distinct)
-            distinct.append([asked.get(name, 0) for name in resources])
-        codes.append(known[id(asked)])
+        requests = life.template.occupied
+        if id(requests) not in row_by_id:
+            row_by_id[id(requests)] = len(distinct)
+            distinct.append([requests.get(name, 0) for name in resources])
+        codes.append(row_by_id[id(requests)])
     table = np.array(distinct, dtype=np.int64).reshape(len(distinct), len(resources))
     return np.ascontiguousarray(table[np.array(codes, dtype=np.intp)].T)

@@ -9,27 +9,27 @@ from functools import partial
 import numpy as np
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.admission import admit_pod
 from kschedweb.engine.controllers.claims import create_claims
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
-from kschedweb.engine.simulation.pods import started, terminating
+from kschedweb.engine.simulation.pods import mark_terminating, with_start_time
 from kschedweb.engine.simulation.use import InstantUse
-from kschedweb.engine.studies.play.outcome import Deletions, Kind, Measures, Outcome
-from kschedweb.engine.studies.play.playing import Registry, begin
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.outcome import Deletions, Measures, MoveKind, RunOutcome
+from kschedweb.engine.studies.play.simulation import Registry, start_simulation
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
 STOPS, LEAST_APART = 8, 512  # most stops of a run, and least moves between two of them
 Heard = Callable[[float], object]  # is told the virtual time in seconds, and may raise
 
 
-def nobody(time: float) -> None:
+def ignore_progress(time: float) -> None:
     """Hear nothing."""
 
 
-def knows(outcome: Outcome, row: int) -> bool:
+def can_rewind(outcome: RunOutcome, row: int) -> bool:
     """Whether the moves suffice to restore what the last try of the pod in ``row`` saw.
 
     They suffice until a pod is nominated, updated or evicted, has volumes or resource claims, or loses its node, or a
@@ -41,13 +41,18 @@ def knows(outcome: Outcome, row: int) -> bool:
 class Rewind:
     """Goes from try to try of the run of ``prepared`` under ``configuration`` with ``outcome``.
 
-    ``scheduler`` sees the restored cluster. ``knows`` must be true for the tries, and they must come in order.
+    ``scheduler`` sees the restored cluster. ``can_rewind`` must be true for the tries, and they must come in order.
     """
 
     def __init__(
-        self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
+        self,
+        prepared: PreparedScenario,
+        configuration: Configuration,
+        outcome: RunOutcome,
+        *,
+        registry: Registry | None = None,
     ) -> None:
-        simulation = begin(prepared, configuration, Observer(), registry=registry, events=False)
+        simulation = start_simulation(prepared, configuration, Observer(), registry=registry, events=False)
         self._registry = registry
         self.scheduler: Scheduler = simulation.loop.scheduler
         self._world, self._use = simulation.world, simulation.pods.use
@@ -58,9 +63,9 @@ class Rewind:
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
         self._plugins = prepared.settings.admission
-        self._came: dict[str, list[tuple[float, Json | Pod]]] = {}
-        for time, pod in sorted(coming, key=lambda one: one[0]):
-            self._came.setdefault(_key(pod), []).append((time, pod))
+        self._arrivals: dict[str, list[tuple[float, Json | Pod]]] = {}
+        for time, pod in sorted(coming, key=lambda entry: entry[0]):
+            self._arrivals.setdefault(_pod_key(pod), []).append((time, pod))
 
     def copy(self) -> Rewind | None:
         """An independent copy; ``None`` if real use depends on everything that ran before."""
@@ -69,7 +74,9 @@ class Rewind:
         other = copy.copy(self)
         other._world, other._pods = self._world.copy(), dict(self._pods)
         other._use = None if self._use is None else self._use.copy()
-        other.scheduler = Scheduler.of(other._world.snapshot, self.scheduler.configuration, self._registry)
+        other.scheduler = Scheduler.from_configuration(
+            other._world.snapshot, self.scheduler.configuration, self._registry
+        )
         return other
 
     def in_order(self, rows: Iterable[int]) -> list[int]:
@@ -77,96 +84,100 @@ class Rewind:
         tries = self._outcome.tries
         return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
 
-    def to(self, row: int, heard: Heard = nobody) -> Pod:
+    def go_to_try(self, row: int, heard: Heard = ignore_progress) -> Pod:
         """Go to the last try of the pod in ``row``; returns the pod, without a node.
 
         ``heard`` is told of the way; once it has raised, the rewind is of no use any more.
         """
         tries = self._outcome.tries
-        return self.at(row, float(tries.time[row]), int(tries.seen[row]), heard)
+        return self.go_to(row, float(tries.time[row]), int(tries.seen[row]), heard)
 
-    def at(self, row: int, time: float, seen: int, heard: Heard = nobody) -> Pod:
-        """As ``to``, for the try of the pod in ``row`` at ``time``, after ``seen`` moves."""
-        if seen < self._moved:
+    def go_to(self, row: int, time: float, move_count: int, heard: Heard = ignore_progress) -> Pod:
+        """As ``go_to_try``, for the try of the pod in ``row`` at ``time``, after ``move_count`` moves."""
+        if move_count < self._moved:
             raise ValueError("tries must come in their order")
-        self._advance(time, seen, heard)
+        self._advance_to(time, move_count, heard)
         snapshot = self._world.snapshot
         snapshot.now = time
-        self.scheduler.use(snapshot)
-        return self._pod(row)
+        self.scheduler.use_snapshot(snapshot)
+        return self._pod_of_row(row)
 
     @property
-    def moved(self) -> int:
+    def moves_applied(self) -> int:
         """The number of moves so far."""
         return self._moved
 
-    def reach(self, moved: int, heard: Heard = nobody) -> None:
-        """Apply the first ``moved`` moves of the run; ``heard`` as in ``to``."""
-        self._advance(float(self._outcome.moves.time[moved - 1]), moved, heard)
+    def reach(self, moved: int, heard: Heard = ignore_progress) -> None:
+        """Apply the first ``moved`` moves of the run; ``heard`` as in ``go_to_try``."""
+        self._advance_to(float(self._outcome.moves.time[moved - 1]), moved, heard)
 
-    def _last_measured(self, time: float, seen: int) -> int:
+    def _last_measured(self, time: float, move_count: int) -> int:
         """The index of the last measurement; earlier ones do not matter if only running pods count."""
         log = self._outcome.measures
-        by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, seen, side="right"))
+        by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, move_count, side="right"))
         return max(int(by) - 1, 0)
 
-    def _advance(self, time: float, seen: int, heard: Heard) -> None:
-        """Apply everything up to ``time``, including the first ``seen`` moves."""
+    def _advance_to(self, time: float, move_count: int, heard: Heard) -> None:
+        """Apply everything up to ``time``, including the first ``move_count`` moves."""
         if isinstance(self._use, InstantUse):
-            self._measured = max(self._measured, self._last_measured(time, seen))
+            self._measured = max(self._measured, self._last_measured(time, move_count))
         while True:
             moved = self._moved
-            while _due(self._outcome.deletions, self._deleted, moved, time):
-                self._delete(self._deleted)
+            while _is_due(self._outcome.deletions, self._deleted, moved, time):
+                self._apply_deletion(self._deleted)
                 self._deleted += 1
-            while self._use is not None and _due(self._outcome.measures, self._measured, moved, time):
-                self._world.measured(self._use.measured(float(self._outcome.measures.time[self._measured])))
+            while self._use is not None and _is_due(self._outcome.measures, self._measured, moved, time):
+                self._world.set_watermarks(self._use.measured(float(self._outcome.measures.time[self._measured])))
                 self._measured += 1
-            if moved == seen:
+            if moved == move_count:
                 return
             heard(float(self._outcome.moves.time[moved]))
-            self._move(moved)
+            self._apply_move(moved)
             self._moved += 1
 
-    def _delete(self, place: int) -> None:
+    def _apply_deletion(self, place: int) -> None:
         deletions = self._outcome.deletions
         row, time = int(deletions.pod[place]), float(deletions.time[place])
         old = self._pods[row]
-        new = self._pods[row] = terminating(old, time)
-        self._world.replace(old, new)
+        new = self._pods[row] = mark_terminating(old, time)
+        self._world.update_pod(old, new)
 
-    def _move(self, place: int) -> None:
+    def _apply_move(self, place: int) -> None:
         moves = self._outcome.moves
         row, time = int(moves.pod[place]), float(moves.time[place])
-        if moves.kind[place] == Kind.BOUND:
-            pod = self._pods[row] = self._bound(self._pod(row), self._outcome.nodes[moves.node[place]], time)
+        if moves.kind[place] == MoveKind.BOUND:
+            pod = self._pods[row] = self._bind_pod(self._pod_of_row(row), self._outcome.nodes[moves.node[place]], time)
             if self._use is not None:
                 self._use.came(pod, time)
             return
         pod = self._pods.pop(row)
-        self._world.remove(pod)
+        self._world.remove_pod(pod)
         if self._use is not None:
             self._use.left(pod, time)
 
-    def _bound(self, pod: Pod, node: str, time: float) -> Pod:
+    def _bind_pod(self, pod: Pod, node: str, time: float) -> Pod:
         """Bind the pod to its node as the run did; it may have come with that node."""
         if pod.node_name:
-            self._world.add(pod)
+            self._world.add_pod(pod)
             return pod
         snapshot = self._world.snapshot
         snapshot.now = time
-        snapshot.place_pod(started(pod, time), node)
-        bound = snapshot.pod(pod.key)
-        self._world.assumed(bound)
+        snapshot.place_pod(with_start_time(pod, time), node)
+        bound = snapshot.get_pod(pod.key)
+        self._world.assume_pod(bound)
         return bound
 
-    def _pod(self, row: int) -> Pod:
+    def _pod_of_row(self, row: int) -> Pod:
         """The pod as it arrived, or as it is on its node."""
         if row not in self._pods:
             arrived = float(self._outcome.arrived[row])
             # A quota may have kept it out until then.
-            came = [pod for time, pod in self._came[self._outcome.pods[row]] if time <= arrived][-1]
-            pod = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster, self._plugins))
+            arrived_pod = [pod for time, pod in self._arrivals[self._outcome.pods[row]] if time <= arrived][-1]
+            pod = (
+                arrived_pod
+                if isinstance(arrived_pod, Pod)
+                else Pod.from_json(admit_pod(arrived_pod, self._world.cluster, self._plugins))
+            )
             self._pods[row], _ = create_claims(pod, self._world.cluster, self._world.claims)
         return self._pods[row]
 
@@ -178,19 +189,27 @@ class Rewinds:
     """
 
     def __init__(
-        self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
+        self,
+        prepared: PreparedScenario,
+        configuration: Configuration,
+        outcome: RunOutcome,
+        *,
+        registry: Registry | None = None,
     ) -> None:
         self._make = partial(Rewind, prepared, configuration, outcome, registry=registry)
         self._outcome = outcome
         self._apart = max(LEAST_APART, -(-len(outcome.moves) // STOPS))
         self._stops: list[Rewind] = []
 
-    def before(self, row: int, heard: Heard = nobody) -> Rewind:
-        """A rewind before the last try of the pod in ``row``, which the caller owns; ``heard`` as in ``Rewind.to``."""
+    def rewind_before(self, row: int, heard: Heard = ignore_progress) -> Rewind:
+        """A rewind before the last try of the pod in ``row``, which the caller owns.
+
+        ``heard`` is as in ``Rewind.go_to_try``.
+        """
         if not self._stops:
             self._stops.append(self._make())
-        seen, first = int(self._outcome.tries.seen[row]), self._stops[0].moved
-        place = max(seen - first, 0) // self._apart
+        move_count, first = int(self._outcome.tries.seen[row]), self._stops[0].moves_applied
+        place = max(move_count - first, 0) // self._apart
         while len(self._stops) <= place:
             further = self._stops[-1].copy()
             if further is None:
@@ -200,12 +219,12 @@ class Rewinds:
         return self._stops[place].copy() or self._make()
 
 
-def _due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
+def _is_due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
     """Whether entry ``place`` of ``log`` is due: up to ``time`` and after at most ``moved`` moves."""
     return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
 
 
-def _key(pod: Json | Pod) -> str:
+def _pod_key(pod: Json | Pod) -> str:
     if isinstance(pod, Pod):
         return pod.key
     metadata = pod["metadata"]

@@ -7,89 +7,91 @@ from contextlib import suppress
 from typing import Any
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.objects.access import ObjectError, mapping
-from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
+from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.simulation import PodArrives, ScalerComes
 from kschedweb.engine.simulation.descheduling import MOST_ROUNDS
-from kschedweb.engine.state.cluster import BUDGET
+from kschedweb.engine.state.cluster_objects import BUDGET
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.moves.speaking import Spoke
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.playing import LONGEST, Registry, begin, finish
-from kschedweb.engine.studies.play.recorder import Progress, Recorder
+from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.recorder import Progress, RunRecorder
 from kschedweb.engine.studies.play.rewind import Rewind
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.simulation import LONGEST, Registry, finish_simulation, start_simulation
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
 
-def run(
-    prepared: Prepared,
+def run_scenario(
+    prepared: PreparedScenario,
     configuration: Configuration,
     *,
     registry: Registry | None = None,
     progress: Progress | None = None,
     quick: bool = True,
     ended: Callable[[Snapshot], object] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """The outcome of the scenario under ``configuration``.
 
     ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
     the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` is given the
     cluster at the end. Raises SimulationError for an impossible event.
     """
-    price = prepared.autoscaler.price if prepared.autoscaler is not None else None
-    recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress, price)
-    simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
+    price = prepared.autoscaler.node_price if prepared.autoscaler is not None else None
+    recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, price)
+    simulation = start_simulation(prepared, configuration, recorder, registry=registry, quick=quick)
     scheduler = simulation.loop.scheduler
     waits = any(framework.points.permit for framework in scheduler.frameworks.values())
     scales = any(isinstance(event, ScalerComes) for event in prepared.events)
     if simulation.descheduling is not None:
-        recorder.descheduling.spoke = Spoke(scheduler)
-    recorder.begin(replayed=waits or scales or scheduler.takes_turns)
-    result = finish(simulation, prepared)
+        recorder.descheduling.scorer_log = ScorerLog(scheduler)
+    recorder.mark_initial_complete(replayed=waits or scales or scheduler.takes_turns)
+    result = finish_simulation(simulation, prepared)
     if ended is not None:
         ended(simulation.world.snapshot)
     notes = list(prepared.notes)
-    if prepared.until is None and result.end >= LONGEST:
+    if prepared.end is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
     if simulation.descheduling is not None and simulation.descheduling.stopped:
         notes.append(
             f"the descheduler stopped {MOST_ROUNDS} rounds after the last event: the run has no end of its own"
         )
-    outcome = recorder.outcome(result, prepared.seed, notes, prepared.prices)
-    if recorder.owed:
-        recorder.said(_worked_out(prepared, configuration, outcome, recorder.owed))
-        outcome = recorder.outcome(result, prepared.seed, notes, prepared.prices)
+    outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
+    if recorder.owed_messages:
+        recorder.set_messages(_explain_skipped(prepared, configuration, outcome, recorder.owed_messages))
+        outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
     return outcome
 
 
-def _worked_out(
-    prepared: Prepared, configuration: Configuration, outcome: Outcome, owed: Mapping[int, tuple[float, int]]
+def _explain_skipped(
+    prepared: PreparedScenario, configuration: Configuration, outcome: RunOutcome, owed: Mapping[int, tuple[float, int]]
 ) -> dict[int, str]:
     """Add the messages of skipped tries; pods of one signature get the same message."""
     rewind = Rewind(prepared, configuration, outcome)
-    known: dict[Hashable, str] = {}
+    message_by_kind: dict[Hashable, str] = {}
     messages = {}
-    for row, (time, seen) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
-        pod = rewind.at(row, time, seen)
-        kind = seen, pod.scheduler_name, pod.signature
-        if kind not in known:
-            known[kind] = rewind.scheduler.find(pod, SearchRequest(post_filter=True, start=0)).condition
-        messages[row] = known[kind]
+    for row, (time, move_count) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
+        pod = rewind.go_to(row, time, move_count)
+        kind = move_count, pod.scheduler_name, pod.signature
+        if kind not in message_by_kind:
+            message_by_kind[kind] = rewind.scheduler.find(pod, SearchRequest(post_filter=True, start=0)).condition
+        messages[row] = message_by_kind[kind]
     return messages
 
 
-def _arrivals(prepared: Prepared) -> int:
+def _count_arrivals(prepared: PreparedScenario) -> int:
     """The number of pods to schedule that is known at the beginning."""
-    waiting = (raw for raw in prepared.objects if raw.get("kind") == "Pod" and not mapping(raw, "spec").get("nodeName"))
+    waiting = (
+        raw for raw in prepared.objects if raw.get("kind") == "Pod" and not get_mapping(raw, "spec").get("nodeName")
+    )
     return sum(1 for _ in waiting) + sum(isinstance(event, PodArrives) for event in prepared.events)
 
 
-def _budgets(objects: Sequence[Any]) -> list[tuple[str, Budget]]:
-    found = []
+def _read_budgets(objects: Sequence[Any]) -> list[tuple[str, PodDisruptionBudget]]:
+    budgets = []
     for raw in objects:
         if isinstance(raw, dict) and raw.get("kind") == BUDGET:
             with suppress(ObjectError):  # the snapshot says so
-                budget = Budget.read(raw)
-                found.append((f"{budget.namespace}/{raw['metadata']['name']}", budget))
-    return found
+                budget = PodDisruptionBudget.from_json(raw)
+                budgets.append((f"{budget.namespace}/{raw['metadata']['name']}", budget))
+    return budgets

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.simulation.observer import Scaled
+from kschedweb.engine.simulation.observer import ScalingObservation
 from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.values import dataclass
 
@@ -30,7 +30,7 @@ class Looks:
     ready: Codes
     utilization: NDArray[np.float32]
 
-    def of(self, workload: int) -> Looks:
+    def for_workload(self, workload: int) -> Looks:
         """The looks at one workload."""
         mine = self.workload == workload
         return Looks(
@@ -64,41 +64,41 @@ class ScalingRecorder:
     _reasons: dict[str, int] = field(default_factory=dict)
     _targets: list[float] = field(default_factory=list)
     _looks: list[list[tuple[float, int, int, int, float]]] = field(default_factory=list)
-    _seen: list[int] = field(default_factory=list)
-    _every: int = 1
+    _look_counts: list[int] = field(default_factory=list)
+    _stride: int = 1
     _changes: list[tuple[float, int, int, int, int]] = field(default_factory=list)
 
-    def add(self, look: Scaled, now: float) -> None:
+    def add_look(self, look: ScalingObservation, now: float) -> None:
         place = self._names.setdefault(look.workload, len(self._names))
         if place == len(self._looks):
             self._looks.append([])
-            self._seen.append(0)
+            self._look_counts.append(0)
             self._targets.append(math.nan)
         if look.target is not None:
             self._targets[place] = float(look.target)
-        if self._seen[place] % self._every == 0:
+        if self._look_counts[place] % self._stride == 0:
             used = math.nan if look.utilization is None else float(look.utilization)
             self._looks[place].append((now, place, look.replicas, look.ready, used))
-        self._seen[place] += 1
+        self._look_counts[place] += 1
         if sum(map(len, self._looks)) > MOST_LOOKS:
             self._looks = [listed[::2] for listed in self._looks]
-            self._every *= 2
+            self._stride *= 2
         if look.before != look.replicas:
             reason = self._reasons.setdefault(look.reason, len(self._reasons))
             self._changes.append((now, place, look.before, look.replicas, reason))
 
-    def columns(self) -> dict[str, Any]:
+    def build_columns(self) -> dict[str, Any]:
         """The fields of an outcome."""
         looks = sorted((look for listed in self._looks for look in listed), key=lambda look: look[0])
         return {
             "scaled": list(self._names),
             "targets": np.array(self._targets, dtype=np.float64),
             "reasons": list(self._reasons),
-            "looks": Looks(*_columns(looks, ("f8", "i4", "i4", "i4", "f4"))),
-            "scalings": Scalings(*_columns(self._changes, ("f8", "i4", "i4", "i4", "i4"))),
+            "looks": Looks(*_split_columns(looks, ("f8", "i4", "i4", "i4", "f4"))),
+            "scalings": Scalings(*_split_columns(self._changes, ("f8", "i4", "i4", "i4", "i4"))),
         }
 
 
-def _columns(listed: list[Any], kinds: tuple[str, ...]) -> list[NDArray[Any]]:
+def _split_columns(listed: list[Any], kinds: tuple[str, ...]) -> list[NDArray[Any]]:
     columns = zip(*listed, strict=True) if listed else ((),) * len(kinds)
     return [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.json_access import Json, ObjectError
 from kschedweb.engine.simulation import PodLeaves
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
-from kschedweb.engine.studies.document.parts import Generate, Life, PodShape, Tide, Trace
-from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
-from kschedweb.engine.studies.prepare.replay import replay
+from kschedweb.engine.studies.document.parts import Generate, LifetimeDistribution, PodShape, Tide, Trace
+from kschedweb.engine.studies.prepare.cluster import ScenarioCluster, create_arrival
+from kschedweb.engine.studies.prepare.replay import replay_trace
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files
-from kschedweb.engine.studies.traces.pods import Specs, TracePod
+from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod
 
 DAY = 86400.0
 EPOCH = 1e8  # seconds; a first time above this is of the epoch, and then the trace begins with it
@@ -27,86 +27,92 @@ EPOCH = 1e8  # seconds; a first time above this is of the epoch, and then the tr
 class Arrivals:
     """Adds pods to ``cluster``; an equal ``seed`` gives equal pods. Raises PartError."""
 
-    def __init__(self, cluster: Cluster, workloads: Workloads, files: Files, seed: int) -> None:
+    def __init__(self, cluster: ScenarioCluster, workloads: Workloads, files: Files, seed: int) -> None:
         self.cluster, self.workloads, self.files, self.seed = cluster, workloads, files, seed
 
-    def add(self, part: Trace | Generate, place: int, run: str) -> None:
+    def add_part(self, part: Trace | Generate, place: int, run: str) -> None:
         """Add the pods of ``part``, number ``place`` of the arrivals; ``run`` is the document's ``run.place``."""
         try:
             if isinstance(part, Generate):
-                self._generate(part, place)
+                self._add_generated(part, place)
             elif part.format == "records":
-                replay(part, self.files, self.cluster, run)
+                replay_trace(part, self.files, self.cluster, run)
             else:
-                self._trace(part)
+                self._add_trace(part)
         except ObjectError as problem:
             raise PartError(str(problem)) from None
 
     # Recorded pods.
 
-    def _trace(self, trace: Trace) -> None:
-        found = list(self._limited(trace))
-        start = min((one.at for one in found), default=0.0)
+    def _add_trace(self, trace: Trace) -> None:
+        pods = list(self._limit_pods(trace))
+        start = min((pod.at for pod in pods), default=0.0)
         start = start if start > EPOCH else 0.0
         renamed = 0
-        for one in sorted(found, key=lambda recorded: recorded.at):
-            raw, again = self._named(one)
-            renamed += again
-            at = (one.at - start) / trace.speed
-            life = None if one.life is None or not trace.leave else one.life / trace.speed
-            self.cluster.arrive(raw, at, life)
-            if one.leaves is not None and trace.leave:
+        for pod in sorted(pods, key=lambda recorded: recorded.at):
+            raw, was_renamed = self._name_uniquely(pod)
+            renamed += was_renamed
+            at = (pod.at - start) / trace.speed
+            life = None if pod.life is None or not trace.leave else pod.life / trace.speed
+            self.cluster.add_arrival(raw, at, life)
+            if pod.leaves is not None and trace.leave:
                 key = f"{raw['metadata']['namespace']}/{raw['metadata']['name']}"
-                self.cluster.events.append(PodLeaves((one.leaves - start) / trace.speed, key, if_there=True))
+                self.cluster.events.append(PodLeaves((pod.leaves - start) / trace.speed, key, if_there=True))
         if renamed:
-            self.cluster.note(f"{trace.file}: {renamed:,} pods had a name that there was already: a number was added")
+            self.cluster.add_note(
+                f"{trace.file}: {renamed:,} pods had a name that there was already: a number was added"
+            )
         if start:
-            self.cluster.note(f"{trace.file}: times are counted from the earliest in it, {start:.0f} s of the epoch")
+            self.cluster.add_note(
+                f"{trace.file}: times are counted from the earliest in it, {start:.0f} s of the epoch"
+            )
 
-    def _limited(self, trace: Trace) -> Iterator[TracePod]:
-        left = MOST_PODS - len(self.cluster.keys)
-        for number, one in enumerate(self.files.pods(trace)):
+    def _limit_pods(self, trace: Trace) -> Iterator[TracePod]:
+        remaining = MOST_PODS - len(self.cluster.keys)
+        for number, pod in enumerate(self.files.read_pods(trace)):
             if trace.limit is not None and number >= trace.limit:
                 return
-            if number >= left:
+            if number >= remaining:
                 raise PartError(f"{trace.file}: there are more than {MOST_PODS:,} pods: set a limit", "limit")
-            yield one
+            yield pod
 
-    def _named(self, one: TracePod) -> tuple[Json, bool]:
+    def _name_uniquely(self, pod: TracePod) -> tuple[Json, bool]:
         """The pod under a unique name, and whether it was renamed."""
-        metadata = one.raw["metadata"]
+        metadata = pod.raw["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         if f"{namespace}/{name}" not in self.cluster.keys:
-            return one.raw, False
+            return pod.raw, False
         names = (f"{name}-{number}" for number in itertools.count(2))
         free = next(other for other in names if f"{namespace}/{other}" not in self.cluster.keys)
-        return {**one.raw, "metadata": {**metadata, "name": free}}, True
+        return {**pod.raw, "metadata": {**metadata, "name": free}}, True
 
     # Random pods.
 
-    def _generate(self, part: Generate, place: int) -> None:
+    def _add_generated(self, part: Generate, place: int) -> None:
         generator = np.random.default_rng([self.seed, 2, place])
-        expected = part.per_hour / 3600.0 * (part.until - part.at) * (1.0 if part.tide is None else _mean(part.tide))
+        expected = part.per_hour / 3600.0 * (part.end - part.at) * (1.0 if part.tide is None else _mean_tide(part.tide))
         if expected > MOST_PODS:
             raise PartError(f"would make about {expected:,.0f} pods; at most {MOST_PODS:,} are taken", "perHour")
-        times = _times(part, generator)
+        times = _draw_times(part, generator)
         weights = np.array([shape.weight for shape in part.shapes])
         chosen = generator.choice(len(weights), size=len(times), p=weights / weights.sum())
         lives = generator.uniform(size=len(times))
-        makers = [self._maker(part, shape, place, number) for number, shape in enumerate(part.shapes)]
+        makers = [self._make_pods(part, shape, place, number) for number, shape in enumerate(part.shapes)]
         for time, kind, drawn in zip(times.tolist(), chosen.tolist(), lives.tolist(), strict=True):
             raw = next(makers[kind])
             self.cluster.keys.add(f"{part.namespace}/{raw['metadata']['name']}")
-            self.cluster.events.append(arrival(raw, time, _life(part.shapes[kind].life, drawn)))
+            self.cluster.events.append(create_arrival(raw, time, _draw_lifetime(part.shapes[kind].life, drawn)))
         if len(self.cluster.keys) > MOST_PODS:
             raise PartError(f"there are more than {MOST_PODS:,} pods: make fewer", "perHour")
 
-    def _maker(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:
+    def _make_pods(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:
         """A function that makes pods of the shape, which belong to a deployment of their own."""
         name = shape.name or f"generated-{place + 1}-{number + 1}"
         basic = {key: amount for key, amount in (("cpu", shape.cpu), ("memory", shape.memory)) if amount is not None}
         labels = {"app": name, **shape.labels}
-        raw = Specs().pod(name, part.namespace, labels, {**basic, **shape.resources}, shape.resources, shape.spec)
+        raw = PodSpecs().create_pod(
+            name, part.namespace, labels, {**basic, **shape.resources}, shape.resources, shape.spec
+        )
         template = {"metadata": {"labels": labels}, "spec": raw["spec"]}
         deployment = {
             "apiVersion": "apps/v1",
@@ -114,40 +120,40 @@ class Arrivals:
             "metadata": {"name": name, "namespace": part.namespace},
             "spec": {"replicas": 0, "selector": {"matchLabels": {"app": name}}, "template": template},
         }
-        if self.cluster.find("Deployment", part.namespace, name) is not None:
+        if self.cluster.find_object("Deployment", part.namespace, name) is not None:
             raise PartError(f"there is a Deployment {part.namespace}/{name} already", f"shapes[{number}].name")
-        self.cluster.add(deployment)
+        self.cluster.add_object(deployment)
         return self.workloads.pods_of(deployment)
 
 
-def _times(part: Generate, generator: np.random.Generator) -> Floats:
+def _draw_times(part: Generate, generator: np.random.Generator) -> Floats:
     """Random arrival times: a Poisson process at the highest rate, thinned by the tide."""
-    rate, span = part.per_hour / 3600.0, part.until - part.at
+    rate, span = part.per_hour / 3600.0, part.end - part.at
     count = int(generator.poisson(rate * span))
-    times = np.sort(generator.uniform(part.at, part.until, count))
+    times = np.sort(generator.uniform(part.at, part.end, count))
     if part.tide is None:
         return times
-    kept: Floats = times[generator.uniform(size=count) < _height(part.tide, times)]
-    return kept
+    thinned: Floats = times[generator.uniform(size=count) < _tide_share(part.tide, times)]
+    return thinned
 
 
-def _height(tide: Tide, times: Floats) -> Floats:
+def _tide_share(tide: Tide, times: Floats) -> Floats:
     """The share of the highest rate at each time."""
     swing = (1.0 + np.cos((times - tide.peak) * (2.0 * np.pi / DAY))) / 2.0
     height: Floats = tide.low + (1.0 - tide.low) * swing
     return height
 
 
-def _mean(tide: Tide) -> float:
+def _mean_tide(tide: Tide) -> float:
     return (1.0 + tide.low) / 2.0
 
 
-def _life(life: float | Life | None, drawn: float) -> float | None:
+def _draw_lifetime(life: float | LifetimeDistribution | None, drawn: float) -> float | None:
     """How long a pod runs; ``drawn`` is from 0 to 1."""
     if life is None or isinstance(life, float):
         return life
     if life.mean is not None:
         return -life.mean * math.log1p(-drawn)
-    assert life.least is not None
-    assert life.most is not None
-    return life.least * math.exp(drawn * math.log(life.most / life.least))
+    assert life.shortest is not None
+    assert life.longest is not None
+    return life.shortest * math.exp(drawn * math.log(life.longest / life.shortest))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.controllers.autoscaling.cron import Cron, parse
-from kschedweb.engine.controllers.autoscaling.spec import Autoscaler, Metric, read, read_behavior
+from kschedweb.engine.controllers.autoscaling.cron import Cron, parse_cron
+from kschedweb.engine.controllers.autoscaling.spec import Autoscaler, Metric, read_autoscaler, read_behavior
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.simulation import ScalerComes
 from kschedweb.engine.simulation.scaling.load import Load
 from kschedweb.engine.simulation.scaling.scalers import Scaler
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.workloads import SCALED
-from kschedweb.engine.studies.prepare.cluster import Cluster
+from kschedweb.engine.studies.prepare.cluster import ScenarioCluster
 from kschedweb.engine.studies.prepare.workloads import Workloads
 
 KIND = "HorizontalPodAutoscaler"
@@ -23,58 +23,60 @@ KIND = "HorizontalPodAutoscaler"
 class Autoscaling:
     """Has workloads scaled; ``measured`` says whether it is known what pods use where no load is given."""
 
-    def __init__(self, cluster: Cluster, workloads: Workloads, *, measured: bool) -> None:
+    def __init__(self, cluster: ScenarioCluster, workloads: Workloads, *, measured: bool) -> None:
         self.cluster, self.workloads, self.measured = cluster, workloads, measured
         self._loaded: set[str] = set()  # workloads whose load a change says
 
-    def autoscale(self, action: parts.AutoscaleWorkload, at: float) -> None:
+    def autoscale_workload(self, action: parts.AutoscaleWorkload, at: float) -> None:
         """Scale as a HorizontalPodAutoscaler; raises PartError."""
-        self._known(action.workload, action.load)
+        self._check_load_known(action.workload, action.load)
         behavior = None if action.behavior is None else read_behavior(action.behavior)
         metrics = (Metric(utilization=action.cpu),)
-        scaler = Autoscaler(action.workload, action.workload, action.most, action.least, metrics, behavior)
-        self._begin(action.workload, at, action.startup, scaler=scaler, load=action.load)
+        scaler = Autoscaler(
+            action.workload, action.workload, action.max_replicas, action.min_replicas, metrics, behavior
+        )
+        self._start_scaling(action.workload, at, action.startup, scaler=scaler, load=action.load)
 
-    def schedule(self, action: parts.CronWorkload, at: float) -> None:
+    def schedule_workload(self, action: parts.CronWorkload, at: float) -> None:
         """Scale at times of the day; raises PartError."""
-        entries = tuple((one.schedule, parse(one.schedule), one.replicas) for one in action.entries)
-        self._begin(action.workload, at, action.startup, entries=entries, load=action.load)
+        entries = tuple((entry.schedule, parse_cron(entry.schedule), entry.replicas) for entry in action.entries)
+        self._start_scaling(action.workload, at, action.startup, entries=entries, load=action.load)
 
-    def follow(self) -> None:
+    def follow_autoscalers(self) -> None:
         """Follow the autoscalers among the objects at time 0; notes say of which that is not possible, and why."""
-        found = list(self._listed())
-        for scaler in found:
+        autoscalers = list(self._list_autoscalers())
+        for scaler in autoscalers:
             try:
-                self._known(scaler.target, None)
-                if sum(one.target == scaler.target for one in found) > 1:
+                self._check_load_known(scaler.target, None)
+                if sum(autoscaler.target == scaler.target for autoscaler in autoscalers) > 1:
                     raise PartError(f"{scaler.target} has more than one, and then none scales it")
                 if scaler.target.split("/")[1] not in SCALED:
                     raise PartError(f"{scaler.target} is neither {' nor '.join(SCALED)}")
                 if not self.workloads.is_scaled(scaler.target):
-                    self._begin(scaler.target, 0.0, 0.0, scaler=scaler)
+                    self._start_scaling(scaler.target, 0.0, 0.0, scaler=scaler)
             except (PartError, ObjectError) as problem:
-                self.cluster.note(f"{KIND} {scaler.key}: is not followed: {problem}")
+                self.cluster.add_note(f"{KIND} {scaler.key}: is not followed: {problem}")
                 continue
             for metric in scaler.metrics:
                 if metric.unknown or metric.resource != "cpu":
-                    said = metric.unknown or metric.resource
-                    self.cluster.note(
-                        f"{KIND} {scaler.key}: its metric {said} is not measured here, so it is never known"
+                    metric_name = metric.unknown or metric.resource
+                    self.cluster.add_note(
+                        f"{KIND} {scaler.key}: its metric {metric_name} is not measured here, so it is never known"
                     )
 
-    def _listed(self) -> Iterator[Autoscaler]:
+    def _list_autoscalers(self) -> Iterator[Autoscaler]:
         for (kind, namespace, name), raw in self.cluster.others.items():
             if kind == KIND:
                 try:
-                    yield read(raw)
+                    yield read_autoscaler(raw)
                 except ObjectError as problem:
-                    self.cluster.note(f"{KIND} {namespace or 'default'}/{name}: is not followed: {problem}")
+                    self.cluster.add_note(f"{KIND} {namespace or 'default'}/{name}: is not followed: {problem}")
 
-    def _known(self, workload: str, load: parts.LoadOf | None) -> None:
+    def _check_load_known(self, workload: str, load: parts.WorkloadLoad | None) -> None:
         if load is None and not self.measured and workload not in self._loaded:
             raise PartError("nothing is known of what its pods use: say its load, or what pods use (use)", "load")
 
-    def _begin(
+    def _start_scaling(
         self,
         workload: str,
         at: float,
@@ -82,22 +84,22 @@ class Autoscaling:
         *,
         scaler: Autoscaler | None = None,
         entries: tuple[tuple[str, Cron, int], ...] = (),
-        load: parts.LoadOf | None = None,
+        load: parts.WorkloadLoad | None = None,
     ) -> None:
         kind = self.workloads.handed_over(workload, at, startup)
         if load is not None:
             self._loaded.add(workload)
-        made = Scaler(kind, scaler, entries, None if load is None else _load(load))
-        self.cluster.events.append(ScalerComes(at, made))
+        workload_scaler = Scaler(kind, scaler, entries, None if load is None else _create_load(load))
+        self.cluster.events.append(ScalerComes(at, workload_scaler))
 
 
-def _load(load: parts.LoadOf) -> Load:
+def _create_load(load: parts.WorkloadLoad) -> Load:
     if load.cores is None:
         steps = load.steps or ()
-        return Load(tuple(step.at for step in steps), tuple(_cores(step.cores) for step in steps))
+        return Load(tuple(step.at for step in steps), tuple(_parse_cores(step.cores) for step in steps))
     tide = load.tide or parts.Tide(1.0, 0.0)
-    return Load((0.0,), (_cores(load.cores),), tide.low, tide.peak)
+    return Load((0.0,), (_parse_cores(load.cores),), tide.low, tide.peak)
 
 
-def _cores(text: str) -> float:
-    return quantity.parse(text) / quantity.NANO
+def _parse_cores(text: str) -> float:
+    return quantity.parse_quantity(text) / quantity.NANO

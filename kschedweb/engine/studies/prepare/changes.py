@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kschedweb.engine.controllers.nodelifecycle import CONTROLLED, reported
+from kschedweb.engine.controllers.nodelifecycle import CONTROLLED, with_reported_statuses
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import BETA_ZONE, HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
@@ -22,50 +22,54 @@ from kschedweb.engine.simulation import (
     NodeLeaves,
     PodIsEvicted,
 )
-from kschedweb.engine.simulation.nodes import written
+from kschedweb.engine.simulation.nodes import apply_changes
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
-from kschedweb.engine.studies.document.raw import recreated
+from kschedweb.engine.studies.document.raw_pods import recreate_pod
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
-from kschedweb.engine.studies.prepare.cluster import Cluster
-from kschedweb.engine.studies.prepare.requesting import set_requests
-from kschedweb.engine.studies.prepare.upcoming import Upcoming
+from kschedweb.engine.studies.prepare.cluster import ScenarioCluster
+from kschedweb.engine.studies.prepare.requests import set_requests
+from kschedweb.engine.studies.prepare.upcoming_events import UpcomingEvents
 from kschedweb.engine.studies.prepare.workloads import Workloads
 
 PODS = "110"  # default limit of a new node
-OWN = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation"})
+UNIQUE_METADATA = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation"})
 NodesOf = Callable[[str, str], Iterator[Json]]  # the nodes of a file in a format
 
 
 class Changes:
     """Applies changes to ``cluster``, in the order of their times. ``nodes_of`` reads the nodes of a file."""
 
-    def __init__(self, cluster: Cluster, workloads: Workloads, nodes_of: NodesOf, autoscaling: Autoscaling) -> None:
+    def __init__(
+        self, cluster: ScenarioCluster, workloads: Workloads, nodes_of: NodesOf, autoscaling: Autoscaling
+    ) -> None:
         self.cluster, self.workloads, self.nodes_of = cluster, workloads, nodes_of
-        self._upcoming = Upcoming(cluster.events, cluster.nodes)
+        self._upcoming = UpcomingEvents(cluster.events, cluster.nodes)
         self._handlers: dict[type, Callable[[Any, float], None]] = {
-            parts.AddNodes: self._add,
-            parts.RemoveNodes: self._remove,
-            parts.DrainNodes: self._drain,
-            parts.EvictPods: self._evict,
-            parts.CordonNodes: lambda action, at: self._cordon(action, at, True),
-            parts.UncordonNodes: lambda action, at: self._cordon(action, at, False),
-            parts.TaintNodes: self._taint,
-            parts.LabelNodes: self._label,
-            parts.ResizeNodes: self._resize,
-            parts.SetConditions: self._condition,
-            parts.FailZone: self._fail,
-            parts.ScaleWorkload: lambda action, at: workloads.scale(action.workload, action.replicas, at),
-            parts.AddWorkload: lambda action, at: workloads.add(action.manifest, action.replicas, at, action.life),
-            parts.RemoveWorkload: lambda action, at: workloads.remove(action.workload, at),
+            parts.AddNodes: self._add_nodes,
+            parts.RemoveNodes: self._remove_nodes,
+            parts.DrainNodes: self._drain_nodes,
+            parts.EvictPods: self._evict_pods,
+            parts.CordonNodes: lambda action, at: self._set_unschedulable(action, at, True),
+            parts.UncordonNodes: lambda action, at: self._set_unschedulable(action, at, False),
+            parts.TaintNodes: self._taint_nodes,
+            parts.LabelNodes: self._label_nodes,
+            parts.ResizeNodes: self._resize_nodes,
+            parts.SetConditions: self._set_conditions,
+            parts.FailZone: self._fail_zone,
+            parts.ScaleWorkload: lambda action, at: workloads.scale_workload(action.workload, action.replicas, at),
+            parts.AddWorkload: lambda action, at: workloads.add_workload(
+                action.manifest, action.replicas, at, action.life
+            ),
+            parts.RemoveWorkload: lambda action, at: workloads.remove_workload(action.workload, at),
             parts.SetRequests: lambda action, at: set_requests(cluster, workloads, action, at),
-            parts.AutoscaleWorkload: autoscaling.autoscale,
-            parts.CronWorkload: autoscaling.schedule,
+            parts.AutoscaleWorkload: autoscaling.autoscale_workload,
+            parts.CronWorkload: autoscaling.schedule_workload,
         }
 
-    def apply(self, change: parts.ScenarioChange) -> None:
+    def apply_change(self, change: parts.ScenarioChange) -> None:
         """Apply a change; raises PartError if it is impossible."""
         if change.at > 0.0:
             self._pass_to(change.at)
@@ -74,58 +78,58 @@ class Changes:
         except ObjectError as problem:
             raise PartError(str(problem)) from None
 
-    def finish(self) -> None:
+    def finish_changes(self) -> None:
         """Read the rest of the recording, and drop events that changes made impossible."""
         self._pass_to(math.inf)
-        self.cluster.events = self._upcoming.settled(self.cluster.events)
+        self.cluster.events = self._upcoming.settle_events(self.cluster.events)
 
     def _pass_to(self, time: float) -> None:
-        self.cluster.begin()
+        self.cluster.fix_initial_state()
         for event in self._upcoming.pass_to(time):
             self.workloads.node_came(event)
 
     # Choice of nodes.
 
-    def _which(self, which: parts.Which) -> list[str]:
-        if which.nodes is not None:
-            for place, name in enumerate(which.nodes):
+    def _select_nodes(self, selection: parts.NodeSelection) -> list[str]:
+        if selection.nodes is not None:
+            for place, name in enumerate(selection.nodes):
                 if name not in self.cluster.nodes:
                     raise PartError(f"there is no node {name} at this time", f"nodes[{place}]")
-            return list(dict.fromkeys(which.nodes))
-        if which.zone is not None:
-            return self._in_zone(which.zone)
-        selector = label_selector(which.selector)
-        found = [name for name, raw in self.cluster.nodes.items() if selector.matches(_labels(raw))]
-        if not found:
+            return list(dict.fromkeys(selection.nodes))
+        if selection.zone is not None:
+            return self._in_zone(selection.zone)
+        selector = label_selector(selection.selector)
+        names = [name for name, raw in self.cluster.nodes.items() if selector.matches(_node_labels(raw))]
+        if not names:
             raise PartError("selects no node at this time", "selector")
-        return found
+        return names
 
     def _in_zone(self, zone: str) -> list[str]:
         zones = {name: zone_of(raw) for name, raw in self.cluster.nodes.items()}
-        found = [name for name, own in zones.items() if own == zone]
-        if not found:
-            known = ", ".join(sorted(set(zones.values()) - {""})[:10]) or "none"
-            raise PartError(f"there is no node in zone {zone} at this time; zones are {known}", "zone")
-        return found
+        names = [name for name, node_zone in zones.items() if node_zone == zone]
+        if not names:
+            known_zones = ", ".join(sorted(set(zones.values()) - {""})[:10]) or "none"
+            raise PartError(f"there is no node in zone {zone} at this time; zones are {known_zones}", "zone")
+        return names
 
     # Nodes that come and go.
 
-    def _add(self, action: parts.AddNodes, at: float) -> None:
-        nodes = list(itertools.islice(self._new(action), MOST_NODES + 1))
+    def _add_nodes(self, action: parts.AddNodes, at: float) -> None:
+        nodes = list(itertools.islice(self._new_nodes(action), MOST_NODES + 1))
         if len(nodes) + len(self.cluster.nodes) > MOST_NODES:
             raise PartError(f"there would be more than {MOST_NODES:,} nodes")
         for raw in nodes:
-            name = Node.read(raw).name
+            name = Node.from_json(raw).name
             if name in self.cluster.nodes:
                 raise PartError(f"there is a node {name} already")
-            if self._upcoming.brings(name):
+            if self._upcoming.brings_node(name):
                 raise PartError(f"the recording brings a node {name} later: choose another name")
             self.cluster.nodes[name] = raw
             if at > 0.0:
                 self.cluster.events.append(NodeJoins(at, raw))
         self.workloads.nodes_came(nodes, at)
 
-    def _new(self, action: parts.AddNodes) -> Iterator[Json]:
+    def _new_nodes(self, action: parts.AddNodes) -> Iterator[Json]:
         if action.file is not None:
             yield from self.nodes_of(action.file, action.format)
             return
@@ -137,92 +141,96 @@ class Changes:
         elif action.name is not None:
             stem = action.name
         names = (f"{stem}-{number}" for number in itertools.count(1))
-        free = (name for name in names if name not in self.cluster.nodes and not self._upcoming.brings(name))
+        free = (name for name in names if name not in self.cluster.nodes and not self._upcoming.brings_node(name))
         for place, name in enumerate(itertools.islice(free, action.count)):
             zone = {ZONE: action.zones[place % len(action.zones)]} if action.zones else {}
             more = {**action.labels, **zone, HOSTNAME: name}
             yield new_node(name, like, more, action.taints, action.allocatable)
 
-    def _remove(self, action: parts.RemoveNodes, at: float) -> None:
-        names = self._which(action)
+    def _remove_nodes(self, action: parts.RemoveNodes, at: float) -> None:
+        names = self._select_nodes(action)
         for name in names:
             del self.cluster.nodes[name]
             if at > 0.0:
                 self.cluster.events.append(NodeLeaves(at, name))
         if at == 0.0:
-            self._lose(set(names))
+            self._remove_pods(set(names))
 
-    def _lose(self, names: set[str]) -> None:
+    def _remove_pods(self, names: set[str]) -> None:
         """Remove the pods of nodes that are removed at the beginning; those with a controller arrive again."""
         for key, raw in list(self.cluster.bound.items()):
-            pod = Pod.read(raw)
+            pod = Pod.from_json(raw)
             if pod.node_name in names:
                 del self.cluster.bound[key]
                 if pod.controller is not None and not of_daemon_set(pod):
-                    self.cluster.waiting[key] = recreated(raw)
+                    self.cluster.waiting[key] = recreate_pod(raw)
 
-    def _drain(self, action: parts.DrainNodes, at: float) -> None:
-        for name in self._which(action):
-            self._write(NodeChanges(at, name, unschedulable=True), told=False)
+    def _drain_nodes(self, action: parts.DrainNodes, at: float) -> None:
+        for name in self._select_nodes(action):
+            self._write_change(NodeChanges(at, name, unschedulable=True), as_event=False)
             self.cluster.events.append(NodeDrains(at, name))
 
-    def _evict(self, action: parts.EvictPods, at: float) -> None:
+    def _evict_pods(self, action: parts.EvictPods, at: float) -> None:
         for place, key in enumerate(action.pods):
             if key not in self.cluster.keys:
                 raise PartError(f"there is no pod {key}", f"pods[{place}]")
-            self.cluster.events.append(PodIsEvicted(at + place * action.every, key))
+            self.cluster.events.append(PodIsEvicted(at + place * action.interval, key))
 
-    def _fail(self, action: parts.FailZone, at: float) -> None:
+    def _fail_zone(self, action: parts.FailZone, at: float) -> None:
         self.cluster.events += [NodeFallsSilent(at, name) for name in self._in_zone(action.zone)]
 
-    def _condition(self, action: parts.SetConditions, at: float) -> None:
-        for name in self._which(action):
-            self.cluster.nodes[name] = reported(Node.read(self.cluster.nodes[name]), action.conditions).raw
+    def _set_conditions(self, action: parts.SetConditions, at: float) -> None:
+        for name in self._select_nodes(action):
+            self.cluster.nodes[name] = with_reported_statuses(
+                Node.from_json(self.cluster.nodes[name]), action.conditions
+            ).raw
             self.cluster.events.append(NodeConditions(at, name, action.conditions))
 
     # Nodes that change.
 
-    def _write(self, change: NodeChanges, *, told: bool = True) -> None:
-        self.cluster.nodes[change.node] = written(self.cluster.nodes[change.node], change)
-        if told and change.time > 0.0:
+    def _write_change(self, change: NodeChanges, *, as_event: bool = True) -> None:
+        self.cluster.nodes[change.node] = apply_changes(self.cluster.nodes[change.node], change)
+        if as_event and change.time > 0.0:
             self.cluster.events.append(change)
 
-    def _cordon(self, which: parts.Which, at: float, unschedulable: bool) -> None:
-        for name in self._which(which):
-            self._write(NodeChanges(at, name, unschedulable=unschedulable))
+    def _set_unschedulable(self, selection: parts.NodeSelection, at: float, unschedulable: bool) -> None:
+        for name in self._select_nodes(selection):
+            self._write_change(NodeChanges(at, name, unschedulable=unschedulable))
 
-    def _taint(self, action: parts.TaintNodes, at: float) -> None:
+    def _taint_nodes(self, action: parts.TaintNodes, at: float) -> None:
         new = {(taint["key"], taint["effect"]) for taint in action.taints}
-        for name in self._which(action):
-            there = objects(mapping(self.cluster.nodes[name], "spec"), "taints", "spec.")
-            kept = [
+        for name in self._select_nodes(action):
+            taints = get_objects(get_mapping(self.cluster.nodes[name], "spec"), "taints", "spec.")
+            remaining = [
                 taint
-                for taint in there
+                for taint in taints
                 if (taint.get("key"), taint.get("effect")) not in new
                 and taint.get("key") not in action.remove
                 and taint.get("key") not in CONTROLLED
             ]
-            self._write(NodeChanges(at, name, taints=(*kept, *action.taints)))
+            self._write_change(NodeChanges(at, name, taints=(*remaining, *action.taints)))
 
-    def _label(self, action: parts.LabelNodes, at: float) -> None:
-        for name in self._which(action):
-            self._write(NodeChanges(at, name, labels=action.labels))
+    def _label_nodes(self, action: parts.LabelNodes, at: float) -> None:
+        for name in self._select_nodes(action):
+            self._write_change(NodeChanges(at, name, labels=action.labels))
 
-    def _resize(self, action: parts.ResizeNodes, at: float) -> None:
-        for name in self._which(action):
+    def _resize_nodes(self, action: parts.ResizeNodes, at: float) -> None:
+        for name in self._select_nodes(action):
             amounts = action.allocatable
             if amounts is None and action.factor is not None:
-                amounts = scaled(mapping(mapping(self.cluster.nodes[name], "status"), "allocatable"), action.factor)
-            self._write(NodeChanges(at, name, allocatable=amounts))
+                amounts = scale_amounts(
+                    get_mapping(get_mapping(self.cluster.nodes[name], "status"), "allocatable"), action.factor
+                )
+            self._write_change(NodeChanges(at, name, allocatable=amounts))
 
 
 def zone_of(raw: Json) -> str:
-    labels = _labels(raw)
+    labels = _node_labels(raw)
     return labels.get(ZONE) or labels.get(BETA_ZONE, "")
 
 
-def _labels(raw: Json) -> dict[str, str]:
-    return string_map(mapping(raw, "metadata"), "labels", "metadata.")
+def _node_labels(raw: Json) -> dict[str, str]:
+    return get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.")
 
 
 def new_node(
@@ -233,22 +241,22 @@ def new_node(
     allocatable: Mapping[str, str] | None = None,
 ) -> Json:
     """A ready node, a copy of ``like`` if that is given, without its unique fields."""
-    spec, status = (mapping(like or {}, part) for part in ("spec", "status"))
-    metadata = {key: value for key, value in mapping(like or {}, "metadata").items() if key not in OWN}
-    amounts = {"pods": PODS, **mapping(status, "allocatable"), **(allocatable or {})}
-    kept = [taint for taint in objects(spec, "taints", "spec.") if taint.get("key") not in CONTROLLED]
+    spec, status = (get_mapping(like or {}, part) for part in ("spec", "status"))
+    metadata = {key: value for key, value in get_mapping(like or {}, "metadata").items() if key not in UNIQUE_METADATA}
+    amounts = {"pods": PODS, **get_mapping(status, "allocatable"), **(allocatable or {})}
+    base_taints = [taint for taint in get_objects(spec, "taints", "spec.") if taint.get("key") not in CONTROLLED]
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
             **{key: value for key, value in metadata.items() if key != "annotations"},
             "name": name,
-            "labels": {**(_labels(like) if like else {}), **labels},
+            "labels": {**(_node_labels(like) if like else {}), **labels},
         },
-        "spec": {"taints": [*kept, *taints]} if kept or taints else {},
+        "spec": {"taints": [*base_taints, *taints]} if base_taints or taints else {},
         "status": {
             "allocatable": amounts,
-            "capacity": {**mapping(status, "capacity"), **amounts}
+            "capacity": {**get_mapping(status, "capacity"), **amounts}
             if allocatable or not like
             else status.get("capacity", amounts),
             "conditions": [{"type": "Ready", "status": "True"}],
@@ -257,11 +265,13 @@ def new_node(
     }
 
 
-def scaled(amounts: Json, factor: float) -> dict[str, str]:
+def scale_amounts(amounts: Json, factor: float) -> dict[str, str]:
     """CPU and memory times ``factor``, in whole milli-cores and bytes."""
-    found = {}
+    scaled_amounts = {}
     if "cpu" in amounts:
-        found["cpu"] = f"{round(quantity.read(amounts['cpu'], 'cpu') / quantity.MILLI * factor)}m"
+        scaled_amounts["cpu"] = f"{round(quantity.read_quantity(amounts['cpu'], 'cpu') / quantity.MILLI * factor)}m"
     if "memory" in amounts:
-        found["memory"] = str(round(quantity.read(amounts["memory"], "memory") / quantity.NANO * factor))
-    return found
+        scaled_amounts["memory"] = str(
+            round(quantity.read_quantity(amounts["memory"], "memory") / quantity.NANO * factor)
+        )
+    return scaled_amounts

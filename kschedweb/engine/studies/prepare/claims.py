@@ -5,89 +5,95 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kschedweb.engine.controllers.claims import POD_CLAIM_NAME, RESOURCE_API, RESOURCE_CLAIM, TEMPLATE, VOLUME_CLAIM
-from kschedweb.engine.objects.access import Json, mapping, objects
-from kschedweb.engine.studies.prepare.manifests import named
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
+from kschedweb.engine.studies.prepare.manifests import namespace_and_name
 
-Others = dict[tuple[str, str, str], Json]  # by kind, namespace and name
+OtherObjects = dict[tuple[str, str, str], Json]  # by kind, namespace and name
 
 
-def settle_claims(others: Others, pods: Iterable[Json]) -> None:
+def settle_claims(other_objects: OtherObjects, pods: Iterable[Json]) -> None:
     """Let the garbage collector and the resource-claim controller do what they do once only ``pods`` are there.
 
     Claims of pods that are gone go, and devices that are reserved for none that is left are free.
     """
     pods = list(pods)
-    _restore_templates(others, pods)
-    uids = {_uid(pod) for pod in pods}
+    _restore_templates(other_objects, pods)
+    uids = {_pod_uid(pod) for pod in pods}
     released = set()
-    for key, raw in list(others.items()):
+    for key, raw in list(other_objects.items()):
         owner = _owning_pod(raw) if key[0] in (VOLUME_CLAIM, RESOURCE_CLAIM) else None
         if owner is not None and owner.get("uid") not in uids:
-            del others[key]
-            released.add(str(mapping(raw, "spec").get("volumeName") or ""))
+            del other_objects[key]
+            released.add(str(get_mapping(raw, "spec").get("volumeName") or ""))
         elif key[0] == RESOURCE_CLAIM:
-            others[key] = _without_reservations(raw, uids)
-    _remove_volumes(others, released - {""})
+            other_objects[key] = _without_reservations(raw, uids)
+    _remove_volumes(other_objects, released - {""})
 
 
-def _uid(pod: Json) -> str:
-    return str(pod["metadata"].get("uid") or "/".join(named(pod)))
+def _pod_uid(pod: Json) -> str:
+    return str(pod["metadata"].get("uid") or "/".join(namespace_and_name(pod)))
 
 
 def _owning_pod(claim: Json) -> Json | None:
     """The owner reference of the pod for which the claim was made."""
-    owners = objects(mapping(claim, "metadata"), "ownerReferences", "metadata.")
-    return next((one for one in owners if one.get("controller") and one.get("kind") == "Pod"), None)
+    try:
+        owners = get_objects(get_mapping(claim, "metadata"), "ownerReferences", "metadata.")
+    except ObjectError:
+        return None  # refused by name where the claim is read
+    return next((owner for owner in owners if owner.get("controller") and owner.get("kind") == "Pod"), None)
 
 
-def _remove_volumes(others: Others, names: set[str]) -> None:
+def _remove_volumes(other_objects: OtherObjects, names: set[str]) -> None:
     """Detach the volumes of claims that are gone, and delete those that are not retained."""
     for name in names:
-        volume = others.get(("PersistentVolume", "", name))
-        if volume is not None and mapping(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
-            del others["PersistentVolume", "", name]
-    for key, raw in list(others.items()) if names else ():
-        source = mapping(mapping(raw, "spec"), "source", "spec.") if key[0] == "VolumeAttachment" else {}
+        volume = other_objects.get(("PersistentVolume", "", name))
+        if volume is not None and get_mapping(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
+            del other_objects["PersistentVolume", "", name]
+    for key, raw in list(other_objects.items()) if names else ():
+        source = get_mapping(get_mapping(raw, "spec"), "source", "spec.") if key[0] == "VolumeAttachment" else {}
         if source.get("persistentVolumeName") in names:
-            del others[key]
+            del other_objects[key]
 
 
 def _without_reservations(claim: Json, uids: set[str]) -> Json:
     """Return the claim as the controller leaves it: not reserved for pods that are gone; free if that were all."""
-    status = mapping(claim, "status")
-    reserved = objects(status, "reservedFor", "status.")
-    left = [one for one in reserved if one.get("resource") != "pods" or one.get("uid") in uids]
-    if len(left) == len(reserved):
+    try:
+        status = get_mapping(claim, "status")
+        reserved = get_objects(status, "reservedFor", "status.")
+    except ObjectError:
+        return claim  # refused by name where it is read
+    remaining = [consumer for consumer in reserved if consumer.get("resource") != "pods" or consumer.get("uid") in uids]
+    if len(remaining) == len(reserved):
         return claim
-    if left:
-        return {**claim, "status": {**status, "reservedFor": left}}
-    gone = ("reservedFor", "allocation", "devices")
-    return {**claim, "status": {key: value for key, value in status.items() if key not in gone}}
+    if remaining:
+        return {**claim, "status": {**status, "reservedFor": remaining}}
+    allocation_fields = ("reservedFor", "allocation", "devices")
+    return {**claim, "status": {key: value for key, value in status.items() if key not in allocation_fields}}
 
 
-def _restore_templates(others: Others, pods: list[Json]) -> None:
+def _restore_templates(other_objects: OtherObjects, pods: list[Json]) -> None:
     """Add templates that were not recorded, from claims that were made of them: their specs are equal."""
-    entries = {(*named(pod), entry): template for pod in pods for entry, template in _templates(pod)}
+    entries = {(*namespace_and_name(pod), entry): template for pod in pods for entry, template in _claim_templates(pod)}
     if not entries:
         return
-    for (kind, namespace, _), raw in list(others.items()):
+    for (kind, namespace, _), raw in list(other_objects.items()):
         owner = _owning_pod(raw) if kind == RESOURCE_CLAIM else None
         if owner is None:
             continue
-        entry = mapping(mapping(raw, "metadata"), "annotations", "metadata.").get(POD_CLAIM_NAME)
+        entry = get_mapping(get_mapping(raw, "metadata"), "annotations", "metadata.").get(POD_CLAIM_NAME)
         name = entries.get((namespace or "default", str(owner.get("name")), str(entry)))
-        if name is None or ((TEMPLATE, namespace, name) in others):
+        if name is None or ((TEMPLATE, namespace, name) in other_objects):
             continue
-        others[TEMPLATE, namespace, name] = {
+        other_objects[TEMPLATE, namespace, name] = {
             "apiVersion": RESOURCE_API,
             "kind": TEMPLATE,
             "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
-            "spec": {"spec": mapping(raw, "spec")},
+            "spec": {"spec": get_mapping(raw, "spec")},
         }
 
 
-def _templates(pod: Json) -> Iterator[tuple[str, str]]:
+def _claim_templates(pod: Json) -> Iterator[tuple[str, str]]:
     """The pod's entries of resource claims that are made from templates, with the templates' names."""
-    for entry in objects(mapping(pod, "spec"), "resourceClaims", "spec."):
+    for entry in get_objects(get_mapping(pod, "spec"), "resourceClaims", "spec."):
         if entry.get("resourceClaimTemplateName"):
             yield str(entry.get("name")), str(entry["resourceClaimTemplateName"])

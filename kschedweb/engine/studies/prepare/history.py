@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.collected import Collected, Figure, held
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks, Figure, fill_gaps
 from kschedweb.engine.studies.document.document import PartError
-from kschedweb.engine.studies.document.parts import DAY, UseOf
+from kschedweb.engine.studies.document.parts import DAY, UsageSource
 from kschedweb.engine.values import dataclass
 
 CARRIED = 900.0  # seconds for which a figure counts without a newer one
@@ -19,18 +19,18 @@ MOST_GAPS = 5  # gaps that are listed one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played:
+class UseReplay:
     """``collected`` figures, replayed from ``window`` seconds before ``now`` (seconds of the epoch).
 
     With ``window`` 0, figures of one time only. A longer run repeats the last whole days, so that times of day stay, or
     the whole window if that is shorter than a day.
     """
 
-    collected: Collected
+    collected: CollectedWatermarks
     now: float
     window: float
 
-    def place(self, time: float) -> int:
+    def index_at(self, time: float) -> int:
         """The index of the newest collected time, ``time`` seconds into the run."""
         if self.window and time >= self.window:
             time = self.window - self.period + (time - self.window) % self.period
@@ -43,57 +43,63 @@ class Played:
         return self.window // DAY * DAY or self.window
 
 
-def played(use: UseOf, found: Collected | None, now: float) -> Played:
-    """The replay of figures ``found`` for a base of the time ``now``; raises PartError if ``use`` needs others."""
-    if not use.seconds:
-        if found is None:
+def create_replay(use: UsageSource, collected: CollectedWatermarks | None, now: float) -> UseReplay:
+    """The replay of figures ``collected`` for a base of the time ``now``; raises PartError if ``use`` needs others."""
+    if not use.history_seconds:
+        if collected is None:
             raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
-        return Played(found, now, 0.0)
-    if found is None or len(found.times) < 2:
+        return UseReplay(collected, now, 0.0)
+    if collected is None or len(collected.times) < 2:
         text = "no history of use is known of this base: collect watermarks of its cluster for a while and start from a"
         raise PartError(f"{text} new snapshot, or choose none, watermarks or a trace", "from")
-    first, last = found.times[[0, -1]].tolist()
-    apart = float(np.median(np.diff(found.times)))
-    if now - last > CARRIED + apart or last > now:
-        said = f"the history of this base ends at {_moment(last)}, and its snapshot is of {_moment(now)}"
-        raise PartError(f"{said}: start from a snapshot of the time in which figures were collected", "from")
-    if first - (now - use.seconds) > CARRIED + apart:
-        said = f"the history of this base begins at {_moment(first)}, {spoken(now - first)} before its snapshot"
-        raise PartError(f"{said}: take a window of at most {spoken((now - first) // 60 * 60)}", "window")
-    return Played(found.held(), now, use.seconds)
+    first, last = collected.times[[0, -1]].tolist()
+    interval = float(np.median(np.diff(collected.times)))
+    if now - last > CARRIED + interval or last > now:
+        message = f"the history of this base ends at {_format_time(last)}, and its snapshot is of {_format_time(now)}"
+        raise PartError(f"{message}: start from a snapshot of the time in which figures were collected", "from")
+    if first - (now - use.history_seconds) > CARRIED + interval:
+        earlier = format_duration(now - first)
+        message = f"the history of this base begins at {_format_time(first)}, {earlier} before its snapshot"
+        raise PartError(f"{message}: take a window of at most {format_duration((now - first) // 60 * 60)}", "window")
+    return UseReplay(collected.fill_gaps(), now, use.history_seconds)
 
 
-def notes(found: Collected, history: Played, until: float | None) -> Iterator[str]:
-    """Notes on the figures ``found``: gaps, and a run that is longer than they are."""
-    if history.window and until is None:
-        yield f"use: the run ends when all is quiet; for the whole history let run.until be {spoken(history.window)}"
-    elif history.window and until is not None and until > history.window:
-        yield f"use: beyond {spoken(history.window)} the run goes through the last {spoken(history.period)} again"
-    apart = np.diff(found.times)
-    gaps = np.flatnonzero(apart > max(GAP, 1.5 * float(np.median(apart)))) if len(apart) else apart
+def list_notes(collected: CollectedWatermarks, history: UseReplay, end: float | None) -> Iterator[str]:
+    """Notes on the figures ``collected``: gaps, and a run that is longer than they are."""
+    if history.window and end is None:
+        window = format_duration(history.window)
+        yield f"use: the run ends when all is quiet; for the whole history let run.until be {window}"
+    elif history.window and end is not None and end > history.window:
+        window, period = format_duration(history.window), format_duration(history.period)
+        yield f"use: beyond {window} the run goes through the last {period} again"
+    intervals = np.diff(collected.times)
+    gaps = np.flatnonzero(intervals > max(GAP, 1.5 * float(np.median(intervals)))) if len(intervals) else intervals
     for place in gaps[:MOST_GAPS].astype(int).tolist():
-        span, moment = spoken(float(apart[place])), _moment(float(found.times[place]))
+        span, moment = format_duration(float(intervals[place])), _format_time(float(collected.times[place]))
         yield f"use: nothing was collected for {span} from {moment} on; the figures from before are held"
     if len(gaps) > MOST_GAPS:
         yield f"use: the same happened {len(gaps) - MOST_GAPS:,} further times"
-    holes = {"node": _holes(found.nodes), "workload": _holes(found.workloads)}
-    who = " and ".join(f"{count:,} {word}{'s' * (count > 1)}" for word, count in holes.items() if count)
-    if who:
-        yield f"use: figures of {who} are missing at times; those from before are held"
+    holes = {"node": _count_holes(collected.nodes), "workload": _count_holes(collected.workloads)}
+    subjects = " and ".join(f"{count:,} {word}{'s' * (count > 1)}" for word, count in holes.items() if count)
+    if subjects:
+        yield f"use: figures of {subjects} are missing at times; those from before are held"
 
 
-def spoken(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration such as ``24h``, ``1h30m`` or ``45s``."""
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, left = divmod(rest, 60)
-    return "".join(f"{number}{unit}" for number, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if number) or "0s"
+    hours, remainder = divmod(round(seconds), 3600)
+    minutes, rest_seconds = divmod(remainder, 60)
+    return (
+        "".join(f"{number}{unit}" for number, unit in ((hours, "h"), (minutes, "m"), (rest_seconds, "s")) if number)
+        or "0s"
+    )
 
 
-def _holes(figures: Mapping[Figure, Floats]) -> int:
+def _count_holes(figures: Mapping[Figure, Floats]) -> int:
     """The number of objects with a figure that is missing after it was known."""
-    found = [(np.isnan(values) & ~np.isnan(held(values))).any(axis=0) for values in figures.values()]
-    return int(np.any(found, axis=0).sum()) if found else 0
+    missing = [(np.isnan(values) & ~np.isnan(fill_gaps(values))).any(axis=0) for values in figures.values()]
+    return int(np.any(missing, axis=0).sum()) if missing else 0
 
 
-def _moment(time: float) -> str:
+def _format_time(time: float) -> str:
     return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M} UTC"

@@ -4,54 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedweb.engine.controllers.naming import ordinal
-from kschedweb.engine.objects.access import Json, integer, mapping, objects
+from kschedweb.engine.controllers.naming import parse_ordinal
+from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
 
 API = {"Job": "batch/v1"}
 
 
-def parts(workload: str) -> tuple[str, str, str]:
+def split_workload(workload: str) -> tuple[str, str, str]:
     """Kind, namespace and name of "namespace/Kind/name"."""
     namespace, kind, name = workload.split("/")
     return kind, namespace, name
 
 
-def named(raw: Json) -> tuple[str, str]:
+def namespace_and_name(raw: Json) -> tuple[str, str]:
     metadata = raw["metadata"]
     return metadata.get("namespace") or "default", metadata["name"]
 
 
 def replicas_of(raw: Json) -> int:
     """The number of replicas in the workload's spec."""
-    spec = mapping(raw, "spec")
+    spec = get_mapping(raw, "spec")
     if raw["kind"] == "Job":
-        parallel = integer(spec, "parallelism", 1, "spec.")
-        return min(parallel, integer(spec, "completions", parallel, "spec."))
-    return integer(spec, "replicas", 1, "spec.")
+        parallel = get_integer(spec, "parallelism", 1, "spec.")
+        return min(parallel, get_integer(spec, "completions", parallel, "spec."))
+    return get_integer(spec, "replicas", 1, "spec.")
 
 
 def controller_of(raw: Json) -> tuple[str, str]:
     """Kind and name of the controlling owner; empty if there is none."""
-    for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
+    for owner in get_objects(get_mapping(raw, "metadata"), "ownerReferences", "metadata."):
         if owner.get("controller") is True:
             return str(owner.get("kind")), str(owner.get("name"))
     return "", ""
 
 
-def reference(raw: Json) -> Json:
-    namespace, name = named(raw)
+def owner_reference(raw: Json) -> Json:
+    namespace, name = namespace_and_name(raw)
     uid = raw["metadata"].get("uid") or f"{raw['kind']}-{namespace}-{name}"
     version = raw.get("apiVersion") or API.get(raw["kind"], "apps/v1")
     return {"apiVersion": version, "kind": raw["kind"], "name": name, "uid": uid, "controller": True}
 
 
 def pod_of(name: str, namespace: str, labels: Mapping[str, str], owner: Json, template: Json, spec: Json) -> Json:
-    metadata = {"name": name, "namespace": namespace, "labels": dict(labels), "ownerReferences": [reference(owner)]}
-    annotations = mapping(mapping(template, "metadata"), "annotations")
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": dict(labels),
+        "ownerReferences": [owner_reference(owner)],
+    }
+    annotations = get_mapping(get_mapping(template, "metadata"), "annotations")
     if annotations:
         metadata["annotations"] = annotations
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def ordinal_labels(name: str) -> dict[str, str]:
-    return {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(ordinal(name))}
+    return {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(parse_ordinal(name))}

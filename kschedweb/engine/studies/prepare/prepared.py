@@ -7,24 +7,31 @@ from dataclasses import field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.json_access import Json, ObjectError
 from kschedweb.engine.objects.resources import Counting
-from kschedweb.engine.pricing.table import PriceTable
+from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.rebalancing.loading import PolicyRefused
-from kschedweb.engine.simulation import Event, Settings, Start
-from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup
+from kschedweb.engine.simulation import SimulationEvent, SimulationSettings, StartState
+from kschedweb.engine.simulation.autoscaling.context import AutoscalerSetup
 from kschedweb.engine.simulation.descheduling import DeschedulerSetup
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.collected import Collected
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.document.document import Document, DocumentError, PartError
-from kschedweb.engine.studies.document.parts import ALL, NONE, AutoscalerOf, DeschedulerOf, ScenarioChange, Trace
+from kschedweb.engine.studies.document.document import PartError, ScenarioDocument, ScenarioError
+from kschedweb.engine.studies.document.parts import (
+    ALL,
+    NONE,
+    AutoscalerSettings,
+    DeschedulerSettings,
+    ScenarioChange,
+    Trace,
+)
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.changes import Changes
-from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
-from kschedweb.engine.studies.prepare.nodes import setup_of
+from kschedweb.engine.studies.prepare.cluster import ScenarioCluster, create_arrival
+from kschedweb.engine.studies.prepare.node_autoscalers import setup_of
 from kschedweb.engine.studies.prepare.use import KnownUse, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines
@@ -32,19 +39,19 @@ from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedScenario:
     """Everything that happens in a scenario, under any policy. Times are in seconds from the beginning.
 
     ``objects`` are those at 0, with bound pods only; pending pods are ``events``, which are sorted by time. With
-    ``until`` ``None``, a run lasts until nothing more happens. ``use()`` makes a new source of real use for a run,
+    ``end`` ``None``, a run lasts until nothing more happens. ``use()`` makes a new source of real use for a run,
     because the source depends on the pods that ran. ``watermarks`` are those at the beginning. ``notes`` says what was
     left out or interpreted, with line and reason. ``prices`` are what nodes cost, ``None`` where nobody says it.
     """
 
     objects: list[Json]
-    events: list[Event]
-    until: float | None = None
-    settings: Settings = field(default_factory=Settings)
+    events: list[SimulationEvent]
+    end: float | None = None
+    settings: SimulationSettings = field(default_factory=SimulationSettings)
     use: Callable[[], UseModel] | None = None
     watermarks: Watermarks | None = None
     seed: int = 0
@@ -52,47 +59,47 @@ class Prepared:
     autoscaler: AutoscalerSetup | None = None
     descheduler: DeschedulerSetup | None = None
     prices: PriceTable | None = None
-    _starts: dict[tuple[type[Snapshot], Counting], Start] = field(default_factory=dict, init=False, repr=False)
+    _starts: dict[tuple[type[Snapshot], Counting], StartState] = field(default_factory=dict, init=False, repr=False)
 
-    def start(self, release: Release) -> Start:
+    def start_state(self, release: Release) -> StartState:
         """The ``objects`` at the beginning of each run of a release that sees them like this one."""
         if release.view not in self._starts:
-            self._starts[release.view] = Start.read(self.objects, release)
+            self._starts[release.view] = StartState.from_objects(self.objects, release)
         return self._starts[release.view]
 
 
-def prepare(
-    document: Document,
+def prepare_scenario(
+    document: ScenarioDocument,
     objects: Sequence[Json],
     files: Mapping[str, Lines],
     *,
     seed: int,
     now: float,
-    utilisation: Collected | Watermarks | None = None,
-) -> Prepared:
+    utilisation: CollectedWatermarks | Watermarks | None = None,
+) -> PreparedScenario:
     """Prepare ``document`` on the ``objects`` of its base as of ``now`` (seconds of the epoch).
 
     ``files`` are the files that it names, as bytes (possibly compressed with gzip), chunks of bytes, or lines.
     ``utilisation`` is the real use of the base's nodes and workloads at ``now`` or until then, unless a file has it.
     Equal arguments give equal results. Raises DocumentError.
     """
-    making = _Making(document, objects, files, seed=seed, now=now)
-    making.arrive(recorded=True)  # Recordings come first: changes may name their nodes and workloads.
-    making.change()
-    making.arrive(recorded=False)
-    use = making.use(utilisation)
+    making = _Preparation(document, objects, files, seed=seed, now=now)
+    making.add_arrivals(recorded=True)  # Recordings come first: changes may name their nodes and workloads.
+    making.apply_changes()
+    making.add_arrivals(recorded=False)
+    use = making.determine_use(utilisation)
     run, cluster = document.run, making.cluster
-    settings = Settings(
+    settings = SimulationSettings(
         cycle=run.cycle,
         sample=run.sample,
         controllers=run.controllers,
         replaced=run.place != ALL,
         admission=run.admission,
     )
-    prepared = Prepared(
-        objects=cluster.listed(),
-        events=_events(cluster),
-        until=run.until,
+    prepared = PreparedScenario(
+        objects=cluster.list_objects(),
+        events=_sort_events(cluster),
+        end=run.end,
         settings=settings,
         use=use.make,
         watermarks=use.watermarks,
@@ -101,88 +108,91 @@ def prepare(
         prices=document.prices,
     )
     if document.autoscaler is not None:
-        prepared = autoscaled(prepared, document.autoscaler)
-    return descheduled(prepared, document.descheduler)
+        prepared = with_autoscaler(prepared, document.autoscaler)
+    return with_descheduler(prepared, document.descheduler)
 
 
-def autoscaled(prepared: Prepared, of: AutoscalerOf) -> Prepared:
+def with_autoscaler(prepared: PreparedScenario, autoscaler: AutoscalerSettings) -> PreparedScenario:
     """The scenario with this autoscaler, in place of any other one."""
-    objects, notes, setup = setup_of(prepared.objects, of)
+    objects, notes, setup = setup_of(prepared.objects, autoscaler)
     return replace(prepared, objects=objects, notes=[*prepared.notes, *notes], autoscaler=setup)
 
 
-def descheduled(prepared: Prepared, of: DeschedulerOf | None) -> Prepared:
+def with_descheduler(prepared: PreparedScenario, descheduler: DeschedulerSettings | None) -> PreparedScenario:
     """The scenario with this descheduler, or without one, in place of any other; raises DocumentError."""
-    if of is None:
+    if descheduler is None:
         return replace(prepared, descheduler=None)
     try:
-        return replace(prepared, descheduler=DeschedulerSetup.of(of.policy, prepared.objects, of.every))
+        return replace(
+            prepared,
+            descheduler=DeschedulerSetup.from_document(descheduler.policy, prepared.objects, descheduler.interval),
+        )
     except PolicyRefused as refused:
         path = "descheduler.policy"
-        problems = [DocumentProblem(f"{path}.{one.path}".rstrip("."), one.text) for one in refused.problems]
-        raise DocumentError(problems) from None
+        problems = [DocumentProblem(f"{path}.{problem.path}".rstrip("."), problem.text) for problem in refused.problems]
+        raise ScenarioError(problems) from None
 
 
-class _Making:
-    """The steps of ``prepare``; each raises DocumentError with all problems that it finds."""
+class _Preparation:
+    """The steps of ``prepare_scenario``; each raises DocumentError with all problems that it finds."""
 
     def __init__(
-        self, document: Document, objects: Sequence[Json], files: Mapping[str, Lines], *, seed: int, now: float
+        self, document: ScenarioDocument, objects: Sequence[Json], files: Mapping[str, Lines], *, seed: int, now: float
     ) -> None:
         self.document, self.seed, self.now = document, seed, now
-        self.cluster = Cluster([*objects, *document.objects], document.run.place, now, document.run.admission)
+        self.cluster = ScenarioCluster([*objects, *document.objects], document.run.place, now, document.run.admission)
         self.files = Files(files, self.cluster.notes)
         self.workloads = Workloads(self.cluster)
 
-    def change(self) -> None:
+    def apply_changes(self) -> None:
         autoscaling = Autoscaling(self.cluster, self.workloads, measured=self.document.use.source != NONE)
-        changes = Changes(self.cluster, self.workloads, self.files.nodes, autoscaling)
+        changes = Changes(self.cluster, self.workloads, self.files.read_nodes, autoscaling)
         problems: list[DocumentProblem] = []
-        later = sorted(self.document.changes, key=lambda one: one.at)
+        later = sorted(self.document.changes, key=lambda change: change.at)
         first = [change for change in later if change.at == 0.0]
         for change in first:
-            self._apply(changes, change, problems)
+            self._apply_change(changes, change, problems)
         if self.document.run.controllers:
-            autoscaling.follow()
+            autoscaling.follow_autoscalers()
         for change in later[len(first) :]:
-            self._apply(changes, change, problems)
-        _raise(problems)
-        changes.finish()
+            self._apply_change(changes, change, problems)
+        _raise_problems(problems)
+        changes.finish_changes()
 
     @staticmethod
-    def _apply(changes: Changes, change: ScenarioChange, problems: list[DocumentProblem]) -> None:
+    def _apply_change(changes: Changes, change: ScenarioChange, problems: list[DocumentProblem]) -> None:
         try:
-            changes.apply(change)
+            changes.apply_change(change)
         except PartError as error:
-            problems.append(error.problem(change.path))
+            problems.append(error.problem_at(change.path))
 
-    def arrive(self, *, recorded: bool) -> None:
+    def add_arrivals(self, *, recorded: bool) -> None:
         arrivals, problems = Arrivals(self.cluster, self.workloads, self.files, self.seed), []
         for place, part in enumerate(self.document.arrivals):
             if (isinstance(part, Trace) and part.format == "records") == recorded:
                 try:
-                    arrivals.add(part, place, self.document.run.place)
+                    arrivals.add_part(part, place, self.document.run.place)
                 except PartError as error:
-                    problems.append(error.problem(part.path))
-        _raise(problems)
+                    problems.append(error.problem_at(part.path))
+        _raise_problems(problems)
 
-    def use(self, utilisation: Collected | Watermarks | None) -> KnownUse:
+    def determine_use(self, utilisation: CollectedWatermarks | Watermarks | None) -> KnownUse:
         try:
             return use_of(self.document, self.cluster, self.files, utilisation, seed=self.seed, now=self.now)
         except PartError as error:
-            raise DocumentError([error.problem("use")]) from None
+            raise ScenarioError([error.problem_at("use")]) from None
 
 
-def _events(cluster: Cluster) -> list[Event]:
-    waiting: list[Event] = []
+def _sort_events(cluster: ScenarioCluster) -> list[SimulationEvent]:
+    waiting: list[SimulationEvent] = []
     for key, raw in cluster.waiting.items():
         try:
-            waiting.append(arrival(raw, 0.0))
+            waiting.append(create_arrival(raw, 0.0))
         except ObjectError as problem:
-            cluster.note(f"Pod {key}: is left out: {problem}")
+            cluster.add_note(f"Pod {key}: is left out: {problem}")
     return sorted([*waiting, *cluster.events], key=lambda event: event.time)
 
 
-def _raise(problems: list[DocumentProblem]) -> None:
+def _raise_problems(problems: list[DocumentProblem]) -> None:
     if problems:
-        raise DocumentError(problems)
+        raise ScenarioError(problems)

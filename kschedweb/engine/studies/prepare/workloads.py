@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kschedweb.engine.controllers import daemons
-from kschedweb.engine.controllers.autoscaling.deletion import deletion_cost
 from kschedweb.engine.controllers.claims import (
     VOLUME_CLAIM,
     add_stateful_volumes,
@@ -17,24 +16,25 @@ from kschedweb.engine.controllers.claims import (
     provision_at_once,
     set_default_class,
 )
-from kschedweb.engine.controllers.naming import draw_name, letters, ordinal
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
+from kschedweb.engine.controllers.deletion_order import deletion_cost
+from kschedweb.engine.controllers.naming import draw_letters, draw_name, parse_ordinal
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, WorkloadLeaves, WorkloadScales, replica
-from kschedweb.engine.simulation.scaling.fleet import Kind
+from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, WorkloadLeaves, WorkloadScales, make_replica
+from kschedweb.engine.simulation.scaling.fleet import WorkloadTemplate
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
-from kschedweb.engine.studies.prepare.cluster import Cluster
+from kschedweb.engine.studies.prepare.cluster import ScenarioCluster
 from kschedweb.engine.studies.prepare.manifests import (
     API,
     controller_of,
-    named,
+    namespace_and_name,
     ordinal_labels,
-    parts,
+    owner_reference,
     pod_of,
-    reference,
     replicas_of,
+    split_workload,
 )
 
 HASH = "pod-template-hash"
@@ -43,211 +43,215 @@ HASH = "pod-template-hash"
 class Workloads:
     """Makes and removes the pods of workloads in ``cluster``; names are "namespace/Kind/name"."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ScenarioCluster) -> None:
         self.cluster = cluster
         self._members: dict[str, list[str]] | None = None
-        self._came: dict[str, float] = {}  # when members came
+        self._arrivals: dict[str, float] = {}  # when members came
         self._raws: dict[str, Json] = {}  # of members
         self._added: list[Json] = []  # DaemonSets of changes; the pods of recorded ones are recorded
         self._leaving: set[str] = set()
         self._ordinals: Counter[str] = Counter()
         self._scaled: set[str] = set()  # those that are handed over to a scaler
 
-    def add(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
+    def add_workload(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
         """Add a workload with its pods; raises PartError if it exists already."""
-        kind, (namespace, name) = manifest["kind"], named(manifest)
+        kind, (namespace, name) = manifest["kind"], namespace_and_name(manifest)
         if kind == "Pod":
             self._add_pods(manifest, 1 if replicas is None else replicas, at, life)
             return
-        if self.cluster.find(kind, namespace, name) is not None:
-            there = self.cluster.find(kind, namespace, name, at) is not None
-            when = "already" if there else "at another time: choose another name"
+        if self.cluster.find_object(kind, namespace, name) is not None:
+            exists_now = self.cluster.find_object(kind, namespace, name, at) is not None
+            when = "already" if exists_now else "at another time: choose another name"
             raise PartError(f"there is a workload {namespace}/{kind}/{name} {when}", "manifest")
-        wanted = replicas_of(manifest) if replicas is None else replicas
+        replica_count = replicas_of(manifest) if replicas is None else replicas
         metadata = {**manifest["metadata"], "namespace": namespace}
-        spec = dict(mapping(manifest, "spec"))
+        spec = dict(get_mapping(manifest, "spec"))
         if kind != "DaemonSet":
-            spec["parallelism" if kind == "Job" else "replicas"] = wanted
+            spec["parallelism" if kind == "Job" else "replicas"] = replica_count
         raw = {"apiVersion": API.get(kind, "apps/v1"), **manifest, "metadata": metadata, "spec": spec}
-        self.cluster.add(raw)
+        self.cluster.add_object(raw)
         if kind == "DaemonSet":
             self._added.append(raw)
-            self._cover([raw], list(self.cluster.nodes.values()), at)
+            self._cover_nodes([raw], list(self.cluster.nodes.values()), at)
         else:
-            self._make(raw, wanted, at, life)
+            self._create_pods(raw, replica_count, at, life)
 
-    def scale(self, workload: str, replicas: int, at: float) -> None:
+    def scale_workload(self, workload: str, replicas: int, at: float) -> None:
         """Scale the workload to ``replicas`` pods at ``at``."""
-        kind, _, name = parts(workload)
+        kind, _, name = split_workload(workload)
         if kind == "DaemonSet":
             raise PartError("a DaemonSet has a pod on each node that fits; it cannot be scaled", "workload")
-        raw, members = self._there(workload, at)
+        raw, members = self._find_workload(workload, at)
         if workload in self._scaled:
             self.cluster.events.append(WorkloadScales(at, workload, replicas))
             return
         if raw is not None and at == 0.0:
             key = "parallelism" if kind == "Job" else "replicas"
-            spec = {**mapping(raw, "spec"), key: replicas}
+            spec = {**get_mapping(raw, "spec"), key: replicas}
             self.cluster.others[kind, raw["metadata"].get("namespace") or "", name] = {**raw, "spec": spec}
         more = replicas - len(members)
         if more < 0:
-            self._take(self._ranked(kind, members)[:-more], at)
+            self._remove_pods(self._rank_members(kind, members)[:-more], at)
         elif raw is not None:
-            self._make(raw, more, at)
+            self._create_pods(raw, more, at)
         elif more:
-            self._copy(members[-1], more, at)
+            self._copy_pod(members[-1], more, at)
 
-    def remove(self, workload: str, at: float) -> None:
+    def remove_workload(self, workload: str, at: float) -> None:
         """Remove the workload with all its pods."""
-        kind, namespace, name = parts(workload)
-        raw, members = self._there(workload, at)
+        kind, namespace, name = split_workload(workload)
+        raw, members = self._find_workload(workload, at)
         if workload in self._scaled:
             self._scaled.remove(workload)
-            self._leaving.update(self._ever(workload))
+            self._leaving.update(self._all_members(workload))
             self.cluster.events.append(WorkloadLeaves(at, workload))
         else:
-            self._take(members, at)
-        self._withdraw(workload, at, "removed")
+            self._remove_pods(members, at)
+        self._withdraw_later(workload, at, "removed")
         if raw is None:
             return
         key = kind, raw["metadata"].get("namespace") or "", name
         if at == 0.0:
             del self.cluster.others[key]
-            self.cluster.spans.pop(key, None)
-            for owned, one in list(self.cluster.others.items()):
-                if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and controller_of(one) == (kind, name):
+            self.cluster.lifetimes.pop(key, None)
+            for owned, other in list(self.cluster.others.items()):
+                if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and controller_of(other) == (kind, name):
                     del self.cluster.others[owned]
         else:
-            self.cluster.spans[key] = self.cluster.spans.get(key, (0.0, at))[0], at
+            self.cluster.lifetimes[key] = self.cluster.lifetimes.get(key, (0.0, at))[0], at
 
     def is_scaled(self, workload: str) -> bool:
         """Whether a scaler has the workload."""
         return workload in self._scaled
 
-    def handed_over(self, workload: str, at: float, startup: float) -> Kind:
+    def handed_over(self, workload: str, at: float, startup: float) -> WorkloadTemplate:
         """How a scaler makes pods of the workload, which looks after their number from ``at`` on."""
-        kind, namespace, name = parts(workload)
-        raw, members = self._there(workload, at)
-        if objects(mapping(raw or {}, "spec"), "volumeClaimTemplates", "spec."):
+        kind, namespace, name = split_workload(workload)
+        raw, members = self._find_workload(workload, at)
+        if get_objects(get_mapping(raw or {}, "spec"), "volumeClaimTemplates", "spec."):
             raise PartError("has volumeClaimTemplates: scale it by hand (scaleWorkload)", "workload")
-        self._withdraw(workload, at, "scaled")
+        self._withdraw_later(workload, at, "scaled")
         self._scaled.add(workload)
         if raw is None:
-            like = Pod.read(self._raws[members[-1]])
+            like = Pod.from_json(self._raws[members[-1]])
             stem = like.controller[2] if like.controller else name
-            return Kind(workload, replica(like, stem).raw, stem, kind == "StatefulSet", startup)
-        template, labels, owner = self._pattern(raw)
-        stem = named(owner)[1]
+            return WorkloadTemplate(workload, make_replica(like, stem).raw, stem, kind == "StatefulSet", startup)
+        template, labels, owner = self._pod_template(raw)
+        stem = namespace_and_name(owner)[1]
         pod = pod_of(stem, namespace, labels, owner, template, template["spec"])
-        return Kind(workload, pod, stem, kind == "StatefulSet", startup)
+        return WorkloadTemplate(workload, pod, stem, kind == "StatefulSet", startup)
 
-    def there(self, workload: str) -> tuple[Json | None, dict[str, Json]]:
+    def find_workload(self, workload: str) -> tuple[Json | None, dict[str, Json]]:
         """The workload's object at the beginning, if there is one, and its pods by key; raises PartError."""
-        raw, members = self._there(workload, 0.0)
+        raw, members = self._find_workload(workload, 0.0)
         return raw, {key: self._raws[key] for key in members}
 
-    def changed(self, key: str, raw: Json) -> None:
+    def replace_pod(self, key: str, raw: Json) -> None:
         """The pod ``key`` of the beginning is ``raw`` now."""
         self._raws[key] = raw
-        where = self.cluster.bound if key in self.cluster.bound else self.cluster.waiting
-        where[key] = raw
+        pods = self.cluster.bound if key in self.cluster.bound else self.cluster.waiting
+        pods[key] = raw
 
     def nodes_came(self, nodes: list[Json], at: float) -> None:
         """Add the pods of DaemonSets on the new ``nodes``."""
         listed = ((key, raw) for key, raw in self.cluster.others.items() if key[0] == "DaemonSet")
-        sets = [raw for key, raw in listed if self.cluster.there(key, at)]
+        sets = [raw for key, raw in listed if self.cluster.exists_at(key, at)]
         if sets:
-            self._cover(sets, nodes, at)
+            self._cover_nodes(sets, nodes, at)
 
     def node_came(self, event: NodeJoins) -> None:
         """Add the pods of DaemonSets that were not recorded on a recorded node that joins."""
-        sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *named(raw), event.time) is raw]
+        sets = [
+            raw
+            for raw in self._added
+            if self.cluster.find_object("DaemonSet", *namespace_and_name(raw), event.time) is raw
+        ]
         if sets:
-            self._cover(sets, [event.node], event.time)
+            self._cover_nodes(sets, [event.node], event.time)
 
     def pods_of(self, deployment: Json) -> Iterator[Json]:
         """An endless sequence of pods of a deployment, which are not added to the cluster."""
-        template, (namespace, _) = deployment["spec"]["template"], named(deployment)
+        template, (namespace, _) = deployment["spec"]["template"], namespace_and_name(deployment)
         owner = self._replica_set(deployment, template)
         labels = owner["spec"]["template"]["metadata"]["labels"]
-        for name in self._free(owner):
+        for name in self._free_names(owner):
             yield pod_of(name, namespace, labels, owner, template, template["spec"])
 
     # Existing pods.
 
-    def _there(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
+    def _find_workload(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
         """The workload's object, if there is one, and the keys of its pods at ``at``; raises PartError."""
-        raw, members = self.cluster.find(*parts(workload), at), self._of(workload, at)
+        raw, members = self.cluster.find_object(*split_workload(workload), at), self._members_at(workload, at)
         if raw is None and not members:
             raise PartError(f"there is no workload {workload} at this time", "workload")
         return raw, members
 
-    def _of(self, workload: str, at: float) -> list[str]:
+    def _members_at(self, workload: str, at: float) -> list[str]:
         """The keys of the workload's pods at ``at``, oldest first; recorded pods only while they were recorded."""
         ended = self.cluster.ended
-        return [key for key in self._ever(workload) if self._came[key] <= at < ended.get(key, math.inf)]
+        return [key for key in self._all_members(workload) if self._arrivals[key] <= at < ended.get(key, math.inf)]
 
-    def _ever(self, workload: str) -> list[str]:
+    def _all_members(self, workload: str) -> list[str]:
         """The keys of all pods of the workload that ever arrive, without removed ones."""
         if self._members is None:
             self._members = {}
-            for key, raw, came in self._pods():
-                self._join(key, raw, came)
+            for key, raw, arrived_at in self._iterate_pods():
+                self._add_member(key, raw, arrived_at)
         return [key for key in self._members.get(workload, ()) if key not in self._leaving]
 
-    def _pods(self) -> Iterator[tuple[str, Json, float]]:
+    def _iterate_pods(self) -> Iterator[tuple[str, Json, float]]:
         for key, raw in [*self.cluster.bound.items(), *self.cluster.waiting.items()]:
             yield key, raw, 0.0
         for event in self.cluster.events:
             if isinstance(event, PodArrives):
                 raw = event.pod.raw if isinstance(event.pod, Pod) else event.pod
-                yield "{}/{}".format(*named(raw)), raw, event.time
+                yield "{}/{}".format(*namespace_and_name(raw)), raw, event.time
 
-    def _withdraw(self, workload: str, at: float, because: str) -> None:
+    def _withdraw_later(self, workload: str, at: float, because: str) -> None:
         """Remove pods of the workload that were recorded after ``at``."""
-        later = {key for key in self._ever(workload) if self._came[key] > at}
+        later = {key for key in self._all_members(workload) if self._arrivals[key] > at}
         if later:
             self._leaving |= later
-            self.cluster.withdraw(later)
-            self.cluster.note(f"{len(later):,} recorded pods of {workload} do not come: it was {because} before")
+            self.cluster.withdraw_arrivals(later)
+            self.cluster.add_note(f"{len(later):,} recorded pods of {workload} do not come: it was {because} before")
 
-    def _join(self, key: str, raw: Json, came: float) -> None:
+    def _add_member(self, key: str, raw: Json, arrived_at: float) -> None:
         if self._members is None:
             return
-        self._came[key], self._raws[key] = came, raw
-        namespace = named(raw)[0]
+        self._arrivals[key], self._raws[key] = arrived_at, raw
+        namespace = namespace_and_name(raw)[0]
         kind, name = controller_of(raw)
         self._members.setdefault(f"{namespace}/{kind}/{name}", []).append(key)
         if kind == "ReplicaSet":
-            owner = self.cluster.find(kind, namespace, name)
+            owner = self.cluster.find_object(kind, namespace, name)
             above = controller_of(owner) if owner is not None else ("", "")
-            suffix = mapping(mapping(raw, "metadata"), "labels").get(HASH)
+            suffix = get_mapping(get_mapping(raw, "metadata"), "labels").get(HASH)
             if not above[0] and suffix and name.endswith(f"-{suffix}"):
                 above = "Deployment", name.removesuffix(f"-{suffix}")
             self._members.setdefault("{}/{}/{}".format(namespace, *above), []).append(key)
 
-    def _ranked(self, kind: str, members: list[str]) -> list[str]:
+    def _rank_members(self, kind: str, members: list[str]) -> list[str]:
         """The pods in the order in which their controller deletes them."""
         if kind == "StatefulSet":
-            return sorted(members, key=ordinal, reverse=True)
-        nodes = Counter(self._node(key) for key in members)
+            return sorted(members, key=parse_ordinal, reverse=True)
+        nodes = Counter(self._node_of(key) for key in members)
         newest = {key: -place for place, key in enumerate(members)}
 
-        def rank(key: str) -> tuple[bool, int, int, int]:
-            node = self._node(key)
+        def deletion_rank(key: str) -> tuple[bool, int, int, int]:
+            node = self._node_of(key)
             return (
                 bool(node),
-                deletion_cost(string_map(mapping(self._raws[key], "metadata"), "annotations")),
+                deletion_cost(get_string_map(get_mapping(self._raws[key], "metadata"), "annotations")),
                 -nodes[node] if node else 0,
                 newest[key],
             )
 
-        return sorted(members, key=rank)
+        return sorted(members, key=deletion_rank)
 
-    def _node(self, key: str) -> str:
-        return str(mapping(self.cluster.bound.get(key) or {}, "spec").get("nodeName") or "")
+    def _node_of(self, key: str) -> str:
+        return str(get_mapping(self.cluster.bound.get(key) or {}, "spec").get("nodeName") or "")
 
-    def _take(self, keys: list[str], at: float) -> None:
+    def _remove_pods(self, keys: list[str], at: float) -> None:
         for key in keys:
             self._leaving.add(key)
             if at == 0.0 and (key in self.cluster.bound or key in self.cluster.waiting):
@@ -258,94 +262,98 @@ class Workloads:
 
     # New pods.
 
-    def _arrive(self, raw: Json, at: float, life: float | None) -> None:
-        self.cluster.arrive(raw, at, life)
-        key = "{}/{}".format(*named(raw))
+    def _add_arrival(self, raw: Json, at: float, life: float | None) -> None:
+        self.cluster.add_arrival(raw, at, life)
+        key = "{}/{}".format(*namespace_and_name(raw))
         self._leaving.discard(key)
-        self._join(key, raw, at)
+        self._add_member(key, raw, at)
 
     def _add_pods(self, manifest: Json, replicas: int, at: float, life: float | None) -> None:
-        namespace, name = named(manifest)
+        namespace, name = namespace_and_name(manifest)
         bare = {key: value for key, value in manifest.items() if key != "status"}
         for number in range(1, replicas + 1):
-            own = name if replicas == 1 else f"{name}-{number}"
-            metadata = {**manifest["metadata"], "name": own, "namespace": namespace}
-            self._arrive({**bare, "metadata": metadata}, at, life)
+            pod_name = name if replicas == 1 else f"{name}-{number}"
+            metadata = {**manifest["metadata"], "name": pod_name, "namespace": namespace}
+            self._add_arrival({**bare, "metadata": metadata}, at, life)
 
-    def _make(self, raw: Json, count: int, at: float, life: float | None = None) -> None:
+    def _create_pods(self, raw: Json, count: int, at: float, life: float | None = None) -> None:
         """``count`` further pods of the workload ``raw``."""
         if count > MOST_PODS:
             raise PartError(f"there would be more than {MOST_PODS:,} pods")
-        kind, (namespace, name) = raw["kind"], named(raw)
-        template, labels, owner = self._pattern(raw)
+        kind, (namespace, name) = raw["kind"], namespace_and_name(raw)
+        template, labels, owner = self._pod_template(raw)
         if kind == "Job":
             labels |= {"batch.kubernetes.io/job-name": name, "job-name": name}
-        for own in self._names(owner, count):
-            more = ordinal_labels(own) if kind == "StatefulSet" else {}
+        for pod_name in self._new_names(owner, count):
+            more = ordinal_labels(pod_name) if kind == "StatefulSet" else {}
             spec = template["spec"]
             if kind == "StatefulSet":
-                spec = add_stateful_volumes(mapping(template, "spec"), raw, own)
-                self._add_claims(raw, own)
+                spec = add_stateful_volumes(get_mapping(template, "spec"), raw, pod_name)
+                self._add_claims(raw, pod_name)
             if kind == "Job":
                 spec = {"restartPolicy": "Never", **spec}
-            self._arrive(pod_of(own, namespace, {**labels, **more}, owner, template, spec), at, life)
+            self._add_arrival(pod_of(pod_name, namespace, {**labels, **more}, owner, template, spec), at, life)
 
-    def _pattern(self, raw: Json) -> tuple[Json, dict[str, str], Json]:
+    def _pod_template(self, raw: Json) -> tuple[Json, dict[str, str], Json]:
         """The template of the workload's pods, their labels, and what owns them."""
-        template = mapping(mapping(raw, "spec"), "template", "spec.")
-        labels, owner = dict(mapping(mapping(template, "metadata"), "labels")), raw
+        template = get_mapping(get_mapping(raw, "spec"), "template", "spec.")
+        labels, owner = dict(get_mapping(get_mapping(template, "metadata"), "labels")), raw
         if raw["kind"] == "Deployment":
             owner = self._replica_set(raw, template)
-            labels |= mapping(mapping(mapping(mapping(owner, "spec"), "template"), "metadata"), "labels")
+            labels |= get_mapping(
+                get_mapping(get_mapping(get_mapping(owner, "spec"), "template"), "metadata"), "labels"
+            )
         return template, labels, owner
 
-    def _copy(self, key: str, count: int, at: float) -> None:
+    def _copy_pod(self, key: str, count: int, at: float) -> None:
         """``count`` further pods like the pod ``key``, whose workload has no object."""
-        pod = Pod.read(self._raws[key])
+        pod = Pod.from_json(self._raws[key])
         metadata = {"name": pod.controller[2] if pod.controller else pod.name, "namespace": pod.namespace}
         owner: Json = {"kind": "", "metadata": metadata}
         if pod.controller and pod.controller[1] == "StatefulSet":
             owner["kind"] = "StatefulSet"
-            self._ordinals[f"{pod.namespace}/{pod.controller[2]}"] = 1 + ordinal(key)
-        for name in self._names(owner, count):
-            self._arrive(replica(pod, name).raw, at, None)
+            self._ordinals[f"{pod.namespace}/{pod.controller[2]}"] = 1 + parse_ordinal(key)
+        for name in self._new_names(owner, count):
+            self._add_arrival(make_replica(pod, name).raw, at, None)
 
-    def _names(self, owner: Json, count: int) -> list[str]:
+    def _new_names(self, owner: Json, count: int) -> list[str]:
         """Names of new pods, in the form of the owner's controller."""
-        return list(itertools.islice(self._free(owner), count))
+        return list(itertools.islice(self._free_names(owner), count))
 
-    def _free(self, owner: Json) -> Iterator[str]:
-        namespace, name = named(owner)
-        numbered, given = owner["kind"] == "StatefulSet", set()
+    def _free_names(self, owner: Json) -> Iterator[str]:
+        namespace, name = namespace_and_name(owner)
+        numbered, used = owner["kind"] == "StatefulSet", set()
         for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if numbered else 0):
-            own = f"{name}-{number if numbered else letters(f'{namespace}/{name}/{number}', 5)}"
-            if own not in given and f"{namespace}/{own}" not in self.cluster.keys:
-                given.add(own)
-                yield own
+            pod_name = f"{name}-{number if numbered else draw_letters(f'{namespace}/{name}/{number}', 5)}"
+            if pod_name not in used and f"{namespace}/{pod_name}" not in self.cluster.keys:
+                used.add(pod_name)
+                yield pod_name
 
     def _replica_set(self, deployment: Json, template: Json) -> Json:
         """The newest replica set of the deployment; a new one if there is none."""
-        namespace, name = named(deployment)
-        own = [
+        namespace, name = namespace_and_name(deployment)
+        replica_sets = [
             raw
             for (kind, place, _), raw in self.cluster.others.items()
             if kind == "ReplicaSet" and (place or "default") == namespace and controller_of(raw) == ("Deployment", name)
         ]
-        if own:
-            return max(own, key=lambda raw: (replicas_of(raw), str(raw["metadata"].get("creationTimestamp") or "")))
-        suffix = letters(json.dumps(template, sort_keys=True, default=str), 10)
-        metadata = mapping(template, "metadata")
-        labels = {**mapping(metadata, "labels"), HASH: suffix}
-        selector = mapping(mapping(deployment, "spec"), "selector")
-        matching = {**mapping(selector, "matchLabels"), HASH: suffix}
-        made = {
+        if replica_sets:
+            return max(
+                replica_sets, key=lambda raw: (replicas_of(raw), str(raw["metadata"].get("creationTimestamp") or ""))
+            )
+        suffix = draw_letters(json.dumps(template, sort_keys=True, default=str), 10)
+        metadata = get_mapping(template, "metadata")
+        labels = {**get_mapping(metadata, "labels"), HASH: suffix}
+        selector = get_mapping(get_mapping(deployment, "spec"), "selector")
+        matching = {**get_mapping(selector, "matchLabels"), HASH: suffix}
+        replica_set = {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",
             "metadata": {
                 "name": f"{name}-{suffix}",
                 "namespace": namespace,
                 "labels": labels,
-                "ownerReferences": [reference(deployment)],
+                "ownerReferences": [owner_reference(deployment)],
             },
             "spec": {
                 "replicas": replicas_of(deployment),
@@ -353,34 +361,38 @@ class Workloads:
                 "template": {**template, "metadata": {**metadata, "labels": labels}},
             },
         }
-        self.cluster.add(made)
-        return made
+        self.cluster.add_object(replica_set)
+        return replica_set
 
     def _add_claims(self, stateful_set: Json, pod: str) -> None:
         """Add the claims that are made for a stateful set's pod."""
         classes = [raw for (kind, *_), raw in self.cluster.others.items() if kind == "StorageClass"]
-        for made in make_stateful_claims(stateful_set, pod):
-            if self.cluster.find(VOLUME_CLAIM, *named(made)) is None:
-                claim, volume = provision_at_once(set_default_class(made, classes), classes)
+        for stateful_claim in make_stateful_claims(stateful_set, pod):
+            if self.cluster.find_object(VOLUME_CLAIM, *namespace_and_name(stateful_claim)) is None:
+                claim, volume = provision_at_once(set_default_class(stateful_claim, classes), classes)
                 for raw in (claim, volume) if volume is not None else (claim,):
-                    self.cluster.add(raw)
+                    self.cluster.add_object(raw)
 
     # DaemonSets.
 
-    def _cover(self, sets: list[Json], nodes: list[Json], at: float) -> None:
-        columns = daemons.snapshot(nodes)
+    def _cover_nodes(self, sets: list[Json], nodes: list[Json], at: float) -> None:
+        columns = daemons.make_snapshot(nodes)
         for raw in sets:
             try:
                 self._cover_with(raw, columns, at)
             except ObjectError as problem:
-                self.cluster.note(f"DaemonSet {'/'.join(named(raw))}: gets no pods on new nodes: {problem}")
+                self.cluster.add_note(
+                    f"DaemonSet {'/'.join(namespace_and_name(raw))}: gets no pods on new nodes: {problem}"
+                )
 
     def _cover_with(self, raw: Json, nodes: Snapshot, at: float) -> None:
-        namespace, name = named(raw)
-        template = mapping(mapping(raw, "spec"), "template", "spec.")
-        labels = mapping(mapping(template, "metadata"), "labels")
-        for node, spec in daemons.specs(raw, nodes):
-            own = draw_name(
-                f"{name}-", f"{namespace}/{name}/{node}", lambda own: f"{namespace}/{own}" in self.cluster.keys
+        namespace, name = namespace_and_name(raw)
+        template = get_mapping(get_mapping(raw, "spec"), "template", "spec.")
+        labels = get_mapping(get_mapping(template, "metadata"), "labels")
+        for node, spec in daemons.list_node_specs(raw, nodes):
+            pod_name = draw_name(
+                f"{name}-",
+                f"{namespace}/{name}/{node}",
+                lambda candidate: f"{namespace}/{candidate}" in self.cluster.keys,
             )
-            self._arrive(pod_of(own, namespace, labels, raw, template, spec), at, None)
+            self._add_arrival(pod_of(pod_name, namespace, labels, raw, template, spec), at, None)

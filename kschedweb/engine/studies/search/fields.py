@@ -36,22 +36,22 @@ class Name(str):
     __slots__ = ()
 
 
-def steps(path: str) -> Path:
+def parse_path(path: str) -> Path:
     """The steps of ``path``; raises PathError for a syntax error."""
-    found: list[Step] = []
+    steps: list[Step] = []
     at = 0
     for match in _STEP.finditer(path):
         if match.start() != at:
             break
         key, place = match.groups()
-        found.append(key if key is not None else int(place) if place.isdecimal() and len(place) < 6 else Name(place))
+        steps.append(key if key is not None else int(place) if place.isdecimal() and len(place) < 6 else Name(place))
         at = match.end()
-    if at != len(path) or not path.isprintable() or not found or not isinstance(found[0], str):
+    if at != len(path) or not path.isprintable() or not steps or not isinstance(steps[0], str):
         raise PathError("must be keys with dots between, and names or numbers in brackets")
-    return tuple(found)
+    return tuple(steps)
 
 
-def weighed(path: Path) -> tuple[int, str] | None:
+def profile_and_plugin(path: Path) -> tuple[int, str] | None:
     """Profile and plugin if ``path`` is the weight of a plugin, or of a priority of a Policy, else ``None``."""
     if len(path) == 3 and path[0] == PRIORITIES and isinstance(path[1], Name) and path[2] == "weight":
         return 0, str(path[1])
@@ -62,97 +62,101 @@ def weighed(path: Path) -> tuple[int, str] | None:
     return None
 
 
-def value(configuration: Configuration, path: Path) -> Any:
+def get_value(configuration: Configuration, path: Path) -> Any:
     """The value at ``path`` after defaulting; ABSENT if there is none.
 
     The weight of a plugin that is not enabled for scoring is 0.
     """
-    found = weighed(path)
-    if found is None:
-        return _value(configuration.document, path)
-    profile, plugin = found
+    weight_path = profile_and_plugin(path)
+    if weight_path is None:
+        return _value_at(configuration.document, path)
+    profile, plugin = weight_path
     if profile >= len(configuration.profiles):
         return ABSENT
     references = configuration.profiles[profile].points["score"]
-    return next((one.weight for one in references if one.name == plugin), 0)
+    return next((reference.weight for reference in references if reference.name == plugin), 0)
 
 
-def _value(document: Any, path: Path) -> Any:
+def _value_at(document: Any, path: Path) -> Any:
     for step in path:
         if isinstance(document, Mapping):
             document = document.get(step, ABSENT) if isinstance(step, str) else ABSENT
         elif isinstance(document, list):
-            place = _place(document, step)
+            place = _find_place(document, step)
             document = ABSENT if place is None else document[place]
         else:
             return ABSENT
     return document
 
 
-def changed(document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: Sequence[tuple[Path, Any]]) -> Any:
+def apply_changes(
+    document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: Sequence[tuple[Path, Any]]
+) -> Any:
     """A copy of ``document`` with the ``changes`` applied; ``defaulted`` is the document after defaulting.
 
     A weight of 0 disables the plugin's score, because kube-scheduler would treat it as 1; it takes a priority out of a
     Policy. Raises PathError.
     """
     target = copy.deepcopy(dict(document))
-    for path, wanted in changes:
-        found = weighed(path)
-        if found is not None and path[0] == PRIORITIES:
-            _set(target, defaulted, path, wanted)
-            if wanted == 0:
-                target[PRIORITIES] = [one for one in target[PRIORITIES] if one.get("name") != found[1]]
+    for path, value in changes:
+        weight_path = profile_and_plugin(path)
+        if weight_path is not None and path[0] == PRIORITIES:
+            _set_value(target, defaulted, path, value)
+            if value == 0:
+                target[PRIORITIES] = [
+                    priority for priority in target[PRIORITIES] if priority.get("name") != weight_path[1]
+                ]
             continue
-        if found is not None and wanted == 0:
-            _silence(target, *found)
+        if weight_path is not None and value == 0:
+            _disable_score(target, *weight_path)
             continue
-        if found is not None:
-            _speak(target, *found)
-        _set(target, defaulted, path, wanted)
+        if weight_path is not None:
+            _enable_score(target, *weight_path)
+        _set_value(target, defaulted, path, value)
     return target
 
 
-def _set(target: Any, defaulted: Any, path: Path, wanted: Any) -> None:
+def _set_value(target: Any, defaulted: Any, path: Path, value: Any) -> None:
     inside = False  # whether in a plugin's arguments, whose defaults are written out
     for place, step in enumerate(path[:-1]):
-        default = _child(defaulted, step)
-        known = _child(target, step)
-        if known is ABSENT or known is None:
+        default = _get_child(defaulted, step)
+        child = _get_child(target, step)
+        if child is ABSENT or child is None:
             kind: Any = [] if not isinstance(path[place + 1], str) or isinstance(path[place + 1], Name) else {}
-            known = copy.deepcopy(default) if (inside or step in LISTS) and isinstance(default, dict | list) else kind
-            known = _put(target, step, known)
-        elif not isinstance(known, dict | list):
+            child = copy.deepcopy(default) if (inside or step in LISTS) and isinstance(default, dict | list) else kind
+            child = _put_value(target, step, child)
+        elif not isinstance(child, dict | list):
             raise PathError(f"{step} is not something that holds further fields")
         inside = inside or step == "args"
-        target, defaulted = known, default
-    _put(target, path[-1], wanted)
+        target, defaulted = child, default
+    _put_value(target, path[-1], value)
 
 
-def _child(holder: Any, step: Step) -> Any:
-    return _value(holder, (step,))
+def _get_child(holder: Any, step: Step) -> Any:
+    return _value_at(holder, (step,))
 
 
-def _put(holder: Any, step: Step, wanted: Any) -> Any:
-    """Set the step to ``wanted``; returns the value that is there afterwards."""
+def _put_value(holder: Any, step: Step, value: Any) -> Any:
+    """Set the step to ``value``; returns the value that is there afterwards."""
     if isinstance(holder, dict) and isinstance(step, str):
-        holder[str(step)] = wanted
-        return wanted
+        holder[str(step)] = value
+        return value
     if not isinstance(holder, list):
         raise PathError(f"[{step}] needs a list")
-    place = _place(holder, step)
+    place = _find_place(holder, step)
     if place is not None:
-        holder[place] = wanted
+        holder[place] = value
     elif isinstance(step, Name):
-        wanted = {"name": str(step), **wanted} if isinstance(wanted, dict) else {"name": str(step)}
-        holder.append(wanted)
+        value = {"name": str(step), **value} if isinstance(value, dict) else {"name": str(step)}
+        holder.append(value)
     elif step == len(holder):
-        holder.append(wanted)
+        holder.append(value)
     else:
         raise PathError(f"[{step}] is beyond the end of the list")
-    return wanted
+    return value
 
 
-def _place(listed: list[Any], step: Step) -> int | None:
+def _find_place(listed: list[Any], step: Step) -> int | None:
     if isinstance(step, int):
         return step if step < len(listed) else None
     if not isinstance(step, Name):
@@ -163,22 +167,22 @@ def _place(listed: list[Any], step: Step) -> int | None:
     return None
 
 
-def _silence(target: dict[str, Any], profile: int, plugin: str) -> None:
+def _disable_score(target: dict[str, Any], profile: int, plugin: str) -> None:
     """Disable the plugin's score."""
-    _set(target, {}, ("profiles", profile, "plugins", "score", "disabled", Name(plugin), "name"), plugin)
+    _set_value(target, {}, ("profiles", profile, "plugins", "score", "disabled", Name(plugin), "name"), plugin)
     score = target["profiles"][profile]["plugins"]["score"]
-    _without(score, "enabled", plugin)
+    _remove_plugin(score, "enabled", plugin)
 
 
-def _speak(target: dict[str, Any], profile: int, plugin: str) -> None:
+def _enable_score(target: dict[str, Any], profile: int, plugin: str) -> None:
     """Enable the plugin's score if the document disables it."""
-    score = _value(target, ("profiles", profile, "plugins", "score"))
+    score = _value_at(target, ("profiles", profile, "plugins", "score"))
     if isinstance(score, dict):
-        _without(score, "disabled", plugin)
+        _remove_plugin(score, "disabled", plugin)
 
 
-def _without(score: dict[str, Any], key: str, plugin: str) -> None:
+def _remove_plugin(score: dict[str, Any], key: str, plugin: str) -> None:
     if isinstance(score.get(key), list):
-        score[key] = [one for one in score[key] if not isinstance(one, Mapping) or one.get("name") != plugin]
+        score[key] = [entry for entry in score[key] if not isinstance(entry, Mapping) or entry.get("name") != plugin]
         if not score[key]:
             del score[key]

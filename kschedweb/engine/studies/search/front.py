@@ -10,35 +10,35 @@ from numpy.typing import NDArray
 from kschedweb.engine.state.columns import Floats
 
 
-def turned(values: Floats, lower: Sequence[bool]) -> Floats:
+def to_costs(values: Floats, lower: Sequence[bool]) -> Floats:
     """``values`` f8[trials, objectives] with signs such that less is better; ``lower`` is true where it is already."""
     return np.where(np.asarray(lower, dtype=np.bool_), values, -values)
 
 
-def front(costs: Floats) -> NDArray[np.bool_]:
+def find_pareto_front(costs: Floats) -> NDArray[np.bool_]:
     """The trials of the Pareto front: no other is at least as good in every column and better in one.
 
     ``costs`` is f8[trials, objectives], less is better. Equal trials are all in the front; trials with nan are not.
     """
-    known = ~np.isnan(costs).any(axis=1)
-    best = np.array(known)
-    for row in np.flatnonzero(known):
-        no_worse = (costs[known] <= costs[row]).all(axis=1)
-        better = (costs[known] < costs[row]).any(axis=1)
+    valid = ~np.isnan(costs).any(axis=1)
+    best = np.array(valid)
+    for row in np.flatnonzero(valid):
+        no_worse = (costs[valid] <= costs[row]).all(axis=1)
+        better = (costs[valid] < costs[row]).any(axis=1)
         best[row] = not bool((no_worse & better).any())
     return best
 
 
-def distances(costs: Floats, members: NDArray[np.bool_]) -> Floats:
+def compute_distances(costs: Floats, members: NDArray[np.bool_]) -> Floats:
     """The distance of each member of the front from the best value of all columns; nan for others.
 
     Each column is scaled to 0 for the front's best and 1 for its worst value. The distance is the Euclidean one divided
     by the square root of the number of columns, so it is between 0 and 1.
     """
-    found = np.full(len(costs), np.nan)
+    distances = np.full(len(costs), np.nan)
     if members.any():
         chosen = costs[members]
         low, high = chosen.min(axis=0), chosen.max(axis=0)
         width = np.where(high > low, high - low, 1.0)
-        found[members] = np.sqrt((((chosen - low) / width) ** 2).mean(axis=1))
-    return found
+        distances[members] = np.sqrt((((chosen - low) / width) ** 2).mean(axis=1))
+    return distances

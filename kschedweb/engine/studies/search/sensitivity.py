@@ -12,14 +12,14 @@ MOST_GROUPS = 8
 FEWEST = 8  # fewest trials for an estimate
 
 
-def share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> float | None:
+def explained_share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> float | None:
     """The share of the objective's variance that this dimension alone explains, 0 to 1.
 
     Trials are grouped by value; more than 8 different numbers form 8 groups of about equal size. The result is epsilon
     squared: the correlation ratio (variance between group means over total variance), less what random groups would
     explain. ``None`` for fewer than 8 trials or fewer than two groups. Interactions of dimensions are not seen.
     """
-    groups = grouped(values, numeric=numeric)
+    groups = group_values(values, numeric=numeric)
     count, kinds = len(objective), int(groups.max(initial=-1)) + 1
     if count < FEWEST or kinds < 2 or count <= kinds:
         return None
@@ -31,7 +31,7 @@ def share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> fl
     return max(0.0, 1.0 - (1.0 - between / total) * (count - 1) / (count - kinds))
 
 
-def grouped(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
+def group_values(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
     """The group of each value, numbered from 0; numbers are grouped in order."""
     distinct = list(dict.fromkeys(values))
     if not numeric or len(distinct) <= MOST_GROUPS:
@@ -41,5 +41,5 @@ def grouped(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
         return np.array([place[value] for value in values], dtype=np.int64)
     numbers = np.array(values, dtype=np.float64)
     edges = np.unique(np.quantile(numbers, np.linspace(0.0, 1.0, MOST_GROUPS + 1)[1:-1]))
-    _, found = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)
-    return found.astype(np.int64)
+    _, groups = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)
+    return groups.astype(np.int64)

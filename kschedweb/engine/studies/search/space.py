@@ -12,7 +12,7 @@ import numpy as np
 from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.studies.document.document import DocumentError, DocumentProblem
+from kschedweb.engine.studies.document.document import DocumentProblem, ScenarioError
 from kschedweb.engine.studies.search import fields
 from kschedweb.engine.values import dataclass
 
@@ -45,22 +45,22 @@ class Dimension:
     @property
     def whole(self) -> bool:
         ends = (self.low, self.high, self.step if self.step is not None else 1)
-        return not self.choices and all(isinstance(one, int) for one in ends)
+        return not self.choices and all(isinstance(bound, int) for bound in ends)
 
     @property
-    def numeric(self) -> bool:
-        return all(isinstance(one, int | float) and not isinstance(one, bool) for one in self.choices)
+    def is_numeric(self) -> bool:
+        return all(isinstance(choice, int | float) and not isinstance(choice, bool) for choice in self.choices)
 
     @property
     def label(self) -> str:
         """A readable name, such as ``NodeResourcesFit weight`` or ``NodeResourcesFit scoringStrategy.type``."""
-        steps = fields.steps(self.path)
-        found = fields.weighed(steps)
-        if found is not None:
-            return f"{found[1]} weight"
-        for within in ("args", "argument"):
-            if within in steps and isinstance(steps[steps.index(within) - 1], fields.Name):
-                return f"{steps[steps.index(within) - 1]} {self.path.partition(f'.{within}.')[2]}"
+        steps = fields.parse_path(self.path)
+        weight_path = fields.profile_and_plugin(steps)
+        if weight_path is not None:
+            return f"{weight_path[1]} weight"
+        for key in ("args", "argument"):
+            if key in steps and isinstance(steps[steps.index(key) - 1], fields.Name):
+                return f"{steps[steps.index(key) - 1]} {self.path.partition(f'.{key}.')[2]}"
         return self.path
 
     def values(self) -> tuple[Value, ...]:
@@ -69,17 +69,17 @@ class Dimension:
             return self.choices
         if self.count:
             spaced = np.geomspace if self.log else np.linspace
-            found = [self.rounded(float(one)) for one in spaced(self.low, self.high, self.count)]
+            values = [self.round_value(float(value)) for value in spaced(self.low, self.high, self.count)]
         elif self.log and self.whole:
             doublings = int(math.log2(self.high / self.low))
-            found = [*(self.low * 2**power for power in range(doublings + 1)), self.high]
+            values = [*(self.low * 2**power for power in range(doublings + 1)), self.high]
         elif self.whole or self.step is not None:
             step = self.step or 1
-            found = [self.rounded(self.low + step * place) for place in range(self._steps(step) + 1)]
+            values = [self.round_value(self.low + step * place) for place in range(self._step_count(step) + 1)]
         else:
             spaced = np.geomspace if self.log else np.linspace
-            found = [self.rounded(float(one)) for one in spaced(self.low, self.high, DEFAULT_COUNT)]
-        return tuple(dict.fromkeys(found))
+            values = [self.round_value(float(value)) for value in spaced(self.low, self.high, DEFAULT_COUNT)]
+        return tuple(dict.fromkeys(values))
 
     @property
     def size(self) -> int:
@@ -88,23 +88,25 @@ class Dimension:
             return len(self.choices)
         if self.count or (self.log and self.whole) or not (self.whole or self.step is not None):
             return len(self.values())
-        return self._steps(self.step or 1) + 1
+        return self._step_count(self.step or 1) + 1
 
-    def _steps(self, step: float) -> int:
+    def _step_count(self, step: float) -> int:
         return math.floor((self.high - self.low) / step + 1e-9)
 
-    def rounded(self, value: float) -> float:
+    def round_value(self, value: float) -> float:
         """``value`` rounded as it is written into a document."""
         return round(value) if self.whole else float(f"{value:.10g}")
 
-    def holds(self, value: Value) -> bool:
+    def can_hold(self, value: Value) -> bool:
         """Whether the dimension can have ``value``."""
         if self.choices:
-            return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.choices)
+            return any(
+                value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in self.choices
+            )
         return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for ``read``."""
+        """Plain data for ``read_space``."""
         if self.choices:
             return {"path": self.path, "values": list(self.choices)}
         plain: dict[str, Any] = {"path": self.path, "from": self.low, "to": self.high}
@@ -124,55 +126,57 @@ class Space:
     @property
     def size(self) -> int:
         """The number of points of the grid."""
-        return math.prod(one.size for one in self.dimensions)
+        return math.prod(dimension.size for dimension in self.dimensions)
 
-    def grid(self) -> Iterator[Point]:
+    def iterate_grid(self) -> Iterator[Point]:
         """Every combination of values; the last dimension varies fastest."""
-        return itertools.product(*(one.values() for one in self.dimensions))
+        return itertools.product(*(dimension.values() for dimension in self.dimensions))
 
     @property
-    def start(self) -> Point:
+    def base_point(self) -> Point:
         """The base policy's value of each dimension; ``None`` if it has none."""
-        found = (fields.value(self.configuration, fields.steps(one.path)) for one in self.dimensions)
-        return tuple(None if value is fields.ABSENT else value for value in found)
+        values = (
+            fields.get_value(self.configuration, fields.parse_path(dimension.path)) for dimension in self.dimensions
+        )
+        return tuple(None if value is fields.ABSENT else value for value in values)
 
-    def holds(self, point: Sequence[Value]) -> bool:
+    def can_hold(self, point: Sequence[Value]) -> bool:
         """Whether every value of ``point`` is within its dimension."""
-        return all(one.holds(value) for one, value in zip(self.dimensions, point, strict=True))
+        return all(dimension.can_hold(value) for dimension, value in zip(self.dimensions, point, strict=True))
 
-    def alone(self, most: int) -> list[Point]:
-        """Points that differ from the base policy in one dimension: up to ``most`` values of each, with both ends.
+    def vary_one_dimension(self, limit: int) -> list[Point]:
+        """Points that differ from the base policy in one dimension: up to ``limit`` values of each, with both ends.
 
         Dimensions alternate, so that the first part of the list covers all of them.
         """
-        start = self.start
+        start = self.base_point
         by_dimension = []
-        for place, one in enumerate(self.dimensions):
-            values = one.values()
-            kept = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
-            points = [(*start[:place], values[at], *start[place + 1 :]) for at in kept.tolist()]
+        for place, dimension in enumerate(self.dimensions):
+            values = dimension.values()
+            chosen = np.unique(np.linspace(0, len(values) - 1, min(limit, len(values))).round().astype(int))
+            points = [(*start[:place], values[at], *start[place + 1 :]) for at in chosen.tolist()]
             by_dimension.append([point for point in points if point != start])
         turns = itertools.chain.from_iterable(itertools.zip_longest(*by_dimension))
         return list(dict.fromkeys(point for point in turns if point is not None))
 
-    def document(self, point: Sequence[Value]) -> dict[str, Any]:
+    def document_at(self, point: Sequence[Value]) -> dict[str, Any]:
         """The policy document at ``point``; values that the base has already are not written."""
-        start = self.start
+        start = self.base_point
         changes = [
-            (fields.steps(one.path), value)
-            for one, value, before in zip(self.dimensions, point, start, strict=True)
-            if not same(value, before)
+            (fields.parse_path(dimension.path), value)
+            for dimension, value, before in zip(self.dimensions, point, start, strict=True)
+            if not is_same_value(value, before)
         ]
-        made: dict[str, Any] = fields.changed(self.base, self.configuration.document, changes)
-        return made
+        document: dict[str, Any] = fields.apply_changes(self.base, self.configuration.document, changes)
+        return document
 
 
-def same(value: Value, other: Value) -> bool:
+def is_same_value(value: Value, other: Value) -> bool:
     """Whether two values are equal; a boolean equals only a boolean."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
-def read(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) -> Space:
+def read_space(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) -> Space:
     """Read the list ``raw`` as a space around the document ``base`` of a ``release``.
 
     The ends of every dimension, or all of its choices, are tried one by one in the base policy, so that kube-scheduler
@@ -180,43 +184,43 @@ def read(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) -> Space
     """
     loaded = load(base, release)
     if loaded.configuration is None:
-        raise DocumentError(
+        raise ScenarioError(
             [DocumentProblem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]]
         )
-    return _read(raw, base, loaded.configuration)
+    return _read_space(raw, base, loaded.configuration)
 
 
-def problems(around: Space, raw: Any) -> list[DocumentProblem]:
+def find_problems(around: Space, raw: Any) -> list[DocumentProblem]:
     """Problems of ``raw`` as a space around the policy of ``around``."""
     try:
-        _read(raw, around.base, around.configuration)
-    except DocumentError as error:
+        _read_space(raw, around.base, around.configuration)
+    except ScenarioError as error:
         return error.problems
     return []
 
 
-def _read(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
+def _read_space(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
     problems: list[DocumentProblem] = []
     if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_DIMENSIONS:
-        raise DocumentError([DocumentProblem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
-    found = [_dimension(one, f"space[{place}]", problems) for place, one in enumerate(raw)]
-    dimensions = [one for one in found if one is not None]
-    seen: set[str] = set()
-    for place, one in enumerate(found):
-        if one is not None and one.path in seen:
-            problems.append(DocumentProblem(f"space[{place}].path", f"{one.path} is there twice"))
-        seen.add(one.path if one is not None else "")
+        raise ScenarioError([DocumentProblem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
+    parsed = [_read_dimension(entry, f"space[{place}]", problems) for place, entry in enumerate(raw)]
+    dimensions = [dimension for dimension in parsed if dimension is not None]
+    paths: set[str] = set()
+    for place, dimension in enumerate(parsed):
+        if dimension is not None and dimension.path in paths:
+            problems.append(DocumentProblem(f"space[{place}].path", f"{dimension.path} is there twice"))
+        paths.add(dimension.path if dimension is not None else "")
     if problems:
-        raise DocumentError(problems)
+        raise ScenarioError(problems)
     space = Space(tuple(dimensions), base, configuration)
     for place in range(len(dimensions)):
-        problems += _tried(space, place)
+        problems += _check_values(space, place)
     if problems:
-        raise DocumentError(problems)
+        raise ScenarioError(problems)
     return space
 
 
-def _dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimension | None:
+def _read_dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimension | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("path"), str):
         problems.append(DocumentProblem(at, "must be an object with a path, and from and to, or values"))
         return None
@@ -225,41 +229,41 @@ def _dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimension 
         DocumentProblem(f"{at}.{key}", f"is unknown: known are {', '.join(KEYS)}") for key in raw if key not in KEYS
     ]
     try:
-        fields.steps(raw["path"])
+        fields.parse_path(raw["path"])
     except fields.PathError as error:
         problems.append(DocumentProblem(f"{at}.path", str(error)))
-    made = _choice(raw, at, problems) if "values" in raw else _range(raw, at, problems)
-    return made if len(problems) == count else None
+    dimension = _read_choices(raw, at, problems) if "values" in raw else _read_range(raw, at, problems)
+    return dimension if len(problems) == count else None
 
 
-def _choice(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
+def _read_choices(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
     values = raw["values"]
     problems += [DocumentProblem(f"{at}.{key}", "cannot stand beside values") for key in KEYS[1:6] if key in raw]
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_VALUES:
         problems.append(DocumentProblem(f"{at}.values", f"must be a list of 2 to {MOST_VALUES} values"))
         return None
-    if not all(isinstance(one, str | bool) or _finite(one) for one in values):
+    if not all(isinstance(value, str | bool) or _is_finite(value) for value in values):
         problems.append(DocumentProblem(f"{at}.values", "must be numbers, strings or booleans"))
         return None
-    if any(isinstance(one, str) and not one.isprintable() for one in values):
+    if any(isinstance(value, str) and not value.isprintable() for value in values):
         problems.append(DocumentProblem(f"{at}.values", "holds a character that cannot be printed"))
-    if len({(isinstance(one, bool), one) for one in values}) < len(values):
+    if len({(isinstance(value, bool), value) for value in values}) < len(values):
         problems.append(DocumentProblem(f"{at}.values", "holds a value twice"))
     return Dimension(raw["path"], choices=tuple(values))
 
 
-def _range(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
+def _read_range(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
     low, high, step, log, count = (raw.get(key) for key in ("from", "to", "step", "log", "count"))
     for key, value in (("from", low), ("to", high)):
-        if not _finite(value):
+        if not _is_finite(value):
             problems.append(DocumentProblem(f"{at}.{key}", "must be a number" if key in raw else "is missing"))
-    if not _finite(low) or not _finite(high):
+    if not _is_finite(low) or not _is_finite(high):
         return None
     assert low is not None
     assert high is not None
     if low >= high:
         problems.append(DocumentProblem(f"{at}.to", f"must be above from ({low:g})"))
-    if step is not None and (not _finite(step) or not 0 < step <= max(high - low, 0)):
+    if step is not None and (not _is_finite(step) or not 0 < step <= max(high - low, 0)):
         problems.append(DocumentProblem(f"{at}.step", "must be a number above 0, and not larger than from from to to"))
         return None
     if log is not None and not isinstance(log, bool):
@@ -274,28 +278,28 @@ def _range(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dim
     return Dimension(raw["path"], low=low, high=high, step=step, log=log is True, count=count or 0)
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
-def _tried(space: Space, place: int) -> Iterator[DocumentProblem]:
+def _check_values(space: Space, place: int) -> Iterator[DocumentProblem]:
     """kube-scheduler's errors on a dimension's values, each alone in the base policy."""
-    one = space.dimensions[place]
-    start = space.start
-    key = "values" if one.choices else "from"
+    dimension = space.dimensions[place]
+    start = space.base_point
+    key = "values" if dimension.choices else "from"
     if isinstance(start[place], list | dict):
-        yield DocumentProblem(f"space[{place}].path", f"{one.path} is not one value: name a field within it")
+        yield DocumentProblem(f"space[{place}].path", f"{dimension.path} is not one value: name a field within it")
         return
-    for value in one.choices or (one.low, one.high):
+    for value in dimension.choices or (dimension.low, dimension.high):
         checkpoint()
         point = (*start[:place], value, *start[place + 1 :])
         try:
-            errors = load(space.document(point), space.configuration.release).errors
+            errors = load(space.document_at(point), space.configuration.release).errors
         except fields.PathError as error:
-            yield DocumentProblem(f"space[{place}].path", f"{one.path}: {error}")
+            yield DocumentProblem(f"space[{place}].path", f"{dimension.path}: {error}")
             return
         if errors:
-            yield DocumentProblem(f"space[{place}].{key}", f"{one.label} {value}: {errors[0]}")
+            yield DocumentProblem(f"space[{place}].{key}", f"{dimension.label} {value}: {errors[0]}")
         key = "to" if key == "from" else key

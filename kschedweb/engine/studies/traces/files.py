@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.simulation.recording import Recording, RecordingError
-from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.simulation.recording import RecordingError, UseRecording
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedError, CollectedWatermarks
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_RECORD
 from kschedweb.engine.studies.document.parts import Trace
-from kschedweb.engine.studies.traces import mapped, openb, records
+from kschedweb.engine.studies.traces import csv_pods, openb, records
 from kschedweb.engine.studies.traces.pods import TracePod
 from kschedweb.engine.studies.traces.records import Record
 from kschedweb.engine.studies.traces.table import Doubts
-from kschedweb.engine.studies.traces.text import Lines, TraceError, lines
+from kschedweb.engine.studies.traces.text import Lines, TraceError, read_lines
 
 __all__ = ["Files", "Lines"]
 
@@ -26,43 +26,43 @@ class Files:
     def __init__(self, files: Mapping[str, Lines], notes: list[str]) -> None:
         self._files, self._notes = files, notes
 
-    def nodes(self, name: str, form: str) -> Iterator[Json]:
+    def read_nodes(self, name: str, form: str) -> Iterator[Json]:
         """The nodes of a file."""
-        with self._opened(name) as source:
-            yield from openb.nodes(lines(source), Doubts(name, self._notes))
+        with self._open_file(name) as source:
+            yield from openb.read_nodes(read_lines(source), Doubts(name, self._notes))
 
-    def pods(self, trace: Trace) -> Iterator[TracePod]:
+    def read_pods(self, trace: Trace) -> Iterator[TracePod]:
         """The pods of a trace in the form openb or csv."""
-        with self._opened(trace.file) as source:
+        with self._open_file(trace.file) as source:
             doubts = Doubts(trace.file, self._notes)
             if trace.columns is not None:
-                yield from mapped.pods(lines(source), trace.columns, trace.namespace, doubts)
+                yield from csv_pods.read_pods(read_lines(source), trace.columns, trace.namespace, doubts)
             else:
-                yield from openb.pods(lines(source), trace.namespace, doubts)
+                yield from openb.read_pods(read_lines(source), trace.namespace, doubts)
 
-    def records(self, trace: Trace) -> Iterator[Record]:
+    def read_records(self, trace: Trace) -> Iterator[Record]:
         """The records of a cluster's objects."""
-        with self._opened(trace.file) as source:
-            yield from records.records(lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
+        with self._open_file(trace.file) as source:
+            yield from records.read_records(read_lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
 
-    def recording(self, name: str) -> Recording:
+    def read_recording(self, name: str) -> UseRecording:
         """The CPU use of machines."""
-        with self._opened(name) as source:
-            return Recording.read(lines(source))
+        with self._open_file(name) as source:
+            return UseRecording.from_csv(read_lines(source))
 
-    def figures(self, name: str) -> Collected | None:
+    def read_figures(self, name: str) -> CollectedWatermarks | None:
         """The use of nodes and workloads; ``None`` if there is no such file."""
         if name not in self._files:
             return None
-        with self._opened(name) as source:
-            return Collected.read(lines(source))
+        with self._open_file(name) as source:
+            return CollectedWatermarks.from_lines(read_lines(source))
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[Lines]:
+    def _open_file(self, name: str) -> Iterator[Lines]:
         source = self._files.get(name)
         if source is None:
-            known = ", ".join(sorted(self._files)[:10]) or "none"
-            raise PartError(f"there is no file {name!r}; files are {known}", "file")
+            names = ", ".join(sorted(self._files)[:10]) or "none"
+            raise PartError(f"there is no file {name!r}; files are {names}", "file")
         try:
             yield source
         except (TraceError, RecordingError, CollectedError) as error:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from kschedweb.engine.simulation.recording import MOST_MACHINES, Recording, RecordingError
-from kschedweb.engine.state.watermarks.collected import HEAD as HEAD_OF_FIGURES
-from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.simulation.recording import MOST_MACHINES, RecordingError, UseRecording
+from kschedweb.engine.state.watermarks.collected_watermarks import HEAD as HEAD_OF_FIGURES
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedError, CollectedWatermarks
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
 from kschedweb.engine.studies.traces import openb
-from kschedweb.engine.studies.traces.records import records
-from kschedweb.engine.studies.traces.table import Doubts, rows
-from kschedweb.engine.studies.traces.text import TraceError, count, lines
+from kschedweb.engine.studies.traces.records import read_records
+from kschedweb.engine.studies.traces.table import Doubts, read_rows
+from kschedweb.engine.studies.traces.text import TraceError, count_lines, read_lines
 from kschedweb.engine.values import dataclass
 
 NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
@@ -24,8 +24,15 @@ FIGURES = "figures"
 KINDS = (NODES, PODS, RECORDS, CSV, RECORDING, FIGURES)
 MOST_FIGURES = 1_000_000  # lines; their content is limited by the reader
 # Lines that are inspected one by one.
-LOOKED_AT = {NODES: 100_000, PODS: 100_000, CSV: 100_000, RECORDS: 10_000, RECORDING: 1_000, FIGURES: MOST_FIGURES}
-MOST = {
+INSPECTED_LINES = {
+    NODES: 100_000,
+    PODS: 100_000,
+    CSV: 100_000,
+    RECORDS: 10_000,
+    RECORDING: 1_000,
+    FIGURES: MOST_FIGURES,
+}
+MAX_OBJECTS = {
     NODES: MOST_NODES,
     PODS: MOST_PODS,
     CSV: MOST_PODS,
@@ -35,13 +42,13 @@ MOST = {
 }
 # Approximate memory of a line after reading.
 KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5, FIGURES: 2.5}
-SHOWN, WIDTH, VALUES = 5, 80, 8  # shown rows, characters of a cell, and values of a machine
+SAMPLE_ROWS, WIDTH, VALUES = 5, 80, 8  # shown rows, characters of a cell, and values of a machine
 HEAD = 4096  # characters that determine the kind
 NODE_COLUMNS, POD_COLUMNS = {"sn", "cpu_milli", "memory_mib"}, {"name", "cpu_milli", "memory_mib"}
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class FileCost:
     """An estimate for the whole file from its first lines: nodes, pods, records or machines, and memory."""
 
     objects: int
@@ -65,38 +72,40 @@ class Inspection:
     rows: list[list[str]]
     problems: list[tuple[int, str]]
     span: tuple[float, float] | None
-    cost: Cost
+    cost: FileCost
 
 
-def inspect(kind: str, data: bytes) -> Inspection:
+def inspect_file(kind: str, data: bytes) -> Inspection:
     """Inspect ``data``, which may be compressed with gzip; "" for ``kind`` detects it from the first line.
 
     A table of numbers without names is a recording, even if ``kind`` is csv. Takes at most a few seconds and MiB,
     whatever the file claims. Raises TraceError for a useless file, with the line if there is one.
     """
-    told = kind_of(data)
-    kind = told if not kind or (kind, told) == (CSV, RECORDING) else kind
+    detected_kind = kind_of(data)
+    kind = detected_kind if not kind or (kind, detected_kind) == (CSV, RECORDING) else kind
     longest = {"longest": MOST_RECORD} if kind == RECORDS else {}
-    total = count(data, **longest)
-    looked_at = min(total, LOOKED_AT[kind])
-    look, doubts = _Look(itertools.islice(lines(data, **longest), looked_at)), Doubts("", [])
+    total = count_lines(data, **longest)
+    looked_at = min(total, INSPECTED_LINES[kind])
+    look, doubts = _FileSample(itertools.islice(read_lines(data, **longest), looked_at)), Doubts("", [])
     try:
-        _LOOKS[kind](look, doubts)
+        _INSPECTORS[kind](look, doubts)
     except (RecordingError, CollectedError) as error:
         raise TraceError(str(error)) from None
     usable, heads = doubts.good, int(kind in (NODES, PODS, CSV))
     objects = usable if looked_at == total else round(usable / (looked_at - heads) * (total - heads))
-    if objects > MOST[kind]:
-        doubts.tell(f"has about {objects:,} lines that can be used; a scenario takes at most {MOST[kind]:,}")
+    if objects > MAX_OBJECTS[kind]:
+        doubts.report_problem(
+            f"has about {objects:,} lines that can be used; a scenario takes at most {MAX_OBJECTS[kind]:,}"
+        )
     if looked_at < total:
-        doubts.tell(f"only the first {looked_at:,} of {total:,} lines were looked at one by one")
-    cost = Cost(objects, round(objects * KIB[kind] / 1024, 1))
+        doubts.report_problem(f"only the first {looked_at:,} of {total:,} lines were looked at one by one")
+    cost = FileCost(objects, round(objects * KIB[kind] / 1024, 1))
     return Inspection(kind, total, looked_at, usable, look.columns, look.rows, doubts.told, look.span, cost)
 
 
 def kind_of(data: bytes) -> str:
     """The kind of a file by its first line. Raises TraceError if that cannot be read."""
-    first = next(lines(data, longest=MOST_RECORD)).strip()[:HEAD]
+    first = next(read_lines(data, longest=MOST_RECORD)).strip()[:HEAD]
     if first.startswith("{"):
         return RECORDS
     cells = [cell.strip().strip('"') for cell in first.split(",")]
@@ -117,26 +126,26 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-class _Look:
+class _FileSample:
     """Reads a file's lines, keeps the first ones, and collects the times."""
 
     def __init__(self, source: Iterator[str]) -> None:
-        first = list(itertools.islice(source, SHOWN + 1))
+        first = list(itertools.islice(source, SAMPLE_ROWS + 1))
         self.lines = itertools.chain(first, source)
         self.columns: list[str] = []
         self.rows: list[list[str]] = []
         self._first, self._last = math.inf, -math.inf
-        self._kept = first
+        self._first_lines = first
 
-    def table(self) -> Iterator[str]:
+    def read_table(self) -> Iterator[str]:
         """The lines of a table, of which the first one has names."""
         with suppress(csv.Error):  # raised again with its line when the whole file is read
-            for row in csv.reader(self._kept):
+            for row in csv.reader(self._first_lines):
                 self.rows.append([cell.strip()[:WIDTH] for cell in row])
         self.columns, self.rows = self.rows[0] if self.rows else [], self.rows[1:]
         return self.lines
 
-    def times(self, times: Iterable[float]) -> None:
+    def add_times(self, times: Iterable[float]) -> None:
         for time in times:
             self._first, self._last = min(self._first, time), max(self._last, time)
 
@@ -145,54 +154,64 @@ class _Look:
         return (self._first, self._last) if self._first <= self._last else None
 
 
-def _nodes(look: _Look, doubts: Doubts) -> None:
-    for _ in openb.nodes(look.table(), doubts):
+def _inspect_nodes(look: _FileSample, doubts: Doubts) -> None:
+    for _ in openb.read_nodes(look.read_table(), doubts):
         pass
 
 
-def _pods(look: _Look, doubts: Doubts) -> None:
-    look.times(pod.at for pod in openb.pods(look.table(), "default", doubts))
+def _inspect_pods(look: _FileSample, doubts: Doubts) -> None:
+    look.add_times(pod.at for pod in openb.read_pods(look.read_table(), "default", doubts))
 
 
-def _csv(look: _Look, doubts: Doubts) -> None:
-    for line, _ in rows(look.table(), (), doubts):
-        doubts.came(line, 0.0)
+def _inspect_csv(look: _FileSample, doubts: Doubts) -> None:
+    for line, _ in read_rows(look.read_table(), (), doubts):
+        doubts.count_line(line, 0.0)
     doubts.conclude()
 
 
-def _records(look: _Look, doubts: Doubts) -> None:
-    def times() -> Iterator[float]:
-        for record in records(look.lines, doubts):
-            if len(look.rows) < SHOWN:
+def _inspect_records(look: _FileSample, doubts: Doubts) -> None:
+    def record_times() -> Iterator[float]:
+        for record in read_records(look.lines, doubts):
+            if len(look.rows) < SAMPLE_ROWS:
                 time = datetime.fromtimestamp(record.time, UTC).isoformat()
                 look.rows.append([cell[:WIDTH] for cell in (time, record.event, *record.key)])
             yield record.time
 
     look.columns = ["time", "event", "kind", "namespace", "name"]
-    look.times(times())
+    look.add_times(record_times())
 
 
-def _recording(look: _Look, doubts: Doubts) -> None:
-    recording = Recording.read(look.lines)
-    shown = recording.percent[:SHOWN, :VALUES].tolist()
+def _inspect_recording(look: _FileSample, doubts: Doubts) -> None:
+    recording = UseRecording.from_csv(look.lines)
+    percents = recording.percent[:SAMPLE_ROWS, :VALUES].tolist()
     minutes = [f"{place * recording.step / 60:g} min" for place in range(min(VALUES, recording.percent.shape[1]))]
     look.columns = ["machine", *minutes]
     look.rows = [
         [name[:WIDTH], *(f"{value:g} %" for value in row)]
-        for name, row in zip(recording.names[:SHOWN], shown, strict=False)
+        for name, row in zip(recording.names[:SAMPLE_ROWS], percents, strict=False)
     ]
-    look.times((0.0, recording.seconds))
+    look.add_times((0.0, recording.seconds))
     doubts.good = len(recording.names)
 
 
-def _figures(look: _Look, doubts: Doubts) -> None:
-    found = Collected.read(look.lines)
+def _inspect_figures(look: _FileSample, doubts: Doubts) -> None:
+    collected = CollectedWatermarks.from_lines(look.lines)
     look.columns = ["figures", "of"]
-    for kind, names, figures in (("nodes", found.names, found.nodes), ("workloads", found.owners, found.workloads)):
-        said = ", ".join(f"{resource} {key}" for resource, key in figures)
-        look.rows.append([said[:WIDTH], f"{len(names):,} {kind}"])
-    look.times((found.times[0], found.times[-1]))
-    doubts.good = len(found.names) + len(found.owners)
+    for kind, names, figures in (
+        ("nodes", collected.names, collected.nodes),
+        ("workloads", collected.owners, collected.workloads),
+    ):
+        summary = ", ".join(f"{resource} {key}" for resource, key in figures)
+        look.rows.append([summary[:WIDTH], f"{len(names):,} {kind}"])
+    look.add_times((collected.times[0], collected.times[-1]))
+    doubts.good = len(collected.names) + len(collected.owners)
 
 
-_LOOKS = {NODES: _nodes, PODS: _pods, RECORDS: _records, CSV: _csv, RECORDING: _recording, FIGURES: _figures}
+_INSPECTORS = {
+    NODES: _inspect_nodes,
+    PODS: _inspect_pods,
+    RECORDS: _inspect_records,
+    CSV: _inspect_csv,
+    RECORDING: _inspect_recording,
+    FIGURES: _inspect_figures,
+}

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from kschedweb.engine.objects.access import Json, mapping, objects
-from kschedweb.engine.studies.document.raw import FINISHED, unbound
-from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, records, seconds
+from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.studies.document.raw_pods import FINISHED, unbind_pod
+from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, parse_seconds, read_records
 from kschedweb.engine.studies.traces.table import Doubts, RowError
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -34,111 +34,114 @@ class Ledger:
         self._versions: dict[str, object] = {}  # apiVersion by kind
 
     @classmethod
-    def resumed(cls, start: float, lines: Iterable[str]) -> Ledger:
+    def from_lines(cls, start: float, lines: Iterable[str]) -> Ledger:
         """The ledger of a recording that ended with ``lines``. Raises TraceError."""
         ledger = cls(start)
-        for record in records(lines, Doubts("", [])):
+        for record in read_records(lines, Doubts("", [])):
             if record.event == DELETE:
                 ledger._known.pop(record.key, None)
             else:
-                ledger._keep(record.key, record.raw, new=record.event == ADD)
+                ledger._remember(record.key, record.raw, new=record.event == ADD)
         return ledger
 
-    def listed(self, kind: str, items: Iterable[Json], now: float) -> list[str]:
+    def sync_list(self, kind: str, items: Iterable[Json], now: float) -> list[str]:
         """A list of all objects of ``kind``; other known objects of the kind are gone."""
-        found = {_key(raw): raw for raw in items}
-        gone = [key for key in self._known if key[0] == kind and key not in found]
-        lines = [(now, line) for key in gone for line in self._removed(key, now)]
-        for key, raw in found.items():
-            lines += self._found(key, raw, now)
-        return [line for _, line in sorted(lines, key=lambda one: one[0])]
+        by_key = {_object_key(raw): raw for raw in items}
+        missing = [key for key in self._known if key[0] == kind and key not in by_key]
+        lines = [(now, line) for key in missing for line in self._record_removal(key, now)]
+        for key, raw in by_key.items():
+            lines += self._sync_object(key, raw, now)
+        return [line for _, line in sorted(lines, key=lambda entry: entry[0])]
 
-    def changed(self, raw: Json, now: float) -> list[str]:
+    def record_change(self, raw: Json, now: float) -> list[str]:
         """``raw`` was added or changed."""
-        return [line for _, line in self._changed(_key(raw), raw, now, now)]
+        return [line for _, line in self._record_change(_object_key(raw), raw, now, now)]
 
-    def removed(self, raw: Json, now: float) -> list[str]:
+    def record_removal(self, raw: Json, now: float) -> list[str]:
         """``raw`` was deleted."""
-        return list(self._removed(_key(raw), now))
+        return list(self._record_removal(_object_key(raw), now))
 
-    def _found(self, key: Key, raw: Json, now: float) -> Iterator[tuple[float, str]]:
+    def _sync_object(self, key: Key, raw: Json, now: float) -> Iterator[tuple[float, str]]:
         """Lines for an object of a list; if it was created after the beginning, at its own creation time."""
-        came = self._within(mapping(raw, "metadata").get("creationTimestamp"), self.start, now)
-        known = self._known.get(key)
-        is_new = known is None or known[0] != _uid(raw)
-        if is_new and key[0] == "Pod" and came > self.start and mapping(raw, "spec").get("nodeName"):
+        created_at = self._clamp_time(get_mapping(raw, "metadata").get("creationTimestamp"), self.start, now)
+        known_object = self._known.get(key)
+        is_new = known_object is None or known_object[0] != _object_uid(raw)
+        if is_new and key[0] == "Pod" and created_at > self.start and get_mapping(raw, "spec").get("nodeName"):
             # The recorder never saw it without a node, but a scheduler did bind it.
-            yield from self._changed(key, unbound(raw), came, came)
-            yield from self._changed(key, raw, self._within(_scheduled(raw), came, now), now)
+            yield from self._record_change(key, unbind_pod(raw), created_at, created_at)
+            yield from self._record_change(key, raw, self._clamp_time(_binding_time(raw), created_at, now), now)
         else:
-            yield from self._changed(key, raw, came if is_new else now, now)
+            yield from self._record_change(key, raw, created_at if is_new else now, now)
 
-    def _changed(self, key: Key, raw: Json, at: float, now: float) -> Iterator[tuple[float, str]]:
-        known = self._known.get(key)
-        if known is not None and known[0] != _uid(raw):
-            yield from ((at, line) for line in self._removed(key, at))
-            known = None
-        if known is None or known[1] != essence(raw):
-            self._keep(key, raw, new=known is None)
-            yield at, written(at, UPDATE if known else ADD, raw)
+    def _record_change(self, key: Key, raw: Json, at: float, now: float) -> Iterator[tuple[float, str]]:
+        known_object = self._known.get(key)
+        if known_object is not None and known_object[0] != _object_uid(raw):
+            yield from ((at, line) for line in self._record_removal(key, at))
+            known_object = None
+        if known_object is None or known_object[1] != digest_object(raw):
+            self._remember(key, raw, new=known_object is None)
+            yield at, format_record(at, UPDATE if known_object else ADD, raw)
 
-    def _removed(self, key: Key, at: float) -> Iterator[str]:
-        if (known := self._known.pop(key, None)) is not None:
+    def _record_removal(self, key: Key, at: float) -> Iterator[str]:
+        if (known_object := self._known.pop(key, None)) is not None:
             kind, namespace, name = key
-            metadata = {"name": name, "uid": known[0]} | ({"namespace": namespace} if namespace else {})
-            yield written(at, DELETE, {"apiVersion": self._versions[kind], "kind": kind, "metadata": metadata})
+            metadata = {"name": name, "uid": known_object[0]} | ({"namespace": namespace} if namespace else {})
+            yield format_record(at, DELETE, {"apiVersion": self._versions[kind], "kind": kind, "metadata": metadata})
 
-    def _keep(self, key: Key, raw: Json, *, new: bool) -> None:
-        self._known[key] = _uid(raw), essence(raw)
+    def _remember(self, key: Key, raw: Json, *, new: bool) -> None:
+        self._known[key] = _object_uid(raw), digest_object(raw)
         self._versions[key[0]] = raw.get("apiVersion")
         self.nodes += new and key[0] == "Node"
         self.pods += new and key[0] == "Pod"
 
     @staticmethod
-    def _within(time: object, first: float, last: float) -> float:
+    def _clamp_time(time: object, first: float, last: float) -> float:
         """A time in an object, clamped to the possible range; ``first`` if the object has none."""
         try:
-            return min(max(seconds(str(time), ""), first), last)
+            return min(max(parse_seconds(str(time), ""), first), last)
         except RowError:
             return first
 
 
-def written(time: float, event: str, raw: Json) -> str:
+def format_record(time: float, event: str, raw: Json) -> str:
     """A record as a line without line end; ``time`` is in seconds of the epoch."""
     moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return json.dumps({"time": moment, "event": event, "resource": raw}, separators=(",", ":"), ensure_ascii=False)
 
 
-def essence(raw: Json) -> bytes:
+def digest_object(raw: Json) -> bytes:
     """A digest of the fields that a replay uses."""
-    metadata, kind = mapping(raw, "metadata"), raw.get("kind")
+    metadata, kind = get_mapping(raw, "metadata"), raw.get("kind")
     matters: object
     if kind == "Pod":
-        spec, status = mapping(raw, "spec"), mapping(raw, "status")
+        spec, status = get_mapping(raw, "spec"), get_mapping(raw, "status")
         ended = status.get("phase") in FINISHED
         matters = metadata.get("labels"), spec.get("schedulingGates"), spec.get("nodeName"), ended
     elif kind == "Node":
-        spec, status = mapping(raw, "spec"), mapping(raw, "status")
-        conditions = objects(status, "conditions", "status.")
-        ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
-        taken = spec.get("taints"), bool(spec.get("unschedulable")), status.get("allocatable")
-        matters = metadata.get("labels"), *taken, ready
+        spec, status = get_mapping(raw, "spec"), get_mapping(raw, "status")
+        conditions = get_objects(status, "conditions", "status.")
+        ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
+        scheduling_fields = spec.get("taints"), bool(spec.get("unschedulable")), status.get("allocatable")
+        matters = metadata.get("labels"), *scheduling_fields, ready
     else:
         lasting = {key: value for key, value in metadata.items() if key not in FLEETING}
         matters = {**raw, "metadata": lasting, "status": None}
     return hashlib.blake2b(json.dumps(matters, sort_keys=True, default=str).encode(), digest_size=16).digest()
 
 
-def _key(raw: Json) -> Key:
+def _object_key(raw: Json) -> Key:
     metadata = raw["metadata"]
     return str(raw["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"])
 
 
-def _uid(raw: Json) -> str:
-    return str(mapping(raw, "metadata").get("uid") or "")
+def _object_uid(raw: Json) -> str:
+    return str(get_mapping(raw, "metadata").get("uid") or "")
 
 
-def _scheduled(raw: Json) -> object:
+def _binding_time(raw: Json) -> object:
     """The time of binding in the pod's conditions."""
-    conditions = objects(mapping(raw, "status"), "conditions", "status.")
-    return next((one.get("lastTransitionTime") for one in conditions if one.get("type") == "PodScheduled"), None)
+    conditions = get_objects(get_mapping(raw, "status"), "conditions", "status.")
+    return next(
+        (condition.get("lastTransitionTime") for condition in conditions if condition.get("type") == "PodScheduled"),
+        None,
+    )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import HOSTNAME
-from kschedweb.engine.studies.traces.pods import Specs, TracePod, object_name
-from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount, needed, rows
+from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod, object_name
+from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, read_amount, read_required, read_rows
 
 GPU, MODEL = "nvidia.com/gpu", "nvidia.com/gpu.product"
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -22,24 +22,28 @@ POD_COLUMNS = (
 PODS = "110"  # the kubelet's default limit; the recording has none
 
 
-def nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
+def read_nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
     """The nodes, all ready and empty. Raises TraceError."""
-    for line, row in rows(lines, NODE_COLUMNS, doubts):
+    for line, row in read_rows(lines, NODE_COLUMNS, doubts):
         try:
-            node = _node(row)
+            node = _read_node(row)
         except RowError as problem:
             doubts.left_out(line, str(problem))
             continue
-        doubts.came(line, 0.0)
+        doubts.count_line(line, 0.0)
         yield node
     doubts.conclude()
 
 
-def _node(row: Row) -> Json:
-    name, gpus = object_name(row["sn"]), _whole(row, "gpu") or 0
+def _read_node(row: Row) -> Json:
+    name, gpus = object_name(row["sn"]), _whole_number(row, "gpu") or 0
     if not name:
         raise RowError("sn is empty")
-    amounts = {"cpu": f"{_required(row, 'cpu_milli')}m", "memory": f"{_required(row, 'memory_mib')}Mi", "pods": PODS}
+    amounts = {
+        "cpu": f"{_required_number(row, 'cpu_milli')}m",
+        "memory": f"{_required_number(row, 'memory_mib')}Mi",
+        "pods": PODS,
+    }
     if gpus:
         amounts[GPU] = str(gpus)
     labels = {HOSTNAME: name, "kubernetes.io/os": "linux"}
@@ -54,38 +58,42 @@ def _node(row: Row) -> Json:
     }
 
 
-def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[TracePod]:
+def read_pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[TracePod]:
     """The pods in the order of the lines. Raises TraceError."""
-    specs, shares = Specs(), 0
-    for line, row in rows(lines, POD_COLUMNS, doubts):
+    specs, shares = PodSpecs(), 0
+    for line, row in read_rows(lines, POD_COLUMNS, doubts):
         try:
-            found = _pod(row, namespace, specs)
-            share = _whole(row, "gpu_milli") or 0
+            pod = _read_pod(row, namespace, specs)
+            share = _whole_number(row, "gpu_milli") or 0
         except RowError as problem:
             doubts.left_out(line, str(problem))
             continue
         if 0 < share < 1000 and (shares := shares + 1) == 1:
-            doubts.tell("pods that asked for a share of a GPU ask for a whole one here")
-        doubts.came(line, found.at)
-        yield found
+            doubts.report_problem("pods that asked for a share of a GPU ask for a whole one here")
+        doubts.count_line(line, pod.at)
+        yield pod
     doubts.conclude()
 
 
-def _pod(row: Row, namespace: str, specs: Specs) -> TracePod:
-    name, gpus = object_name(row["name"]), _whole(row, "num_gpu") or 0
+def _read_pod(row: Row, namespace: str, specs: PodSpecs) -> TracePod:
+    name, gpus = object_name(row["name"]), _whole_number(row, "num_gpu") or 0
     if not name:
         raise RowError("name is empty")
-    at, scheduled, deleted = needed(row, "creation_time"), amount(row, "scheduled_time"), amount(row, "deletion_time")
-    begin, what = (at, "creation_time") if scheduled is None else (scheduled, "scheduled_time")
+    at, scheduled, deleted = (
+        read_required(row, "creation_time"),
+        read_amount(row, "scheduled_time"),
+        read_amount(row, "deletion_time"),
+    )
+    begin, begin_column = (at, "creation_time") if scheduled is None else (scheduled, "scheduled_time")
     if scheduled is not None and scheduled < at:
         raise RowError("scheduled_time is before creation_time")
     if deleted is not None and deleted < begin:
-        raise RowError(f"deletion_time is before {what}")
-    requests = {"cpu": f"{_required(row, 'cpu_milli')}m", "memory": f"{_required(row, 'memory_mib')}Mi"}
+        raise RowError(f"deletion_time is before {begin_column}")
+    requests = {"cpu": f"{_required_number(row, 'cpu_milli')}m", "memory": f"{_required_number(row, 'memory_mib')}Mi"}
     limits = {GPU: str(gpus)} if gpus else {}
     models = [model.strip() for model in row["gpu_spec"].split("|") if model.strip()]
     labels = {"qos": row["qos"].strip()} if row["qos"].strip() else {}
-    raw = specs.pod(name, namespace, labels, requests | limits, limits, _on_models(models) if models else None)
+    raw = specs.create_pod(name, namespace, labels, requests | limits, limits, _on_models(models) if models else None)
     if scheduled is not None:
         return TracePod(raw, at, None if deleted is None else deleted - scheduled)
     return TracePod(raw, at, None, deleted)
@@ -98,15 +106,15 @@ def _on_models(models: list[str]) -> Json:
     return {"affinity": {"nodeAffinity": required}}
 
 
-def _whole(row: Row, name: str) -> int | None:
-    found = amount(row, name)
-    if found is not None and not found.is_integer():
+def _whole_number(row: Row, name: str) -> int | None:
+    number = read_amount(row, name)
+    if number is not None and not number.is_integer():
         raise RowError(f"{name} is {row[name].strip()[:40]}, which is no whole number")
-    return None if found is None else int(found)
+    return None if number is None else int(number)
 
 
-def _required(row: Row, name: str) -> int:
-    found = _whole(row, name)
-    if found is None:
+def _required_number(row: Row, name: str) -> int:
+    number = _whole_number(row, name)
+    if number is None:
         raise RowError(f"{name} is empty")
-    return found
+    return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 _OTHER = re.compile(r"[^a-z0-9.-]+")
@@ -21,13 +21,13 @@ class TracePod:
     leaves: float | None = None
 
 
-class Specs:
+class PodSpecs:
     """Makes pods. Pods with equal requests share one spec, which saves memory and time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Json] = {}
 
-    def pod(
+    def create_pod(
         self,
         name: str,
         namespace: str,

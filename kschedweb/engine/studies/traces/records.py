@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
+from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_string
 from kschedweb.engine.studies.traces.table import Doubts, RowError
 from kschedweb.engine.values import dataclass
 
@@ -24,43 +24,43 @@ class Record:
     raw: Json
 
 
-def records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
+def read_records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
     """The records in the order of lines. Raises TraceError."""
-    for line, written in enumerate(lines, start=1):
-        if not written.strip():
+    for line, line_text in enumerate(lines, start=1):
+        if not line_text.strip():
             continue
         try:
-            record = _record(written, line)
+            record = _parse_record(line_text, line)
         except (RowError, ObjectError) as problem:
             doubts.left_out(line, str(problem))
             continue
-        doubts.came(line, record.time)
+        doubts.count_line(line, record.time)
         yield record
     doubts.conclude()
 
 
-def _record(written: str, line: int) -> Record:
+def _parse_record(line_text: str, line: int) -> Record:
     try:
-        raw = json.loads(written)
+        raw = json.loads(line_text)
     except (ValueError, RecursionError) as error:
         raise RowError(f"is not JSON: {error}") from None
     if not isinstance(raw, dict):
         raise RowError("is no object with time, event and resource")
-    event, resource = text(raw, "event"), mapping(raw, "resource")
+    event, resource = get_string(raw, "event"), get_mapping(raw, "resource")
     if event not in (ADD, UPDATE, DELETE):
         raise RowError(f"event is {event[:40]!r}, not {ADD}, {UPDATE} or {DELETE}")
-    metadata = mapping(resource, "metadata", "resource.")
-    kind, name = text(resource, "kind", "resource."), text(metadata, "name", "resource.metadata.")
+    metadata = get_mapping(resource, "metadata", "resource.")
+    kind, name = get_string(resource, "kind", "resource."), get_string(metadata, "name", "resource.metadata.")
     if not kind or not name:
         raise RowError("resource has no kind, or no name")
-    namespace = text(metadata, "namespace", "resource.metadata.")
-    return Record(line, seconds(text(raw, "time"), "time"), event, (kind, namespace, name), resource)
+    namespace = get_string(metadata, "namespace", "resource.metadata.")
+    return Record(line, parse_seconds(get_string(raw, "time"), "time"), event, (kind, namespace, name), resource)
 
 
-def seconds(written: str, what: str) -> float:
+def parse_seconds(time_text: str, field: str) -> float:
     """A time in Go's format (up to nine decimals) in seconds of the epoch; raises RowError."""
     try:
-        time = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(time_text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise RowError(f"{what} is {written[:40]!r}, which is no time") from None
+        raise RowError(f"{field} is {time_text[:40]!r}, which is no time") from None

@@ -29,18 +29,18 @@ class Doubts:
         self.good = self.bad = self.backwards = 0
         self._latest, self._first_backwards = -math.inf, 0
 
-    def tell(self, text: str, line: int = 0) -> None:
+    def report_problem(self, text: str, line: int = 0) -> None:
         self.told.append((line, text))
         self.notes.append(f"{self.name}, line {line}: {text}" if line else f"{self.name}: {text}")
 
     def left_out(self, line: int, why: str) -> None:
         self.bad += 1
         if self.bad <= MOST_NOTES:
-            self.tell(f"is left out: {why}", line)
+            self.report_problem(f"is left out: {why}", line)
         if self.bad > 1000 and self.bad > self.good:
             raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
 
-    def came(self, line: int, time: float) -> None:
+    def count_line(self, line: int, time: float) -> None:
         """Record the ``time`` of a usable line."""
         self.good += 1
         if time < self._latest:
@@ -51,16 +51,16 @@ class Doubts:
     def conclude(self) -> None:
         """Report the number of other problems; raises TraceError if no line can be used."""
         if self.bad > MOST_NOTES:
-            self.tell(f"{self.bad - MOST_NOTES:,} more lines are left out")
+            self.report_problem(f"{self.bad - MOST_NOTES:,} more lines are left out")
         if self.backwards:
             first = self._first_backwards
-            self.tell(f"times run backwards {self.backwards:,} times, first in line {first}: put in order")
+            self.report_problem(f"times run backwards {self.backwards:,} times, first in line {first}: put in order")
         if not self.good:
             last = f"; {self.notes[-1]}" if self.bad else ""
             raise TraceError(f"there is no line that can be used{last}")
 
 
-def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
+def read_rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
     """(line, row) of each row with a cell for every name; raises TraceError if a needed name is missing."""
     reader = csv.reader(lines)
     try:
@@ -72,8 +72,8 @@ def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterato
             raise TraceError(f"line 1: has the column {twice[:60]!r} twice")
         missing = [name for name in needed if name not in names]
         if missing:
-            told = ", ".join(name[:60] for name in names[:30])
-            raise TraceError(f"line 1: has no column {', '.join(missing)}; columns are {told}")
+            columns = ", ".join(name[:60] for name in names[:30])
+            raise TraceError(f"line 1: has no column {', '.join(missing)}; columns are {columns}")
         for cells in reader:
             if len(cells) == len(names):
                 yield reader.line_num, dict(zip(names, cells, strict=True))
@@ -83,25 +83,25 @@ def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterato
         raise TraceError(f"line {reader.line_num}: {error}") from None
 
 
-def amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
+def read_amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
     """The number in a cell times ``factor``, at least 0; ``None`` for an empty cell. Raises RowError."""
     text = row[name].strip()
     if not text:
         return None
     try:
-        found = float(text) * factor
+        number = float(text) * factor
     except ValueError:
         raise RowError(f"{name} is {text[:40]!r}, which is no number") from None
-    if not math.isfinite(found) or found > LARGEST:
+    if not math.isfinite(number) or number > LARGEST:
         raise RowError(f"{name} is {text[:40]}, which is not finite, or too large")
-    if found < 0:
+    if number < 0:
         raise RowError(f"{name} is {text[:40]}, which is negative")
-    return found
+    return number
 
 
-def needed(row: Row, name: str) -> float:
+def read_required(row: Row, name: str) -> float:
     """The number in a cell; raises RowError if it is empty or invalid."""
-    found = amount(row, name)
-    if found is None:
+    number = read_amount(row, name)
+    if number is None:
         raise RowError(f"{name} is empty")
-    return found
+    return number

@@ -20,14 +20,14 @@ class TraceError(ValueError):
     """A file that cannot be used; the text names the line and the reason."""
 
 
-def lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
+def read_lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
     """The lines of a file without line ends; ``source`` may be compressed with gzip, or be lines already.
 
     Raises TraceError for text that is not UTF-8, contains NUL, or exceeds the limits. At most one chunk of the file and
     one line are in memory.
     """
     number = 0
-    for number, line in enumerate(_split(source, longest), start=1):
+    for number, line in enumerate(_split_lines(source, longest), start=1):
         if number > MOST_LINES:
             raise TraceError(f"line {number}: the file has more than {MOST_LINES:,} lines: upload a part of it")
         if len(line) > longest:
@@ -39,13 +39,13 @@ def lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
         raise TraceError("the file is empty")
 
 
-def count(data: bytes, *, longest: int = MOST_LINE) -> int:
-    """The number of lines of a file, which may be compressed with gzip; raises TraceError as ``lines`` does.
+def count_lines(data: bytes, *, longest: int = MOST_LINE) -> int:
+    """The number of lines of a file, which may be compressed with gzip; raises TraceError as ``read_lines`` does.
 
     Lines are not read one by one, so millions are counted within a second or two.
     """
     number, behind, decoder = 0, 0, codecs.getincrementaldecoder("utf-8")()
-    for piece in itertools.chain(_unpacked(_cut(data)), [b""]):
+    for piece in itertools.chain(_unpack_pieces(_cut_pieces(data)), [b""]):
         try:
             decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
@@ -65,54 +65,54 @@ def count(data: bytes, *, longest: int = MOST_LINE) -> int:
     return number + bool(behind)
 
 
-def _split(source: Lines, longest: int) -> Iterator[str]:
-    first, pieces = _first(source)
+def _split_lines(source: Lines, longest: int) -> Iterator[str]:
+    first, pieces = _peek_first(source)
     if isinstance(first, str):
         for line in pieces:
             assert isinstance(line, str)
             yield line.rstrip("\r\n")
         return
-    number, rest = 0, b""
-    for piece in _unpacked(piece for piece in pieces if isinstance(piece, bytes)):
-        *whole, rest = (rest + piece).split(b"\n")
-        for one in whole:
+    number, remainder = 0, b""
+    for piece in _unpack_pieces(piece for piece in pieces if isinstance(piece, bytes)):
+        *whole, remainder = (remainder + piece).split(b"\n")
+        for raw_line in whole:
             number += 1
-            yield _decoded(one, number)
-        if len(rest) > 4 * longest + PIECE:
+            yield _decode_line(raw_line, number)
+        if len(remainder) > 4 * longest + PIECE:
             raise TraceError(f"line {number + 1}: is longer than {longest:,} characters")
-    if rest:
-        yield _decoded(rest, number + 1)
+    if remainder:
+        yield _decode_line(remainder, number + 1)
 
 
-def _first(source: Lines) -> tuple[bytes | str | None, Iterator[bytes | str]]:
+def _peek_first(source: Lines) -> tuple[bytes | str | None, Iterator[bytes | str]]:
     """The first chunk, and all chunks."""
-    pieces: Iterator[bytes | str] = _cut(source) if isinstance(source, bytes) else iter(source)
+    pieces: Iterator[bytes | str] = _cut_pieces(source) if isinstance(source, bytes) else iter(source)
     first = next(pieces, None)
     return first, pieces if first is None else itertools.chain([first], pieces)
 
 
-def _cut(data: bytes) -> Iterator[bytes]:
+def _cut_pieces(data: bytes) -> Iterator[bytes]:
     return (data[start : start + PIECE] for start in range(0, len(data), PIECE))
 
 
-def _decoded(line: bytes, number: int) -> str:
+def _decode_line(line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r")
     except UnicodeDecodeError as error:
         raise TraceError(f"line {number}: is not UTF-8 text (byte {error.start + 1} of the line)") from None
 
 
-def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _unpack_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The decompressed bytes of a file, at most MOST_BYTES, whatever sizes it declares."""
     total = 0
-    for piece in _plain(pieces):
+    for piece in _decompress_pieces(pieces):
         total += len(piece)
         if total > MOST_BYTES:
             raise TraceError(f"the file holds more than {MOST_BYTES >> 20:,} MiB: upload a part of it")
         yield piece
 
 
-def _plain(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _decompress_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     head = b""
     for piece in pieces:
         head += piece
@@ -121,24 +121,24 @@ def _plain(pieces: Iterator[bytes]) -> Iterator[bytes]:
     if head.startswith(ZIP):
         raise TraceError("the file is a zip archive: upload the file in it, as it is or packed by gzip")
     whole = itertools.chain([head], pieces)
-    yield from _gunzipped(whole) if head.startswith(GZIP) else whole
+    yield from _gunzip_pieces(whole) if head.startswith(GZIP) else whole
 
 
-def _gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _gunzip_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     unpacking = zlib.decompressobj(wbits=31)
     for piece in pieces:
-        left = piece
-        while left:
+        unread = piece
+        while unread:
             if unpacking.eof:
-                left = left.lstrip(b"\x00")  # padding after the end
-                if not left:
+                unread = unread.lstrip(b"\x00")  # padding after the end
+                if not unread:
                     break
                 unpacking = zlib.decompressobj(wbits=31)  # gzip files may be concatenated
             try:
-                yield unpacking.decompress(left, PIECE)
+                yield unpacking.decompress(unread, PIECE)
             except zlib.error as error:
                 raise TraceError(f"the file is not what gzip packs: {error}") from None
-            left = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
+            unread = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
     while not unpacking.eof:
         more = unpacking.decompress(unpacking.unconsumed_tail, PIECE)
         if not more:

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.live.approvals.models import Delivery, Endpoint, MessageFormat, all_events
 from kschedweb.live.approvals.webhooks import selectors, services
-from kschedweb.web.rest import IdempotencyMixin, validated
+from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -105,10 +105,10 @@ class WebhookList(generics.ListAPIView[Endpoint]):
     @extend_schema(request=NewWebhookSerializer, responses={201: CreatedWebhookSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make an endpoint; its `secret` is in this answer only."""
-        asked = validated(NewWebhookSerializer, request.data)
-        given = {"events": all_events(), **asked}
-        made, secret = services.endpoint_save(user=request.user, **given)
-        return Response({**WebhookSerializer(made).data, "secret": secret}, status=201)
+        values = validate_input(NewWebhookSerializer, request.data)
+        fields = {"events": all_events(), **values}
+        endpoint, secret = services.endpoint_save(user=request.user, **fields)
+        return Response({**WebhookSerializer(endpoint).data, "secret": secret}, status=201)
 
 
 class WebhookDetail(APIView):
@@ -123,9 +123,9 @@ class WebhookDetail(APIView):
     def patch(self, request: ApiRequest, id: UUID) -> Response:
         """Change its name, address, what it is told of, or switch it on or off."""
         row = selectors.endpoint_get(id)
-        asked = validated(WebhookChangeSerializer, request.data)
+        values = validate_input(WebhookChangeSerializer, request.data)
         before = {"name": row.name, "url": row.url, "events": row.events, "format": row.format, "active": row.active}
-        changed, _ = services.endpoint_save(user=request.user, endpoint=row, **(before | asked))
+        changed, _ = services.endpoint_save(user=request.user, endpoint=row, **(before | values))
         return Response(WebhookSerializer(changed).data)
 
     @extend_schema(responses={204: None})
@@ -141,8 +141,8 @@ class WebhookTest(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: DeliverySerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Send a message that says nothing but that it is a test; how it goes is among the deliveries."""
-        sent = services.endpoint_test(user=request.user, endpoint=selectors.endpoint_get(id))
-        return Response(DeliverySerializer(sent).data, status=202)
+        delivery = services.endpoint_test(user=request.user, endpoint=selectors.endpoint_get(id))
+        return Response(DeliverySerializer(delivery).data, status=202)
 
 
 class WebhookSecret(APIView):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django import forms
 
-from kschedweb.live.approvals.models import Endpoint, Event, MessageFormat, all_events
+from kschedweb.live.approvals.models import Endpoint, MessageFormat, WebhookEvent, all_events
 from kschedweb.web.translating import gettext_lazy as _
 
 
-def events() -> list[tuple[str, str]]:
+def event_choices() -> list[tuple[str, str]]:
     """The events to choose from, in words of the reader and by name."""
-    return [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
+    return [
+        (str(event.value), f"{event.label} ({event.value})") for event in WebhookEvent if event != WebhookEvent.TEST
+    ]
 
 
 class EndpointForm(forms.Form):
@@ -26,7 +28,7 @@ class EndpointForm(forms.Form):
         help_text=_("Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST)."),
     )
     events = forms.MultipleChoiceField(
-        label=_("It is told when"), choices=events, initial=all_events, widget=forms.CheckboxSelectMultiple
+        label=_("It is told when"), choices=event_choices, initial=all_events, widget=forms.CheckboxSelectMultiple
     )
     format = forms.ChoiceField(
         label=_("Form of messages"), choices=MessageFormat.choices, initial=MessageFormat.STANDARD

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kschedweb.live.approvals.models import ApprovalRequest, Event, MessageFormat
-from kschedweb.web.links import link
+from kschedweb.live.approvals.models import ApprovalRequest, MessageFormat, WebhookEvent
+from kschedweb.web.links import build_link
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
@@ -32,7 +32,7 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:
+def sign_message(secret: str, message_id: str, timestamp: int, body: str) -> str:
     """The header webhook-signature of a message sent at ``timestamp`` (seconds of the epoch)."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
     digest = hmac.new(key, f"{message_id}.{timestamp}.{body}".encode(), hashlib.sha256).digest()
@@ -40,7 +40,7 @@ def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class WebhookMessage:
     """What a message tells; ``source`` and ``subject`` are CloudEvents' words for where it happened, and to what."""
 
     event: str
@@ -49,11 +49,11 @@ class Told:
     source: str = "/"
     subject: str = ""
 
-    def body(self, form: str, message_id: str) -> str:
+    def render_body(self, form: str, message_id: str) -> str:
         """The message as it is signed and sent."""
-        said: dict[str, Any] = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
+        document: dict[str, Any] = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
         if form == MessageFormat.CLOUDEVENTS:
-            said = {
+            document = {
                 "specversion": "1.0",
                 "id": message_id,
                 "source": self.source,
@@ -63,10 +63,10 @@ class Told:
                 "data": self.data,
                 **({"subject": self.subject} if self.subject else {}),
             }
-        return json.dumps(said, separators=(",", ":"), sort_keys=True)
+        return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
-def about(row: ApprovalRequest) -> dict[str, Any]:
+def describe_request(row: ApprovalRequest) -> dict[str, Any]:
     """What a message says of a request."""
     return {
         "id": str(row.pk),
@@ -86,13 +86,16 @@ def about(row: ApprovalRequest) -> dict[str, Any]:
         "expiresAt": row.expires_at.isoformat(),
         "decidedBy": row.decided_by,
         "links": {
-            "page": link(f"/approvals/{row.pk}/"),
-            "approve": link(f"/api/v1/approvals/{row.pk}/approve/"),
-            "deny": link(f"/api/v1/approvals/{row.pk}/deny/"),
+            "page": build_link(f"/approvals/{row.pk}/"),
+            "approve": build_link(f"/api/v1/approvals/{row.pk}/approve/"),
+            "deny": build_link(f"/api/v1/approvals/{row.pk}/deny/"),
         },
     }
 
 
 def test_data() -> dict[str, Any]:
     """What a test says."""
-    return {"message": "This is a test: nothing waits.", "events": [str(event) for event in Event if event != "test"]}
+    return {
+        "message": "This is a test: nothing waits.",
+        "events": [str(event) for event in WebhookEvent if event != "test"],
+    }

@@ -21,10 +21,10 @@ def endpoint_list() -> QuerySet[Endpoint]:
 
 def endpoint_get(endpoint_id: UUID | str) -> Endpoint:
     """One endpoint; ``Http404`` where there is none."""
-    found = Endpoint.objects.filter(pk=endpoint_id).first()
-    if found is None:
+    endpoint = Endpoint.objects.filter(pk=endpoint_id).first()
+    if endpoint is None:
         raise Http404("There is no such endpoint.")
-    return found
+    return endpoint
 
 
 def delivery_list(endpoint: Endpoint) -> QuerySet[Delivery]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from kschedweb.clusters.connecting.addresses import Resolver
-from kschedweb.clusters.connecting.posting import JSON, Posted, post
-from kschedweb.live.approvals.webhooks.messages import signature
+from kschedweb.clusters.connecting.messages import JSON, Posted, post_message
+from kschedweb.live.approvals.webhooks.messages import sign_message
 
 CARRIES = "what the messages say"
 
 
-def send(
+def send_message(
     *, url: str, secret: str, message_id: str, body: str, kind: str = JSON, resolver: Resolver | None = None
 ) -> Posted:
     """Send ``body`` of the media type ``kind``, signed now, to ``url``."""
@@ -19,6 +19,6 @@ def send(
     headers = {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": signature(secret, message_id, timestamp, body),
+        "webhook-signature": sign_message(secret, message_id, timestamp, body),
     }
-    return post(url, body, headers=headers, carries=CARRIES, kind=kind, resolver=resolver)
+    return post_message(url, body, headers=headers, carries=CARRIES, kind=kind, resolver=resolver)

@@ -17,21 +17,21 @@ from kschedweb.accounts import audit
 from kschedweb.celery import app
 from kschedweb.clusters.connecting.addresses import AddressError, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open, text_seal
-from kschedweb.clusters.connecting.posting import Posted
+from kschedweb.clusters.connecting.messages import Posted
 from kschedweb.live.approvals.models import (
     ApprovalRequest,
     Delivered,
     Delivery,
     Endpoint,
     EndpointSecret,
-    Event,
     MessageFormat,
+    WebhookEvent,
 )
 from kschedweb.live.approvals.webhooks import messages
-from kschedweb.live.approvals.webhooks.messages import Told
-from kschedweb.live.approvals.webhooks.sending import CARRIES, send
+from kschedweb.live.approvals.webhooks.messages import WebhookMessage
+from kschedweb.live.approvals.webhooks.sending import CARRIES, send_message
+from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
-from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -46,7 +46,7 @@ PAUSES = (5, 20, 80, 320, 1280, 5120, 20480)
 CLAIM = timedelta(seconds=60)  # a try that has not ended by then died with its process
 MOST_ENDPOINTS = 20
 LONGEST_ERROR = 300
-EVENTS = (Event.OPENED, Event.DECIDED, Event.EXPIRED, Event.DECISIONS, Event.RUN)
+EVENTS = (WebhookEvent.OPENED, WebhookEvent.DECIDED, WebhookEvent.EXPIRED, WebhookEvent.DECISIONS, WebhookEvent.RUN)
 
 
 @transaction.atomic
@@ -64,21 +64,21 @@ def endpoint_save(
 
     Raises ``ApplicationError`` beside the field for an address that the operator does not allow.
     """
-    _checked(url, list(events), endpoint)
-    made = endpoint is None
+    _check_endpoint(url, list(events), endpoint)
+    is_new = endpoint is None
     row = endpoint or Endpoint(created_by=user)
     row.name, row.url, row.events, row.active, row.format = name, url.strip(), list(events), active, format
     row.problem = "" if active else row.problem
     namesakes = Endpoint.objects.filter(name=name).exclude(pk=row.pk)
     with conflict_where(namesakes, Conflict.at("name", "Another endpoint has this name.")):
         row.save()
-    audit.record(user, "webhook.created" if made else "webhook.changed", row, name, url=row.url, active=active)
-    return row, _new_secret(row) if made else ""
+    audit.record(user, "webhook.created" if is_new else "webhook.changed", row, name, url=row.url, active=active)
+    return row, _new_secret(row) if is_new else ""
 
 
-def _checked(url: str, events: list[str], endpoint: Endpoint | None) -> None:
+def _check_endpoint(url: str, events: list[str], endpoint: Endpoint | None) -> None:
     if not events or not set(events) <= set(EVENTS):
-        raise _field("events", f"Choose at least one of {', '.join(EVENTS)}.")
+        raise _field_error("events", f"Choose at least one of {', '.join(EVENTS)}.")
     if endpoint is None and Endpoint.objects.count() >= MOST_ENDPOINTS:
         raise Conflict(
             gettext("There are %(most_endpoints)s endpoints already. Delete one first.")
@@ -87,7 +87,7 @@ def _checked(url: str, events: list[str], endpoint: Endpoint | None) -> None:
     try:
         endpoint_check(url, carries=CARRIES)
     except AddressError as error:
-        raise _field("url", error.detail) from None
+        raise _field_error("url", error.detail) from None
 
 
 @transaction.atomic
@@ -117,41 +117,43 @@ def endpoint_delete(*, user: User, endpoint: Endpoint) -> None:
 def endpoint_test(*, user: User, endpoint: Endpoint) -> Delivery:
     """Send a message that says nothing but that it is a test, also to an endpoint that is switched off."""
     audit.record(user, "webhook.tested", endpoint, endpoint.name)
-    return queue(endpoint, Told(Event.TEST, timezone.now(), messages.test_data()))
+    return queue_delivery(endpoint, WebhookMessage(WebhookEvent.TEST, timezone.now(), messages.test_data()))
 
 
-def tell(event: str, row: ApprovalRequest) -> None:
+def queue_event(event: str, row: ApprovalRequest) -> None:
     """Queue a message about ``row`` to everybody who wants to know of ``event``; within the caller's transaction."""
-    wanting = [one for one in Endpoint.objects.filter(active=True) if event in one.events]
+    wanting = [receiver for receiver in Endpoint.objects.filter(active=True) if event in receiver.events]
     if not wanting:
         return
     row.refresh_from_db()
-    told = Told(event, timezone.now(), messages.about(row), f"/clusters/{row.scheduler.cluster.name}", row.pod)
+    message = WebhookMessage(
+        event, timezone.now(), messages.describe_request(row), f"/clusters/{row.scheduler.cluster.name}", row.pod
+    )
     for endpoint in wanting:
         if not Delivery.objects.filter(endpoint=endpoint, request=row, event=event).exists():
-            queue(endpoint, told, row)
+            queue_delivery(endpoint, message, row)
 
 
-def announce(told: Told) -> None:
+def announce_message(message: WebhookMessage) -> None:
     """Queue a message that is about no request to everybody who wants it; within the caller's transaction."""
     for endpoint in Endpoint.objects.filter(active=True):
-        if told.event in endpoint.events:
-            queue(endpoint, told)
+        if message.event in endpoint.events:
+            queue_delivery(endpoint, message)
 
 
-def queue(endpoint: Endpoint, told: Told, row: ApprovalRequest | None = None) -> Delivery:
+def queue_delivery(endpoint: Endpoint, message: WebhookMessage, row: ApprovalRequest | None = None) -> Delivery:
     """Make a message to ``endpoint``, and have it sent once the caller's transaction has ended."""
     now = timezone.now()
-    delivery = Delivery(endpoint=endpoint, event=told.event, request=row, next_at=now, created_at=now)
+    delivery = Delivery(endpoint=endpoint, event=message.event, request=row, next_at=now, created_at=now)
     delivery.format = endpoint.format
-    delivery.body = told.body(endpoint.format, str(delivery.pk))
+    delivery.body = message.render_body(endpoint.format, str(delivery.pk))
     delivery.save(force_insert=True)
 
-    def send() -> None:
+    def send_task() -> None:
         app.send_task(TASK, [str(delivery.pk)])
 
     # Robust: where the broker is away, beat finds the row.
-    transaction.on_commit(send, robust=True)
+    transaction.on_commit(send_task, robust=True)
     return delivery
 
 
@@ -172,7 +174,7 @@ def delivery_try(delivery_id: UUID | str) -> bool:
         secret = secret_of(delivery.endpoint)
         kind = messages.CONTENT_TYPES[MessageFormat(delivery.format)]
         url, number = delivery.endpoint.url, str(delivery.pk)
-        answer = send(url=url, secret=secret, message_id=number, body=delivery.body, kind=kind)
+        answer = send_message(url=url, secret=secret, message_id=number, body=delivery.body, kind=kind)
     except ApplicationError as error:
         answer = Posted(error=error.detail)
     delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
@@ -193,23 +195,23 @@ def delivery_conclude(*, delivery: Delivery, answer: Posted, now: datetime) -> N
     values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
     if answer.ok:
         values |= {"state": Delivered.DELIVERED, "next_at": None, "ended_at": now}
-    elif answer.gone or delivery.attempts > len(PAUSES):
+    elif answer.wants_no_more or delivery.attempts > len(PAUSES):
         values |= {"state": Delivered.FAILED, "next_at": None, "ended_at": now}
     else:
         pause = PAUSES[delivery.attempts - 1]
         values["next_at"] = now + timedelta(seconds=pause * random.uniform(1, 1.2))  # noqa: S311
-    own = Delivery.objects.filter(pk=delivery.pk, state=Delivered.PENDING, attempts=delivery.attempts)
-    if own.update(**values) and answer.gone:
+    pending = Delivery.objects.filter(pk=delivery.pk, state=Delivered.PENDING, attempts=delivery.attempts)
+    if pending.update(**values) and answer.wants_no_more:
         problem = "It answered 410 Gone, so it was switched off."
         Endpoint.objects.filter(pk=delivery.endpoint_id).update(active=False, problem=problem)
         audit.record(None, "webhook.switched-off", delivery.endpoint, delivery.endpoint.name, reason=problem)
 
 
-def due(*, now: datetime) -> list[str]:
+def list_due(*, now: datetime) -> list[str]:
     """The messages that are to be sent now."""
     rows = Delivery.objects.filter(state=Delivered.PENDING, next_at__lte=now).order_by("next_at")
     return [str(pk) for pk in rows.values_list("pk", flat=True)[:500]]
 
 
-def _field(path: str, message: str) -> ApplicationError:
+def _field_error(path: str, message: str) -> ApplicationError:
     return ApplicationError(message, errors=[FieldProblem(path=path, message=message)])

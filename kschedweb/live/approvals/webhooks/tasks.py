@@ -6,7 +6,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from kschedweb.celery import app
-from kschedweb.live.approvals.webhooks import deciding, services
+from kschedweb.live.approvals.webhooks import decision_messages, services
 
 
 @app.task(name=services.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
@@ -20,7 +20,7 @@ def deliver(delivery_id: str) -> bool:
 def deliver_due() -> int:
     """Send a task for each message whose next try is due; how many."""
     close_old_connections()
-    waiting = services.due(now=timezone.now())
+    waiting = services.list_due(now=timezone.now())
     for delivery_id in waiting:
         deliver.apply_async([delivery_id], expires=60)
     return len(waiting)
@@ -30,4 +30,4 @@ def deliver_due() -> int:
 def tell_decisions() -> int:
     """Tell endpoints what live schedulers decided since the last time; how many messages."""
     close_old_connections()
-    return deciding.decisions_tell(now=timezone.now())
+    return decision_messages.decisions_tell(now=timezone.now())

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @require_safe
 @requires(Action.ADMINISTER)
-def endpoints(request: PageRequest) -> HttpResponse:
+def list_endpoints(request: PageRequest) -> HttpResponse:
     return render(request, "live/approvals/webhooks.html", {"endpoints": selectors.endpoint_list()})
 
 
 @never_cache
 @requires(Action.ADMINISTER)
-def new(request: PageRequest) -> HttpResponse:
+def create_endpoint(request: PageRequest) -> HttpResponse:
     """Make an endpoint; its secret is shown once."""
     form = EndpointForm(request.POST or None)
     status = 200
@@ -43,22 +43,22 @@ def new(request: PageRequest) -> HttpResponse:
         status = 400
         if form.is_valid():
             try:
-                made, secret = services.endpoint_save(user=request.user, **form.cleaned_data)
+                row, secret = services.endpoint_save(user=request.user, **form.cleaned_data)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
             else:
-                return _page(request, made, form_of(made), secret=secret)
+                return _render_endpoint(request, row, form_of(row), secret=secret)
     return render(request, "live/approvals/webhook_new.html", {"form": form}, status=status)
 
 
 @never_cache
 @requires(Action.ADMINISTER)
-def endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
+def show_endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     """One endpoint: its settings, and its last messages."""
     row = selectors.endpoint_get(endpoint_id)
     if request.method != "POST":
-        return _page(request, row, form_of(row))
+        return _render_endpoint(request, row, form_of(row))
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
@@ -69,10 +69,10 @@ def endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
         else:
             messages.success(request, gettext("Saved."))
             return redirect("webhook", row.pk)
-    return _page(request, row, form, status=400)
+    return _render_endpoint(request, row, form, status=400)
 
 
-def _page(
+def _render_endpoint(
     request: PageRequest, row: Endpoint, form: EndpointForm, *, secret: str = "", status: int = 200
 ) -> HttpResponse:
     page = page_shown(request, selectors.delivery_list(row))
@@ -82,7 +82,7 @@ def _page(
 
 @require_POST
 @requires(Action.ADMINISTER)
-def test(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
+def send_test(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     services.endpoint_test(user=request.user, endpoint=selectors.endpoint_get(endpoint_id))
     messages.info(request, gettext("Test sent. Reload this page in a moment to see the result."))
     return redirect("webhook", endpoint_id)
@@ -91,18 +91,18 @@ def test(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
 @never_cache
 @require_POST
 @requires(Action.ADMINISTER)
-def renew(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
+def renew_secret(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     row = selectors.endpoint_get(endpoint_id)
     try:
         secret = services.secret_renew(user=request.user, endpoint=row)
     except ApplicationError as error:
         messages.error(request, error.detail)
         return redirect("webhook", endpoint_id)
-    return _page(request, row, form_of(row), secret=secret)
+    return _render_endpoint(request, row, form_of(row), secret=secret)
 
 
 @requires(Action.ADMINISTER)
-def delete(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
+def delete_endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     row = selectors.endpoint_get(endpoint_id)
     if request.method != "POST":
         return render(request, "live/approvals/webhook_delete.html", {"endpoint": row})

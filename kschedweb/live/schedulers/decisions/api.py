@@ -12,12 +12,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import veil
+from kschedweb.decisions import redaction
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
 from kschedweb.live.schedulers.models import LiveDecision
-from kschedweb.live.schedulers.streaming.stream import stream
-from kschedweb.web.pages import part
+from kschedweb.live.schedulers.streaming.stream import stream_events
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -72,8 +72,12 @@ class LiveDecisionDetailSerializer(LiveDecisionSerializer):
     @extend_schema(responses={"type": "object", "nullable": True, "additionalProperties": True})
     def get_explanation(self, decision: LiveDecision) -> dict[str, Any] | None:
         """Every verdict and score, as `python -m kschedweb.engine explain` writes it; null where it is not kept."""
-        found = selectors.explanation(decision) if decision.has_columns else None
-        return veil.decision(decision.scheduler.cluster_id, found[0].to_dict()) if found else None
+        kept_explanation = selectors.read_explanation(decision) if decision.has_columns else None
+        return (
+            redaction.redact_decision(decision.scheduler.cluster_id, kept_explanation[0].to_dict())
+            if kept_explanation
+            else None
+        )
 
 
 class LiveDecisionList(generics.ListAPIView[LiveDecision]):
@@ -96,8 +100,8 @@ class LiveDecisionDetail(APIView):
     @extend_schema(responses=LiveDecisionDetailSerializer)
     def get(self, request: ApiRequest, id: UUID, decision: UUID) -> Response:
         """One decision, with every verdict and score where they are kept."""
-        found = selectors.decision_get(selectors.live_get(id), decision)
-        return Response(LiveDecisionDetailSerializer(found).data)
+        row = selectors.decision_get(selectors.live_get(id), decision)
+        return Response(LiveDecisionDetailSerializer(row).data)
 
 
 class LiveEventSerializer(serializers.Serializer[Any]):
@@ -118,7 +122,7 @@ class AnyKind(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-@part
+@page_part
 class LiveStream(APIView):
     action_required = Action.VIEW
     in_part = ("GET",)
@@ -138,7 +142,7 @@ class LiveStream(APIView):
         `unavailable` says that the state is not known now; a `status` follows once it is. One person may have a limited
         number of streams at once: one more is answered 429.
         """
-        return stream(request._request, selectors.live_get(id), request.headers.get("Last-Event-ID", ""))
+        return stream_events(request._request, selectors.live_get(id), request.headers.get("Last-Event-ID", ""))
 
 
 urlpatterns = [

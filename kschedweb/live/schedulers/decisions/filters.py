@@ -15,7 +15,7 @@ class DecisionFilter(GrowingFilterSet):
     result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
     node = filters.CharFilter(label="Node", max_length=253)
     since = MomentFilter(field_name="at", label="From")
-    until = MomentFilter(field_name="at", label="To", until=True)
+    until = MomentFilter(field_name="at", label="To", is_end=True)
 
     indexed = ("node", "namespace", "result")
 

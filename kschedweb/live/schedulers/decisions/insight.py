@@ -10,7 +10,7 @@ from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.kept import insight
 from kschedweb.decisions.kept.insight import Insight
-from kschedweb.decisions.presenters.podtopologyspread import forget
+from kschedweb.decisions.presenters.podtopologyspread import clear_cache
 
 if TYPE_CHECKING:
     from kschedweb.engine.live import JudgedPod
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 
-def of(judged: JudgedPod, node: str = "") -> Insight:
+def insight_of(judged: JudgedPod, node: str = "") -> Insight:
     """The insight into a pod that was judged just now and went to ``node``; empty where it fails, since the decision
     itself stands.
     """
     try:
-        return insight.of(Decision(Case(judged.snapshot, judged.pod, judged.scheduler, judged.explanation, "")), node)
+        return insight.build_insight(
+            Decision(Case(judged.snapshot, judged.pod, judged.scheduler, judged.explanation, "")), node
+        )
     except Exception:
         logger.exception("live_insight_failed", pod=judged.pod.key)
         return Insight()
     finally:
-        forget()  # the snapshot goes on changing
+        clear_cache()  # the snapshot goes on changing

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 BATCH = 200
-EVERY = 0.5  # seconds
+WRITE_INTERVAL = 0.5  # seconds
 MOST_WAITING = 20_000
 LONGEST_WAIT = 10.0  # seconds between tries while the database is away
 AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
@@ -48,7 +48,7 @@ class DecisionResult:
 
 
 @dataclass(frozen=True)
-class Columns:
+class DecisionColumns:
     """Every verdict and score of a decision, packed when it is written."""
 
     decision: UUID
@@ -57,14 +57,14 @@ class Columns:
 
 @dataclass(frozen=True)
 class TakenOver:
-    """The leader of ``epoch`` has begun: of the open decisions of earlier leaders, only ``kept`` go on."""
+    """The leader of ``epoch`` has begun: of the open decisions of earlier leaders, only ``continued`` go on."""
 
     epoch: int
-    kept: frozenset[UUID]
+    continued: frozenset[UUID]
     at: datetime
 
 
-Record = LiveDecision | DecisionResult | Columns | TakenOver
+Record = LiveDecision | DecisionResult | DecisionColumns | TakenOver
 
 
 class DecisionLog:
@@ -105,15 +105,15 @@ class DecisionLog:
         return len(self._waiting)
 
     def _run(self) -> None:
-        pause = EVERY
+        pause = WRITE_INTERVAL
         while not (self._ended.is_set() and not self._waiting):
             self._news.wait(pause)
             self._news.clear()
             try:
                 close_old_connections()
-                while self._write():
+                while self._write_batch():
                     pass
-                self.away, pause = False, EVERY
+                self.away, pause = False, WRITE_INTERVAL
                 connection.close()  # another thread may have it meanwhile
             except AWAY as error:
                 if not self.away:
@@ -123,7 +123,7 @@ class DecisionLog:
                     break
         connection.close()
 
-    def _write(self) -> int:
+    def _write_batch(self) -> int:
         """Write one batch; records leave the queue only once they are in."""
         with self._lock:
             batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
@@ -161,7 +161,7 @@ def records_write(scheduler: UUID, batch: list[Record]) -> None:
             return
         rows = [record for record in batch if isinstance(record, LiveDecision)]
         LiveDecision.objects.bulk_create(rows, ignore_conflicts=True)
-        columns = [record for record in batch if isinstance(record, Columns)]
+        columns = [record for record in batch if isinstance(record, DecisionColumns)]
         _columns_write(columns)
         for record in batch:
             if isinstance(record, DecisionResult):
@@ -170,14 +170,18 @@ def records_write(scheduler: UUID, batch: list[Record]) -> None:
                 _open_end(scheduler, record)
 
 
-def _columns_write(columns: list[Columns]) -> None:
+def _columns_write(columns: list[DecisionColumns]) -> None:
     if not columns:
         return
-    wanted = [one.decision for one in columns]
-    there = set(LiveDecision.objects.filter(pk__in=wanted).values_list("pk", flat=True))
-    rows = [LiveColumns(decision_id=one.decision, content=one.pack()) for one in columns if one.decision in there]
+    decision_ids = [record.decision for record in columns]
+    stored_ids = set(LiveDecision.objects.filter(pk__in=decision_ids).values_list("pk", flat=True))
+    rows = [
+        LiveColumns(decision_id=record.decision, content=record.pack())
+        for record in columns
+        if record.decision in stored_ids
+    ]
     LiveColumns.objects.bulk_create(rows, ignore_conflicts=True)
-    LiveDecision.objects.filter(pk__in=there).update(has_columns=True)
+    LiveDecision.objects.filter(pk__in=stored_ids).update(has_columns=True)
 
 
 def _outcome_write(record: DecisionResult) -> None:
@@ -189,6 +193,6 @@ def _outcome_write(record: DecisionResult) -> None:
 
 
 def _open_end(scheduler: UUID, record: TakenOver) -> None:
-    left = LiveDecision.objects.filter(scheduler_id=scheduler, ended_at=None, epoch__lt=record.epoch)
-    left = left.filter(result__in=(Result.HELD, Result.WAITING)).exclude(pk__in=record.kept)
-    left.update(result=Result.SUPERSEDED, ended_at=record.at, message="another process took over")
+    open_decisions = LiveDecision.objects.filter(scheduler_id=scheduler, ended_at=None, epoch__lt=record.epoch)
+    open_decisions = open_decisions.filter(result__in=(Result.ON_HOLD, Result.WAITING)).exclude(pk__in=record.continued)
+    open_decisions.update(result=Result.SUPERSEDED, ended_at=record.at, message="another process took over")

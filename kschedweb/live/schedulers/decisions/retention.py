@@ -29,10 +29,10 @@ def beyond_limits(rows: QuerySet[Any], live: LiveScheduler, now: datetime) -> Qu
 
 def decisions_clean(*, now: datetime | None = None) -> int:
     """Delete what is beyond the limits of each live scheduler, columns first; how many decisions went."""
-    return sum(_clean(live, now or timezone.now()) for live in LiveScheduler.objects.all())
+    return sum(_clean_live(live, now or timezone.now()) for live in LiveScheduler.objects.all())
 
 
-def _clean(live: LiveScheduler, now: datetime) -> int:
+def _clean_live(live: LiveScheduler, now: datetime) -> int:
     # What has not ended is what a person is asked about: it stays, in full.
     decisions = LiveDecision.objects.filter(scheduler=live)
     ended = Q(ended_at__isnull=False)

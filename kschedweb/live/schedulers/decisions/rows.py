@@ -19,7 +19,7 @@ def decision_id(scheduler: uuid.UUID, decision: Decision) -> uuid.UUID:
     return uuid.uuid5(scheduler, f"{decision.uid}/{decision.attempt}/{decision.time:.6f}")
 
 
-def moment(seconds: float) -> datetime:
+def to_datetime(seconds: float) -> datetime:
     """``seconds`` of the epoch as the database takes them."""
     return datetime.fromtimestamp(seconds, UTC)
 
@@ -32,7 +32,7 @@ def decision_row(
     return LiveDecision(
         id=decision_id(scheduler, decision),
         scheduler_id=scheduler,
-        at=moment(decision.time),
+        at=to_datetime(decision.time),
         namespace=namespace,
         name=name,
         uid=decision.uid,

@@ -23,10 +23,10 @@ class AnnotationLock(ObjectLock):
 
     api = "v1"
 
-    def record_of(self, found: Json) -> Record:
-        text = (found["metadata"].get("annotations") or {}).get(KEY)
+    def record_of(self, lock_object: Json) -> Record:
+        text = (lock_object["metadata"].get("annotations") or {}).get(KEY)
         try:
-            return Record("", 0, 0.0, 0.0, 0) if text is None else parsed(text)
+            return Record("", 0, 0.0, 0.0, 0) if text is None else parse_record(text)
         except (ValueError, TypeError, RecursionError) as error:
             place = f"{self.kind} {self._namespace}/{self._name}"
             raise ClusterError(
@@ -34,10 +34,10 @@ class AnnotationLock(ObjectLock):
                 "Remove the annotation once nobody leads by it."
             ) from None
 
-    def holding(self, found: Json, record: Record) -> Json:
-        metadata: Json = found["metadata"]
+    def with_record(self, lock_object: Json, record: Record) -> Json:
+        metadata: Json = lock_object["metadata"]
         annotations = (metadata.get("annotations") or {}) | {KEY: text_of(record)}
-        return found | {"metadata": metadata | {"annotations": annotations}}
+        return lock_object | {"metadata": metadata | {"annotations": annotations}}
 
 
 class EndpointsLock(AnnotationLock):
@@ -52,7 +52,7 @@ class ConfigMapLock(AnnotationLock):
     kind, resource = "ConfigMap", "configmaps"
 
 
-def parsed(text: str) -> Record:
+def parse_record(text: str) -> Record:
     """The record of an annotation. Members that are missing or null count as nothing, as in Go; others are ignored.
 
     Raises ValueError or TypeError for anything else than a record.
@@ -62,11 +62,11 @@ def parsed(text: str) -> Record:
         raise TypeError("it is no JSON object")
     members = {name: value for name, value in (raw or {}).items() if value is not None}
     return Record(
-        holder=_checked(members, "holderIdentity", str, "text") or "",
-        seconds=_checked(members, "leaseDurationSeconds", int, "whole number") or 0,
-        acquired=_time(members, "acquireTime"),
-        renewed=_time(members, "renewTime"),
-        transitions=_checked(members, "leaderTransitions", int, "whole number") or 0,
+        holder=_read_member(members, "holderIdentity", str, "text") or "",
+        seconds=_read_member(members, "leaseDurationSeconds", int, "whole number") or 0,
+        acquired=_parse_time(members, "acquireTime"),
+        renewed=_parse_time(members, "renewTime"),
+        transitions=_read_member(members, "leaderTransitions", int, "whole number") or 0,
     )
 
 
@@ -75,22 +75,22 @@ def text_of(record: Record) -> str:
     raw = {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.seconds,
-        "acquireTime": _written(record.acquired),
-        "renewTime": _written(record.renewed),
+        "acquireTime": _format_time(record.acquired),
+        "renewTime": _format_time(record.renewed),
         "leaderTransitions": record.transitions,
     }
     return json.dumps(raw, separators=(",", ":"), ensure_ascii=False)
 
 
-def _checked(members: Json, name: str, kind: type, what: str) -> Any:
+def _read_member(members: Json, name: str, kind: type, type_name: str) -> Any:
     value = members.get(name)
     if name in members and type(value) is not kind:  # True is a whole number to Python, and not to Go
-        raise TypeError(f"{name} is no {what}")
+        raise TypeError(f"{name} is no {type_name}")
     return value
 
 
-def _time(members: Json, name: str) -> float:
-    text = _checked(members, name, str, "time")
+def _parse_time(members: Json, name: str) -> float:
+    text = _read_member(members, name, str, "time")
     if text is None:
         return 0.0
     try:
@@ -102,5 +102,5 @@ def _time(members: Json, name: str) -> float:
     return at.timestamp()
 
 
-def _written(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

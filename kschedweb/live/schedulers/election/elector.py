@@ -31,7 +31,7 @@ class Record:
     """What the lock holds. ``holder`` "" is nobody; ``transitions`` grows with each change of leader.
 
     ``acquired`` and ``renewed`` are seconds of the epoch by the writer's clock; they are only shown to people.
-    ``beside`` is what the second lock of a pair holds: it is only read, so that its renewal counts as well.
+    ``secondary`` is what the second lock of a pair holds: it is only read, so that its renewal counts as well.
     """
 
     holder: str
@@ -39,7 +39,7 @@ class Record:
     acquired: float
     renewed: float
     transitions: int
-    beside: Record | None = None
+    secondary: Record | None = None
 
 
 class Lock(Protocol):
@@ -54,8 +54,8 @@ class Lock(Protocol):
     def update(self, record: Record) -> None:
         """Write it over the record read or written last. Raises where it has changed since."""
 
-    def tell(self, what: str) -> None:
-        """Write an event that this candidate ``what``."""
+    def tell(self, action: str) -> None:
+        """Write an event that this candidate ``action``."""
 
 
 def new_identity() -> str:
@@ -68,7 +68,7 @@ def lasting_clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-def _nothing(*_: object) -> None:
+def _ignore_call(*_: object) -> None:
     """Ignores the call."""
 
 
@@ -90,9 +90,9 @@ class Elector:
         renew: float = RENEW_SECONDS,
         retry: float = RETRY_SECONDS,
         after: int = -1,
-        started: Callable[[int], object] = _nothing,
-        stopped: Callable[[], object] = _nothing,
-        changed: Callable[[str], object] = _nothing,
+        started: Callable[[int], object] = _ignore_call,
+        stopped: Callable[[], object] = _ignore_call,
+        changed: Callable[[str], object] = _ignore_call,
         clock: Callable[[], float] = lasting_clock,
         wall: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
@@ -142,17 +142,17 @@ class Elector:
         if was is not None and not self.leading:
             self._end()
         try:
-            self._try()
+            self._try_acquire_or_renew()
             self.error = ""
         except Exception as error:  # whatever it is, it is a try that failed
             self.error = getattr(error, "detail", "") or type(error).__name__
         if self._term is not None and not self.leading:
             self._end()
-        self._report()
+        self._report_holder()
         if self._term is not None and (was is None or self._term[0] != was[0]):
             log.info("became leader", identity=self.identity, epoch=self._epoch)
             self._started(self._epoch)
-            self._tell(BECAME)
+            self._tell_event(BECAME)
         return self._retry if self._term is not None else self._retry * (1 + JITTER * self._chance())
 
     def resign(self) -> None:
@@ -172,59 +172,59 @@ class Elector:
         self._term = None
         log.info("stopped leading", identity=self.identity, epoch=self._epoch)
         self._stopped()
-        self._tell(STOPPED)
+        self._tell_event(STOPPED)
 
-    def _try(self) -> None:
+    def _try_acquire_or_renew(self) -> None:
         """client-go's tryAcquireOrRenew: raises, or leaves the term as it is, where this candidate does not lead."""
         if self._term is not None and self._seen is not None:
             # A leader knows the record, as long as nobody else has changed it.
             try:
-                return self._write(self._renewal(self._seen))
+                return self._write_record(self._renewed_record(self._seen))
             except Exception as error:
                 log.info("renewing the lock anew", identity=self.identity, error=type(error).__name__)
-        found = self._lock.get()
+        record = self._lock.get()
         now = self._clock()
-        if found is None:
+        if record is None:
             if self._term is not None:
                 self._end()
-            known = self._seen.transitions + 1 if self._seen else 0
-            return self._write(self._fresh(max(known, self._epoch + 1)), create=True)
-        if found != self._seen:
-            self._seen, self._seen_at = found, now
-        if found.holder == self.identity and self._term is not None:
-            return self._write(self._renewal(found))
-        if found.holder != self.identity:
+            transitions = self._seen.transitions + 1 if self._seen else 0
+            return self._write_record(self._fresh_record(max(transitions, self._epoch + 1)), create=True)
+        if record != self._seen:
+            self._seen, self._seen_at = record, now
+        if record.holder == self.identity and self._term is not None:
+            return self._write_record(self._renewed_record(record))
+        if record.holder != self.identity:
             if self._term is not None:
                 self._end()
-            if found.holder and now < self._seen_at + found.seconds:
+            if record.holder and now < self._seen_at + record.seconds:
                 return None
         # Also after this candidate's own term has expired: unfinished work belongs to the old term.
-        return self._write(self._fresh(max(found.transitions, self._epoch) + 1))
+        return self._write_record(self._fresh_record(max(record.transitions, self._epoch) + 1))
 
-    def _fresh(self, transitions: int) -> Record:
+    def _fresh_record(self, transitions: int) -> Record:
         now = self._wall()
         return Record(self.identity, int(self._lease), now, now, transitions)
 
-    def _renewal(self, record: Record) -> Record:
+    def _renewed_record(self, record: Record) -> Record:
         return replace(record, seconds=int(self._lease), renewed=self._wall())
 
-    def _write(self, record: Record, *, create: bool = False) -> None:
-        sent = self._clock()
+    def _write_record(self, record: Record, *, create: bool = False) -> None:
+        sent_at = self._clock()
         if create:
             self._lock.create(record)
         else:
             self._lock.update(record)
         self._seen, self._seen_at = record, self._clock()
         self._epoch = record.transitions
-        self._term = record.transitions, sent + self._renew
+        self._term = record.transitions, sent_at + self._renew
 
-    def _report(self) -> None:
+    def _report_holder(self) -> None:
         if self.holder != self._reported:
             self._reported = self.holder
             self._changed(self._reported)
 
-    def _tell(self, what: str) -> None:
+    def _tell_event(self, action: str) -> None:
         try:
-            self._lock.tell(what)
+            self._lock.tell(action)
         except Exception as error:
-            log.info("no event of the election", what=what, error=type(error).__name__)
+            log.info("no event of the election", what=action, error=type(error).__name__)

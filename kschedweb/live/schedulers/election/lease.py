@@ -16,11 +16,11 @@ class LeaseLock(ObjectLock):
 
     api, kind, resource = "coordination.k8s.io/v1", "Lease", "leases"
 
-    def record_of(self, found: Json) -> Record:
-        return record_of(found)
+    def record_of(self, lock_object: Json) -> Record:
+        return record_of(lock_object)
 
-    def holding(self, found: Json, record: Record) -> Json:
-        return found | {"spec": spec_of(record)}
+    def with_record(self, lock_object: Json, record: Record) -> Json:
+        return lock_object | {"spec": spec_of(record)}
 
 
 def record_of(lease: Json) -> Record:
@@ -28,10 +28,10 @@ def record_of(lease: Json) -> Record:
     spec = lease.get("spec") or {}
     return Record(
         holder=str(spec.get("holderIdentity") or ""),
-        seconds=_whole(spec.get("leaseDurationSeconds")),
-        acquired=_seconds(spec.get("acquireTime")),
-        renewed=_seconds(spec.get("renewTime")),
-        transitions=_whole(spec.get("leaseTransitions")),
+        seconds=_parse_int(spec.get("leaseDurationSeconds")),
+        acquired=_parse_time(spec.get("acquireTime")),
+        renewed=_parse_time(spec.get("renewTime")),
+        transitions=_parse_int(spec.get("leaseTransitions")),
     )
 
 
@@ -45,11 +45,11 @@ def spec_of(record: Record) -> Json:
     }
 
 
-def _whole(value: Any) -> int:
+def _parse_int(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _seconds(text: Any) -> float:
+def _parse_time(text: Any) -> float:
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC).timestamp()
     except ValueError:

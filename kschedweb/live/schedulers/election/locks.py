@@ -31,23 +31,23 @@ def make_lock(
 ) -> Lock:
     """The lock of ``kind``; a read or write takes at most ``seconds``, for both halves of a pair together."""
     parts = PARTS[kind]
-    made = [
+    locks = [
         part(client, namespace, name, identity, component=component, seconds=seconds / len(parts)) for part in parts
     ]
-    return made[0] if len(made) == 1 else MultiLock(made[0], made[1], identity)
+    return locks[0] if len(locks) == 1 else MultiLock(locks[0], locks[1], identity)
 
 
-def exclude(one: str, other: str) -> bool:
+def exclude_each_other(kind: str, other: str) -> bool:
     """Whether locks of these kinds and one name exclude each other: they have an object in common."""
-    return not set(PARTS[one]).isdisjoint(PARTS[other])
+    return not set(PARTS[kind]).isdisjoint(PARTS[other])
 
 
-def steps(one: str, other: str) -> list[str]:
-    """The kinds by which an election moves from ``one`` to ``other``; each excludes the next."""
-    before: dict[str, str] = {one: ""}
-    for kind in (reached := [one]):
+def migration_steps(first: str, other: str) -> list[str]:
+    """The kinds by which an election moves from ``first`` to ``other``; each excludes the next."""
+    before: dict[str, str] = {first: ""}
+    for kind in (reached := [first]):
         for following in PARTS:
-            if following not in before and exclude(kind, following):
+            if following not in before and exclude_each_other(kind, following):
                 before[following] = kind
                 reached.append(following)
     way = []

@@ -38,14 +38,18 @@ class MultiLock:
         """
         first, second = (half.get() for half in self._halves)
         if first is None or second is None:
-            left = first or second
-            return replace(left, holder="") if left is not None and left.holder == self._identity else left
+            remaining = first or second
+            return (
+                replace(remaining, holder="")
+                if remaining is not None and remaining.holder == self._identity
+                else remaining
+            )
         return replace(
             first,
             holder=first.holder if first.holder == second.holder else UNKNOWN,
             seconds=max(first.seconds, second.seconds),
             transitions=max(first.transitions, second.transitions),
-            beside=second,
+            secondary=second,
         )
 
     def create(self, record: Record) -> None:
@@ -54,9 +58,9 @@ class MultiLock:
     def update(self, record: Record) -> None:
         self._write(record)
 
-    def tell(self, what: str) -> None:
+    def tell(self, action: str) -> None:
         for half in self._halves:
-            half.tell(what)
+            half.tell(action)
 
     def _write(self, record: Record) -> None:
         for half in self._halves:

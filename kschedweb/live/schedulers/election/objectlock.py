@@ -7,7 +7,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
-from kschedweb.clusters.connecting.failures import refusal, status_text
+from kschedweb.clusters.connecting.errors import status_error, status_text
 from kschedweb.clusters.connecting.wire import WireResponse
 from kschedweb.clusters.following.facts import Json
 from kschedweb.live.schedulers.election.elector import RENEW_SECONDS, Record
@@ -42,11 +42,11 @@ class ObjectLock:
         self._path = f"{self._collection}/{quote(name, safe='')}"
         self._found: Json | None = None
 
-    def record_of(self, found: Json) -> Record:
+    def record_of(self, lock_object: Json) -> Record:
         """The record that the object holds."""
         raise NotImplementedError
 
-    def holding(self, found: Json, record: Record) -> Json:
+    def with_record(self, lock_object: Json, record: Record) -> Json:
         """The object with its record replaced by ``record``."""
         raise NotImplementedError
 
@@ -57,41 +57,41 @@ class ObjectLock:
 
     def get(self) -> Record | None:
         answer = self._client.send("GET", self._path, seconds=self._seconds)
-        self._found = None if answer.code == 404 else self._read(answer)
+        self._found = None if answer.code == 404 else self._read_answer(answer)
         return None if self._found is None else self.record_of(self._found)
 
     def create(self, record: Record) -> None:
         metadata = {"namespace": self._namespace, "name": self._name}
-        made = self.holding({"apiVersion": self.api, "kind": self.kind, "metadata": metadata}, record)
-        answer = self._client.send("POST", self._collection, made, seconds=self._seconds)
+        lock_object = self.with_record({"apiVersion": self.api, "kind": self.kind, "metadata": metadata}, record)
+        answer = self._client.send("POST", self._collection, lock_object, seconds=self._seconds)
         if answer.code == 404:
-            said = status_text(answer) or "no such resource"
+            detail = status_text(answer) or "no such resource"
             raise ClusterError(
                 f"The cluster does not serve {self.resource}, or has no namespace {self._namespace}: choose another "
-                f"lock or namespace ({said}).",
+                f"lock or namespace ({detail}).",
                 code=404,
             )
-        self._found = self._read(answer)
+        self._found = self._read_answer(answer)
 
     def update(self, record: Record) -> None:
         """Send the resource version too, so that the server refuses the write if anything changed meanwhile."""
         if self._found is None:
             raise ClusterError(f"The {self.kind} was not read yet.")
-        self._found = self._read(
-            self._client.send("PUT", self._path, self.holding(self._found, record), seconds=self._seconds)
+        self._found = self._read_answer(
+            self._client.send("PUT", self._path, self.with_record(self._found, record), seconds=self._seconds)
         )
 
-    def tell(self, what: str) -> None:
+    def tell(self, action: str) -> None:
         if self._found is not None:
-            event = election_event(self._found, self._identity, what, self._component, time.time())
+            event = election_event(self._found, self._identity, action, self._component, time.time())
             path = f"/api/v1/namespaces/{quote(self._namespace, safe='')}/events"
             self._client.send("POST", path, event, seconds=self._seconds)
 
-    def _read(self, answer: WireResponse) -> Json:
-        found = answer.json() if answer.code < 300 else None
-        if isinstance(found, dict) and isinstance(found.get("metadata"), dict):
-            return found
+    def _read_answer(self, answer: WireResponse) -> Json:
+        lock_object = answer.json() if answer.code < 300 else None
+        if isinstance(lock_object, dict) and isinstance(lock_object.get("metadata"), dict):
+            return lock_object
         place = f"{self.kind} {self._namespace}/{self._name}"
         if answer.code in (403, 404, 409, 422):
             raise ClusterError(status_text(answer) or f"The {place} cannot be written.", code=answer.code)
-        raise refusal(answer.code, place)
+        raise status_error(answer.code, place)

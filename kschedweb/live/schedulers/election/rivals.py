@@ -27,16 +27,18 @@ def check_change(live: LiveScheduler, before: str) -> None:
 
     ``before`` is the election that ``live`` had until now.
     """
-    asked = election_of(live)
-    for one in rivals(live):
-        (kind, place), (wanted, there) = one.election.split(" "), asked.split(" ")
+    election = election_of(live)
+    for rival in find_rivals(live):
+        (kind, place), (wanted_kind, wanted_place) = rival.election.split(" "), election.split(" ")
         advice = "Wait until it has followed or ended."
-        if before and place != there:
+        if before and place != wanted_place:
             advice = "Switch it off first."
-        elif one.election == before:
-            advice = f"Go by way of {', then '.join(locks.steps(kind, wanted))}, or switch it off first."
-        said = f"{_both(one, asked)} {advice} {SILENT}"
-        raise Conflict(said, errors=[FieldProblem(path="lock" if place == there else "lease_name", message=said)])
+        elif rival.election == before:
+            advice = f"Go by way of {', then '.join(locks.migration_steps(kind, wanted_kind))}, or switch it off first."
+        message = f"{_describe_rivalry(rival, election)} {advice} {SILENT}"
+        raise Conflict(
+            message, errors=[FieldProblem(path="lock" if place == wanted_place else "lease_name", message=message)]
+        )
 
 
 def check_silent(live: LiveScheduler) -> None:
@@ -44,30 +46,34 @@ def check_silent(live: LiveScheduler) -> None:
 
     All others give their lock back before anybody takes another: ``services.candidate_join``.
     """
-    silent = rivals(live).filter(heartbeat__lt=Now() - ALIVE).first()
+    silent = find_rivals(live).filter(heartbeat__lt=Now() - ALIVE).first()
     if silent is not None:
-        raise Conflict.at("revision", f"{_both(silent, election_of(live))} It fell silent. {SILENT}")
+        raise Conflict.at("revision", f"{_describe_rivalry(silent, election_of(live))} It fell silent. {SILENT}")
 
 
-def rivals(live: LiveScheduler) -> QuerySet[Candidate]:
+def find_rivals(live: LiveScheduler) -> QuerySet[Candidate]:
     """Processes that took part lately by a lock that does not keep out who leads by the one of ``live``."""
-    asked = election_of(live)
-    if not asked:
+    election = election_of(live)
+    if not election:
         return Candidate.objects.none()
-    kind, place = asked.split(" ")
-    together = [f"{other} {place}" for other in locks.PARTS if locks.exclude(kind, other)]
+    kind, place = election.split(" ")
+    together = [f"{other} {place}" for other in locks.PARTS if locks.exclude_each_other(kind, other)]
     lately = Candidate.objects.filter(scheduler_id=live.pk, heartbeat__gte=Now() - FORGOTTEN)
     return lately.exclude(election__in=["", *together]).order_by("identity")
 
 
-def _both(one: Candidate, asked: str) -> str:
+def _describe_rivalry(rival: Candidate, election: str) -> str:
     return (
-        f"{one.identity} takes part by {one.election}, which keeps nobody out who leads by {asked}: both could lead "
-        "at once."
+        f"{rival.identity} takes part by {rival.election}, which keeps nobody out who leads by {election}: "
+        "both could lead at once."
     )
 
 
-def awaited(live: LiveScheduler, identity: str) -> str:
+def describe_awaited(live: LiveScheduler, identity: str) -> str:
     """For whom ``services.candidate_join`` has ``identity`` wait, as a sentence; "" for nobody."""
-    first = rivals(live).exclude(identity=identity).first()
-    return f"{_both(first, election_of(live))} This process waits until it has ended. {SILENT}" if first else ""
+    first = find_rivals(live).exclude(identity=identity).first()
+    return (
+        f"{_describe_rivalry(first, election_of(live))} This process waits until it has ended. {SILENT}"
+        if first
+        else ""
+    )

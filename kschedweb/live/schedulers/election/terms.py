@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import models
 
-from kschedweb.engine.validation.golang import seconds
+from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.live.schedulers.election.elector import (
     COARSE,
     JITTER,
@@ -25,7 +25,7 @@ from kschedweb.live.schedulers.election.elector import (
 from kschedweb.live.schedulers.election.locks import LEASES
 from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.selectors import revision_in_force
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ COLUMNS = {"resourceLock": "lock", "resourceNamespace": "lease_namespace", "reso
 DURATIONS = {"leaseDuration": LEASE_SECONDS, "renewDeadline": RENEW_SECONDS, "retryPeriod": RETRY_SECONDS}
 
 
-class Source(models.TextChoices):
+class SettingSource(models.TextChoices):
     """Who says what is used."""
 
     SCHEDULER = "scheduler", "set for this live scheduler"
@@ -48,7 +48,7 @@ class Source(models.TextChoices):
 
 
 @dataclass(frozen=True)
-class Setting:
+class ElectionSetting:
     """A field of ``leaderElection``: the value in use, who says so, and what the policy says in vain ("": nothing)."""
 
     name: str
@@ -58,11 +58,11 @@ class Setting:
 
     @property
     def said_by(self) -> str:
-        return str(Source(self.source).label)
+        return str(SettingSource(self.source).label)
 
 
 @dataclass(frozen=True)
-class Terms:
+class ElectionTerms:
     """By what a leader is elected; ``lease``, ``renew`` and ``retry`` are seconds."""
 
     lock: str
@@ -71,7 +71,7 @@ class Terms:
     lease: float
     renew: float
     retry: float
-    settings: tuple[Setting, ...]
+    settings: tuple[ElectionSetting, ...]
 
     @property
     def lock_label(self) -> str:
@@ -89,11 +89,11 @@ class Terms:
     @property
     def problem(self) -> str:
         """Why nobody could be elected by it, "" where one can; begins with the path of the field."""
-        for field, value, pattern, most in (
+        for field, value, pattern, longest in (
             ("resourceNamespace", self.namespace, LABEL, 63),
             ("resourceName", self.name, SUBDOMAIN, 253),
         ):
-            if len(value) > most or not pattern.fullmatch(value):
+            if len(value) > longest or not pattern.fullmatch(value):
                 return f"leaderElection.{field}: {value} is no name in Kubernetes: lower-case letters, digits, hyphens."
         if self.renew <= self.retry * JITTER:
             return (
@@ -109,12 +109,12 @@ class Terms:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The settings as plain data for REST."""
-        return [asdict(one) for one in self.settings]
+        return [asdict(setting) for setting in self.settings]
 
 
-def terms_of(live: LiveScheduler, revision: Revision | None = None) -> Terms:
+def terms_of(live: LiveScheduler, revision: Revision | None = None) -> ElectionTerms:
     """By what the leader of ``live`` is elected under ``revision``, by default the one that it runs."""
-    said = _said(live, revision or revision_in_force(live))
+    policy_terms = _policy_election(live, revision or revision_in_force(live))
     defaults = {
         "resourceLock": LEASES,
         "resourceNamespace": "kube-system",
@@ -123,22 +123,26 @@ def terms_of(live: LiveScheduler, revision: Revision | None = None) -> Terms:
     }
     site = {name: f"{settings.LEASE_SECONDS * value / LEASE_SECONDS:g}s" for name, value in DURATIONS.items()}
     # Several processes may host a live scheduler: one that binds without being elected would not be the only one.
-    found = [Setting("leaderElect", "true", Source.SITE, "false" if said.get("leaderElect") is False else "")]
+    used_settings = [
+        ElectionSetting(
+            "leaderElect", "true", SettingSource.SITE, "false" if policy_terms.get("leaderElect") is False else ""
+        )
+    ]
     for name, default in defaults.items():
-        own = getattr(live, COLUMNS[name]) if name in COLUMNS else ""
+        own_value = getattr(live, COLUMNS[name]) if name in COLUMNS else ""
         wins = [
-            (own, Source.SCHEDULER),
-            (site.get(name, "") if settings.LEASE_SECONDS else "", Source.SITE),
-            (said.get(name, ""), Source.POLICY),
-            (default, Source.DEFAULT),
+            (own_value, SettingSource.SCHEDULER),
+            (site.get(name, "") if settings.LEASE_SECONDS else "", SettingSource.SITE),
+            (policy_terms.get(name, ""), SettingSource.POLICY),
+            (default, SettingSource.DEFAULT),
         ]
         value, source = next((value, source) for value, source in wins if value)
-        written = said.get(name, "")
-        found.append(Setting(name, value, source, written if written != value else ""))
-    value = {one.name: one.value for one in found}
-    lease, renew, retry = (seconds(value[name]) for name in DURATIONS)
+        policy_value = policy_terms.get(name, "")
+        used_settings.append(ElectionSetting(name, value, source, policy_value if policy_value != value else ""))
+    value = {setting.name: setting.value for setting in used_settings}
+    lease, renew, retry = (parse_seconds(value[name]) for name in DURATIONS)
     place = value["resourceNamespace"], value["resourceName"]
-    return Terms(value["resourceLock"], *place, lease, renew, retry, tuple(found))
+    return ElectionTerms(value["resourceLock"], *place, lease, renew, retry, tuple(used_settings))
 
 
 def election_of(live: LiveScheduler) -> str:
@@ -146,9 +150,9 @@ def election_of(live: LiveScheduler) -> str:
     return terms_of(live).title if live.mode == Mode.SCHEDULING else ""
 
 
-def _said(live: LiveScheduler, revision: Revision) -> dict[str, Any]:
+def _policy_election(live: LiveScheduler, revision: Revision) -> dict[str, Any]:
     """What the revision's document says under leaderElection; nothing where it cannot run."""
     try:
-        return configuration(revision, live.cluster.server_version).leader_election
+        return load_configuration(revision, live.cluster.server_version).leader_election
     except (ValueError, ApplicationError):
         return {}

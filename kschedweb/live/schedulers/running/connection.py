@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.opening import opener
+from kschedweb.clusters.connecting.openers import get_opener
 from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.clusters.following.reflector import Reflector
 from kschedweb.clusters.kinds import KINDS, kinds_watched
@@ -30,7 +30,7 @@ class Connection:
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.pods = KnownPods()
-        self._row, self._identity, self._opener = row, identity, opener(row.cluster)
+        self._row, self._identity, self._opener = row, identity, get_opener(row.cluster)
         self._writes, self._votes = self.client(), self.client()
         self.recorder = EventRecorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)

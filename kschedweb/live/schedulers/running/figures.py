@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kschedweb.engine.live import Depths
+    from kschedweb.engine.live import QueueDepths
 
 RATE_OVER = 10.0  # seconds
 LATENCIES = 1000
 HISTORY_EVERY, HISTORY = 5.0, 180  # seconds, entries: a quarter of an hour
 
 
-class Figures:
+class RunFigures:
     """Written by the run's own thread, read by its host."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Figures:
             if waited is not None:
                 self._answers.append(waited)
 
-    def failed(self, error: str, now: float) -> None:
+    def note_failure(self, error: str, now: float) -> None:
         self.error, self.error_at = error[:500], now
 
     def rate(self, now: float) -> float:
@@ -54,7 +54,7 @@ class Figures:
         figures = {"p50": quantile(latencies, 0.5), "p99": quantile(latencies, 0.99)} if latencies else {}
         return figures | ({"people": quantile(answers, 0.5)} if answers else {})
 
-    def tell(self, depths: Depths, now: float) -> None:
+    def remember_figures(self, depths: QueueDepths, now: float) -> None:
         """Remember the present figures, every few seconds."""
         if self.history and now - (self.history[-1][0] or 0.0) < HISTORY_EVERY:
             return
@@ -67,6 +67,6 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 
-def depths_of(depths: Depths) -> dict[str, Any]:
+def depths_of(depths: QueueDepths) -> dict[str, Any]:
     """The depths as plain data, by name."""
     return {name: getattr(depths, name) for name in depths.__slots__}

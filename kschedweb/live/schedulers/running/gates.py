@@ -29,7 +29,7 @@ class HeldRequest:
     node: str
     plugin: str
     asked_at: float  # seconds of the epoch
-    until: float  # seconds of the epoch
+    expires_at: float  # seconds of the epoch
     decision_id: str
 
 
@@ -48,7 +48,7 @@ class Decided:
 class ApprovalGate(Protocol):
     """Every method may be called again with the same arguments, by another process after a crash."""
 
-    def held(
+    def store_request(
         self,
         *,
         scheduler: LiveScheduler,
@@ -93,7 +93,7 @@ class NobodyToAsk(Exception):
 class ClosedGate:
     """The gate if no app registers one: no pod that needs approval is bound."""
 
-    def held(self, **_: Any) -> None:
+    def store_request(self, **_: Any) -> None:
         raise NobodyToAsk("this installation has no approvals")
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
@@ -112,11 +112,11 @@ class ClosedGate:
 _gate: list[ApprovalGate] = []
 
 
-def register(gate: ApprovalGate) -> None:
+def register_gate(gate: ApprovalGate) -> None:
     """Register ``gate``; the app calls this when it is ready."""
     _gate[:] = [gate]
 
 
-def gate() -> ApprovalGate:
+def get_gate() -> ApprovalGate:
     """The registered gate."""
     return _gate[0] if _gate else ClosedGate()

@@ -23,10 +23,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from kschedweb.clusters.connecting import opening
+from kschedweb.clusters.connecting import openers
 from kschedweb.live.schedulers import metrics, selectors, services
-from kschedweb.live.schedulers.decisions.rows import moment
-from kschedweb.live.schedulers.election.rivals import awaited
+from kschedweb.live.schedulers.decisions.rows import to_datetime
+from kschedweb.live.schedulers.election.rivals import describe_awaited
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.runs import HostedRun, make_run
 from kschedweb.watermarks import selectors as watermarks
@@ -41,7 +41,7 @@ logger = structlog.get_logger(__name__)
 
 CLAIMED = frozenset({Mode.SHADOW})  # modes that one process runs by a claim in the row
 QUEUE = "scheduler"  # of the Celery workers that host
-EVERY = 0.5  # seconds between looks at the rows
+LOOK_INTERVAL = 0.5  # seconds between looks at the rows
 BEAT_EVERY = 1.0
 CLAIM_EVERY, IDLE_BEAT_EVERY = 2.0, 5.0
 REFRESH_EVERY = 2.0
@@ -51,7 +51,7 @@ STOP_SECONDS = 8.0
 
 
 @dataclass
-class Hosted:
+class HostedScheduler:
     """A live scheduler that this process hosts, or would if it could."""
 
     row: LiveScheduler
@@ -73,12 +73,12 @@ class Host:
     def __init__(self, *, fatal: Callable[[], None] | None = None) -> None:
         self._uuid = uuid.uuid4()
         self._fatal = fatal
-        self._hosted: dict[UUID, Hosted] = {}
+        self._hosted: dict[UUID, HostedScheduler] = {}
         self._ended, self._compare = threading.Event(), threading.Event()
         self._beat_at = self._refresh_at = 0.0
         self._thread = threading.Thread(target=self._run, name="live-host", daemon=True)
 
-    def identity(self, row: LiveScheduler) -> str:
+    def identity_of(self, row: LiveScheduler) -> str:
         """As who this process takes part in the election of ``row``.
 
         Live schedulers whose policies name the same lock are candidates beside each other, in one process too.
@@ -87,11 +87,11 @@ class Host:
 
     def start(self) -> None:
         if settings.METRICS_PORT:
-            metrics.serve(settings.METRICS_PORT, settings.METRICS_HOST)
-        self.listen()
+            metrics.serve_metrics(settings.METRICS_PORT, settings.METRICS_HOST)
+        self.listen_for_signal()
         self._thread.start()
 
-    def listen(self) -> None:
+    def listen_for_signal(self) -> None:
         """From now on SIGUSR2 has every run compare what it knows with a fresh list, as in kube-scheduler."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGUSR2, lambda *_: self._compare.set())
@@ -104,11 +104,11 @@ class Host:
 
     def _run(self) -> None:
         away = False
-        while not self._ended.wait(EVERY):
+        while not self._ended.wait(LOOK_INTERVAL):
             try:
-                connections.take()
+                connections.drop_stale_connection()
                 self._tick()
-                connections.lend()
+                connections.return_connection()
                 away = False
             except Exception:
                 # The runs go on with the settings they have until the database is back.
@@ -120,13 +120,13 @@ class Host:
         connection.close()
 
     def _tick(self) -> None:
-        rows = {row.pk: row for row in selectors.running()}
+        rows = {row.pk: row for row in selectors.list_running()}
         for pk, hosted in list(self._hosted.items()):
             if pk not in rows or hosted.key != key_of(rows[pk]):
                 del self._hosted[pk]
                 self._end(hosted)
         for pk, row in rows.items():
-            hosted = self._hosted.setdefault(pk, Hosted(row, key_of(row)))
+            hosted = self._hosted.setdefault(pk, HostedScheduler(row, key_of(row)))
             if self._may_run(hosted, row):
                 self._keep_running(hosted)
             elif hosted.run is not None:
@@ -137,13 +137,13 @@ class Host:
         now = time.monotonic()
         if now >= self._refresh_at:
             self._refresh_at = now + REFRESH_EVERY
-            self._refresh()
+            self._refresh_runs()
         if now >= self._beat_at:
             self._beat_at = now + BEAT_EVERY
             for hosted in self._hosted.values():
                 if not hosted.idle or now >= hosted.beat_at + IDLE_BEAT_EVERY:
                     hosted.beat_at = now
-                    self._beat(hosted)
+                    self._report_candidate(hosted)
 
     def _compare_all(self) -> None:
         if self._compare.is_set():
@@ -152,31 +152,31 @@ class Host:
                 if hosted.run is not None:
                     hosted.run.compare()
 
-    def _may_run(self, hosted: Hosted, row: LiveScheduler) -> bool:
+    def _may_run(self, hosted: HostedScheduler, row: LiveScheduler) -> bool:
         """Whether this process may run it. With a leader lock every process may, otherwise only one."""
-        now, identity = time.monotonic(), self.identity(row)
+        now, identity = time.monotonic(), self.identity_of(row)
         if row.mode not in CLAIMED or (row.holder == identity and now < hosted.claimed_at + CLAIM_EVERY):
             return True
         hosted.claimed_at = now
         return services.host_claim(live=row, identity=identity)
 
     @staticmethod
-    def _stand_by(hosted: Hosted) -> None:
+    def _stand_by(hosted: HostedScheduler) -> None:
         run, hosted.run, hosted.figures = hosted.run, None, ""
         if run is not None:
             run.stop()
 
-    def _keep_running(self, hosted: Hosted) -> None:
+    def _keep_running(self, hosted: HostedScheduler) -> None:
         """Start a run if there is none; after a failed one, wait first."""
         if hosted.run is not None and not hosted.run.alive:
             hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
-            self._failed(hosted)
+            self._schedule_retry(hosted)
         if hosted.run is not None or hosted.idle or time.monotonic() < hosted.again_at:
             return
         try:
-            identity = self.identity(hosted.row)
+            identity = self.identity_of(hosted.row)
             if not services.candidate_join(live=hosted.row, identity=identity, started_at=hosted.started_at):
-                hosted.error = awaited(hosted.row, identity)
+                hosted.error = describe_awaited(hosted.row, identity)
                 return
             hosted.error = ""
             hosted.run = make_run(hosted.row, identity)
@@ -185,48 +185,48 @@ class Host:
             hosted.idle = hosted.run is None
         except ApplicationError as error:
             hosted.error = error.detail
-            self._failed(hosted)
+            self._schedule_retry(hosted)
         except Exception as error:
             logger.exception("live_run_not_begun", scheduler=hosted.row.scheduler_name)
             hosted.error = f"The scheduler could not be started: {type(error).__name__}."
-            self._failed(hosted)
+            self._schedule_retry(hosted)
 
-    def _failed(self, hosted: Hosted) -> None:
+    def _schedule_retry(self, hosted: HostedScheduler) -> None:
         self._stand_by(hosted)
-        rest = min(LONGEST_REST, FIRST_REST * 2**hosted.failures)
+        delay = min(LONGEST_REST, FIRST_REST * 2**hosted.failures)
         hosted.failures += 1
-        hosted.again_at = time.monotonic() + rest
+        hosted.again_at = time.monotonic() + delay
 
     @staticmethod
-    def _pass_on(hosted: Hosted, row: LiveScheduler) -> None:
+    def _pass_on(hosted: HostedScheduler, row: LiveScheduler) -> None:
         """Pass what a person asked for to the leader; steps are taken from the row only once."""
         if hosted.run is not None:
             steps = services.steps_take(live=row) if row.steps and hosted.run.leading else 0
             hosted.run.command(row.paused, steps)
 
-    def _refresh(self) -> None:
+    def _refresh_runs(self) -> None:
         """Pass replaced credentials and new figures of real use on to the runs."""
         at_work = [hosted for hosted in self._hosted.values() if hosted.run is not None]
         clusters = {hosted.row.cluster for hosted in self._hosted.values()}
         for cluster in clusters:
-            opening.renew(cluster)
-        versions = {cluster: watermarks.version(cluster) for cluster in clusters}
+            openers.renew_opener(cluster)
+        versions = {cluster: watermarks.figures_version(cluster) for cluster in clusters}
         for hosted in at_work:
             version = versions[hosted.row.cluster]
             if hosted.run is not None and version != hosted.figures:
-                hosted.run.measured(watermarks.current(hosted.row.cluster))
+                hosted.run.measured(watermarks.current_watermarks(hosted.row.cluster))
                 hosted.figures = version
 
-    def _beat(self, hosted: Hosted) -> None:
+    def _report_candidate(self, hosted: HostedScheduler) -> None:
         report = hosted.run.report() if hosted.run is not None else {}
         if error_at := report.pop("error_at", 0.0):
-            report["error_at"] = moment(error_at)
+            report["error_at"] = to_datetime(error_at)
         if hosted.error and not report.get("error"):
             report |= {"error": hosted.error[:500], "error_at": report.get("error_at") or timezone.now()}
         silent = time.monotonic() - hosted.run.ticked if hosted.run is not None else 0.0
         services.candidate_beat(
             live=hosted.row,
-            identity=self.identity(hosted.row),
+            identity=self.identity_of(hosted.row),
             started_at=hosted.started_at,
             silent=silent,
             revision=selectors.revision_id_in_force(hosted.row),
@@ -246,20 +246,20 @@ class Host:
             if silent > GIVES_UP and self._fatal is not None:
                 self._fatal()
 
-    def _end(self, hosted: Hosted) -> None:
+    def _end(self, hosted: HostedScheduler) -> None:
         if hosted.run is not None:
             hosted.run.stop()
-        services.host_leave(live=hosted.row, identity=self.identity(hosted.row))
-        services.candidate_leave(live=hosted.row, identity=self.identity(hosted.row))
+        services.host_leave(live=hosted.row, identity=self.identity_of(hosted.row))
+        services.candidate_leave(live=hosted.row, identity=self.identity_of(hosted.row))
 
     def _stop_all(self) -> None:
-        threads = [threading.Thread(target=self._leave, args=(hosted,)) for hosted in self._hosted.values()]
+        threads = [threading.Thread(target=self._leave_quietly, args=(hosted,)) for hosted in self._hosted.values()]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(STOP_SECONDS)
 
-    def _leave(self, hosted: Hosted) -> None:
+    def _leave_quietly(self, hosted: HostedScheduler) -> None:
         try:
             self._end(hosted)
         except Exception:

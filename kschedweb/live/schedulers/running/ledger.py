@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.dateparse import parse_datetime
 
-from kschedweb.decisions.kept import columns
+from kschedweb.decisions.kept import explanation_bytes
 from kschedweb.engine.framework.status import Code
 from kschedweb.live.schedulers.decisions import insight
-from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, TakenOver
-from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, moment
+from kschedweb.live.schedulers.decisions.log import DecisionColumns, DecisionLog, DecisionResult, TakenOver
+from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, to_datetime
 from kschedweb.live.schedulers.models import Result
-from kschedweb.live.schedulers.running.figures import Figures
+from kschedweb.live.schedulers.running.figures import RunFigures
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.engine.live import Bind, Decision, Hold, JudgedPod, Report, Wait
+    from kschedweb.engine.live import BindPod, Decision, HoldPod, JudgedPod, ReportPod, WaitAtPermit
     from kschedweb.live.schedulers.metrics import Instruments
 
 # Explaining takes longer than deciding. Beyond idle time, and beyond what is explained in any case, it may take this
@@ -29,7 +29,7 @@ SHARE, SAVED = 0.05, 0.05
 
 
 @dataclass
-class Books:
+class LedgerContext:
     """Whose decisions these are."""
 
     scheduler: UUID
@@ -43,7 +43,7 @@ class Books:
 class Ledger:
     """Used by the run's own thread only."""
 
-    def __init__(self, books: Books, log: DecisionLog, figures: Figures, instruments: Instruments) -> None:
+    def __init__(self, books: LedgerContext, log: DecisionLog, figures: RunFigures, instruments: Instruments) -> None:
         self.books, self.figures, self.instruments = books, figures, instruments
         self._log = log
         self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
@@ -58,23 +58,23 @@ class Ledger:
 
     # Pods come and go.
 
-    def listed(self, raw: dict[str, Any], now: float) -> None:
+    def note_listed(self, raw: dict[str, Any], now: float) -> None:
         """An unbound pod of ours was there already. Only its creation time is known, to the second."""
         created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
-        self._remember(raw, created.timestamp() if isinstance(created, datetime) else now)
+        self._remember_pod(raw, created.timestamp() if isinstance(created, datetime) else now)
 
-    def came(self, raw: dict[str, Any], now: float) -> None:
+    def note_created(self, raw: dict[str, Any], now: float) -> None:
         """A pod was created just now, or changed."""
-        self._remember(raw, now)
+        self._remember_pod(raw, now)
 
-    def _remember(self, raw: dict[str, Any], time: float) -> None:
+    def _remember_pod(self, raw: dict[str, Any], time: float) -> None:
         spec = raw.get("spec") or {}
         if spec.get("schedulingGates"):
             return  # as in kube-scheduler, whose time begins with the first attempt
         if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
-    def gone(self, raw: dict[str, Any]) -> None:
+    def forget_pod(self, raw: dict[str, Any]) -> None:
         uid = str((raw.get("metadata") or {}).get("uid") or "")
         self._seen.pop(uid, None)
         self._begun.pop(uid, None)
@@ -84,62 +84,62 @@ class Ledger:
 
     # Decisions.
 
-    def held(self, intent: Hold) -> None:
-        self._begin(intent.decision, Result.HELD)
+    def note_held(self, intent: HoldPod) -> None:
+        self._begin_decision(intent.decision, Result.ON_HOLD)
         self._asked.setdefault(intent.decision.uid, intent.decision.time)
 
-    def waiting(self, intent: Wait) -> None:
-        self._begin(intent.decision, Result.WAITING)
+    def note_waiting(self, intent: WaitAtPermit) -> None:
+        self._begin_decision(intent.decision, Result.WAITING)
 
-    def restored(self, uid: str, decision: UUID, asked_at: float) -> None:
+    def note_restored(self, uid: str, decision: UUID, asked_at: float) -> None:
         """A pod that was held before a restart is held again, with its old decision."""
         self._open[uid] = decision
         self._asked[uid] = asked_at
 
-    def allowed(self, uid: str, now: float) -> None:
+    def note_allowed(self, uid: str, now: float) -> None:
         """People let the pod through, which is theirs to take time for and not the scheduler's."""
         since = self._asked.pop(uid, None)
         if since is not None:
             self._answered[uid] = self._answered.get(uid, 0.0) + max(0.0, now - since)
 
-    def took_over(self, kept: Collection[UUID], now: float) -> None:
-        """Close the decisions that earlier leaders left open, except ``kept``."""
-        self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
+    def took_over(self, continued: Collection[UUID], now: float) -> None:
+        """Close the decisions that earlier leaders left open, except ``continued``."""
+        self._log.add(TakenOver(self.books.epoch, frozenset(continued), to_datetime(now)))
 
-    def _begin(self, decision: Decision, result: Result) -> None:
+    def _begin_decision(self, decision: Decision, result: Result) -> None:
         if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
-            self.instruments.decided(decision)
-            self._open[decision.uid] = self._begun[decision.uid] = self._row(decision, result)
+            self.instruments.count_decision(decision)
+            self._open[decision.uid] = self._begun[decision.uid] = self._add_row(decision, result)
             self._waits[decision.uid] = decision.time
 
-    def bound(self, intent: Bind, now: float) -> None:
+    def note_bound(self, intent: BindPod, now: float) -> None:
         created, waited = self._seen.pop(intent.pod.uid, None), self._answered.pop(intent.pod.uid, None)
         latency = None if created is None else max(0.0, now - created - (waited or 0.0))
         self.figures.pod_bound(latency, now, waited)
         if latency is not None:
             self.instruments.pod_bound(latency, intent.decision.attempt)
-        self._attempted("scheduled", intent.decision, now)
+        self._note_attempt("scheduled", intent.decision, now)
         if intent.pod.uid in self._open:
-            self.ended(intent.pod.uid, Result.BOUND, "", now, latency)
+            self.note_ended(intent.pod.uid, Result.BOUND, "", now, latency)
         else:
-            self._row(intent.decision, Result.BOUND, ended=now, latency=latency)
+            self._add_row(intent.decision, Result.BOUND, ended=now, latency=latency)
 
-    def bind_failed(self, intent: Bind, message: str, now: float) -> None:
+    def bind_failed(self, intent: BindPod, message: str, now: float) -> None:
         if intent.pod.uid in self._open:
-            self.ended(intent.pod.uid, Result.FAILED, message, now)
+            self.note_ended(intent.pod.uid, Result.FAILED, message, now)
         else:  # the report that follows counts the attempt
-            self._row(intent.decision, Result.FAILED, ended=now, message=message)
+            self._add_row(intent.decision, Result.FAILED, ended=now, message=message)
 
-    def reported(self, intent: Report, now: float) -> None:
+    def note_reported(self, intent: ReportPod, now: float) -> None:
         """A try failed."""
         result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
-        told_of = intent.decision is not None and self._attempted(str(result), intent.decision, now)
+        told_of = intent.decision is not None and self._note_attempt(str(result), intent.decision, now)
         if intent.pod.uid in self._open:
-            self.ended(intent.pod.uid, result, intent.message, now)
+            self.note_ended(intent.pod.uid, result, intent.message, now)
         elif intent.decision is not None and not told_of:
-            self._row(intent.decision, result, ended=now, message=intent.message)
+            self._add_row(intent.decision, result, ended=now, message=intent.message)
 
-    def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
+    def note_ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
         """The result of an open decision; the first one counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
         self._asked.pop(uid, None)
@@ -147,9 +147,9 @@ class Ledger:
             code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
             self.instruments.permit_waited(now - since, code)
         if row is not None:
-            self._log.add(DecisionResult(row, result, moment(now), message, latency))
+            self._log.add(DecisionResult(row, result, to_datetime(now), message, latency))
 
-    def forget(self) -> None:
+    def forget_all(self) -> None:
         """Another process leads now, and will close the open decisions."""
         self._open.clear()
         self._waits.clear()
@@ -157,7 +157,7 @@ class Ledger:
         self._answered.clear()
         self._begun.clear()
 
-    def _row(
+    def _add_row(
         self,
         decision: Decision,
         result: Result,
@@ -171,22 +171,22 @@ class Ledger:
             books.scheduler, decision, result, epoch=books.epoch, revision=books.revision, engine=books.engine
         )
         if ended is not None:
-            row.ended_at = moment(ended)
+            row.ended_at = to_datetime(ended)
         row.message, row.latency = message or row.message, latency
         self._log.add(row)
         return row.id
 
-    def _attempted(self, result: str, decision: Decision, now: float) -> bool:
+    def _note_attempt(self, result: str, decision: Decision, now: float) -> bool:
         """A try ended; returns whether it had waited at Permit, and so has a row."""
         waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
         if not waited and decision.durations:  # what was restored was decided by another process
-            self.instruments.decided(decision)
-        self.instruments.attempted(result, max(now - decision.time, sum(decision.durations.values())))
+            self.instruments.count_decision(decision)
+        self.instruments.count_attempt(result, max(now - decision.time, sum(decision.durations.values())))
         return waited
 
     # Full columns.
 
-    def explain(
+    def explain_decision(
         self,
         decision: Decision,
         explain: Callable[[], JudgedPod],
@@ -194,28 +194,30 @@ class Ledger:
         clock: Callable[[], float],
         *,
         idle: bool,
-        held: bool,
+        is_held: bool,
     ) -> None:
-        """Keep every verdict and score of ``decision``. Always if it is ``held``, since people are asked about it, and
-        if it says something new about why a pod fits nowhere. Otherwise while ``idle``, or in a small share of time.
+        """Keep every verdict and score of ``decision``.
+
+        Always if it ``is_held``, since people are asked about it, and if it says something new about why a pod fits
+        nowhere. Otherwise while ``idle``, or in a small share of time.
         """
-        if not (held or self.books.keep_columns):
+        if not (is_held or self.books.keep_columns):
             return
         self._budget = min(SAVED, self._budget + SHARE * (now - self._budget_at))
         self._budget_at = now
-        if not (held or idle or self._budget > 0 or self._is_news(decision)):
+        if not (is_held or idle or self._budget > 0 or self._is_news(decision)):
             return
         begun = clock()
         try:
-            found = explain()
-            seen = insight.of(found, decision.node)
+            judged = explain()
+            pod_insight = insight.insight_of(judged, decision.node)
         except KeyError:  # the pod is gone
             return
         finally:
             if not idle:
                 self._budget -= clock() - begun
         row = decision_id(self.books.scheduler, decision)
-        self._log.add(Columns(row, lambda: columns.pack(found.explanation, seen)))
+        self._log.add(DecisionColumns(row, lambda: explanation_bytes.pack_explanation(judged.explanation, pod_insight)))
         if not decision.node:
             self._explained += 1
             self._said[decision.uid] = decision.message, self._explained

@@ -10,8 +10,8 @@ from kschedweb.live.schedulers.election.terms import terms_of
 from kschedweb.live.schedulers.metrics import Instruments
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.connection import Connection
-from kschedweb.live.schedulers.running.extending import transport
-from kschedweb.live.schedulers.running.runner import LiveRun
+from kschedweb.live.schedulers.running.extender_transport import make_transport
+from kschedweb.live.schedulers.running.live_run import LiveRun
 from kschedweb.live.schedulers.selectors import ProfileError, revision_in_force, scheduling_configuration
 from kschedweb.web.errors import Unprocessable
 
@@ -47,23 +47,23 @@ class HostedRun(Protocol):
 
 
 Factory = Callable[[LiveScheduler, str], HostedRun]
-_others: dict[str, Factory] = {}
+_factories: dict[str, Factory] = {}
 
 
-def register(mode: str, factory: Factory) -> None:
+def register_factory(mode: str, factory: Factory) -> None:
     """Register ``factory`` for the runs of ``mode``; an app above this one calls this when it is ready."""
-    _others[mode] = factory
+    _factories[mode] = factory
 
 
 def make_run(row: LiveScheduler, identity: str) -> HostedRun | None:
     """The run of ``row``, not started; ``None`` for a mode that needs none here. Raises ApplicationError."""
     if row.mode == Mode.SCHEDULING:
-        return _scheduling(row, identity)
-    factory = _others.get(row.mode)
+        return _make_live_run(row, identity)
+    factory = _factories.get(row.mode)
     return factory(row, identity) if factory is not None else None
 
 
-def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
+def _make_live_run(row: LiveScheduler, identity: str) -> LiveRun:
     revision = revision_in_force(row)
     try:
         configuration = scheduling_configuration(row, revision)
@@ -74,7 +74,7 @@ def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
         raise Unprocessable(terms.problem)
     extenders = None
     if configuration.extenders:
-        extenders = Extenders(configuration.extenders, transport(configuration.extenders))
+        extenders = Extenders(configuration.extenders, make_transport(configuration.extenders))
     return LiveRun(
         row,
         revision=revision.pk,

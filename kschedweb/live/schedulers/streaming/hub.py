@@ -15,16 +15,16 @@ from weakref import WeakKeyDictionary
 import structlog
 from django.db import connections
 
-from kschedweb.live.schedulers.streaming.news import Event, Following, News, Place, event
+from kschedweb.live.schedulers.streaming.events import LiveFollower, News, Place, ServerSentEvent, make_event
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-EVERY = 0.5  # seconds between two looks at the database
-REST = 2.0  # seconds after one that failed
+LOOK_INTERVAL = 0.5  # seconds between two looks at the database
+RETRY_PAUSE = 2.0  # seconds after one that failed
 SILENCE = 3.0  # seconds without an answer after which listeners are told so
 MOST_WAITING = 200  # looks that one listener may be behind
-UNAVAILABLE = event("unavailable", {})
+UNAVAILABLE = make_event("unavailable", {})
 END: News = []
 
 Result = TypeVar("Result")
@@ -37,28 +37,28 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Channel]] = WeakK
 async def in_thread(ask: Callable[[], Result]) -> Result:
     """What ``ask`` reads from the database, in one of the few threads that streams have."""
 
-    def asked() -> Result:
+    def ask_and_close() -> Result:
         try:
             return ask()
         finally:
             connections.close_all()
 
-    return await asyncio.get_running_loop().run_in_executor(_threads, asked)
+    return await asyncio.get_running_loop().run_in_executor(_threads, ask_and_close)
 
 
 @contextlib.contextmanager
-def channel(live_id: UUID) -> Iterator[Channel]:
+def open_channel(live_id: UUID) -> Iterator[Channel]:
     """The channel of a live scheduler; it looks for as long as somebody is in here."""
     channels = _hubs.setdefault(asyncio.get_running_loop(), {})
-    found = channels.get(live_id) or channels.setdefault(live_id, Channel(live_id))
-    found.users += 1
+    channel = channels.get(live_id) or channels.setdefault(live_id, Channel(live_id))
+    channel.users += 1
     try:
-        yield found
+        yield channel
     finally:
-        found.users -= 1
-        if not found.users:
+        channel.users -= 1
+        if not channel.users:
             del channels[live_id]
-            found.looking.cancel()
+            channel.looking.cancel()
 
 
 class Channel:
@@ -66,15 +66,15 @@ class Channel:
 
     def __init__(self, live_id: UUID) -> None:
         self.users = 0
-        self.known = asyncio.Event()  # the first look is done
+        self.first_look_done = asyncio.Event()  # the first look is done
         self.failing = False
         self.place: Place | None = None  # of the last decision that was told
-        self.status = Event("")  # that told it last
+        self.status = ServerSentEvent("")  # that told it last
         self._inboxes: set[Inbox] = set()
-        self.looking = asyncio.ensure_future(self._look(Following(live_id)))
+        self.looking = asyncio.ensure_future(self._look_repeatedly(LiveFollower(live_id)))
 
     @contextlib.contextmanager
-    def inbox(self) -> Iterator[Inbox]:
+    def open_inbox(self) -> Iterator[Inbox]:
         """What is told from now on, up to ``END``."""
         inbox: Inbox = asyncio.Queue(MOST_WAITING)
         self._inboxes.add(inbox)
@@ -83,34 +83,34 @@ class Channel:
         finally:
             self._inboxes.discard(inbox)
 
-    async def _look(self, following: Following) -> None:
-        while not following.gone:
-            asked = asyncio.ensure_future(in_thread(following.news))
-            if not (await asyncio.wait({asked}, timeout=SILENCE))[0]:
-                self._fail("no answer")
+    async def _look_repeatedly(self, following: LiveFollower) -> None:
+        while not following.is_deleted:
+            future = asyncio.ensure_future(in_thread(following.read_news))
+            if not (await asyncio.wait({future}, timeout=SILENCE))[0]:
+                self._note_failure("no answer")
             try:
-                news = await asked
+                news = await future
             except Exception as error:
-                self._fail(type(error).__name__)
-                await asyncio.sleep(REST)
+                self._note_failure(type(error).__name__)
+                await asyncio.sleep(RETRY_PAUSE)
                 continue
             self.place, self.status = following.place, following.status
             if self.failing and self.status not in news:
                 news.append(self.status)  # the reader was told that nothing is known: tell it the status
             self.failing = False
             if news:
-                self._tell(news)
-            self.known.set()
-            await asyncio.sleep(EVERY)
-        self._tell(END)
+                self._send_news(news)
+            self.first_look_done.set()
+            await asyncio.sleep(LOOK_INTERVAL)
+        self._send_news(END)
 
-    def _fail(self, reason: str) -> None:
+    def _note_failure(self, reason: str) -> None:
         if not self.failing:
             logger.warning("stream_cannot_look", reason=reason)
             self.failing = True
-            self._tell([UNAVAILABLE])
+            self._send_news([UNAVAILABLE])
 
-    def _tell(self, news: News) -> None:
+    def _send_news(self, news: News) -> None:
         for inbox in list(self._inboxes):
             if inbox.full():  # nobody reads there; a reader that comes back is told what it missed
                 self._inboxes.discard(inbox)

@@ -20,8 +20,8 @@ from django.db import DatabaseError, InterfaceError
 from django.http import StreamingHttpResponse
 
 from kschedweb.accounts.reach import namespaces_of
-from kschedweb.live.schedulers.streaming.hub import END, UNAVAILABLE, channel, in_thread
-from kschedweb.live.schedulers.streaming.news import Following, News, Place, decisions_after, place_of, text_of
+from kschedweb.live.schedulers.streaming.events import LiveFollower, News, Place, decisions_after, place_of, text_of
+from kschedweb.live.schedulers.streaming.hub import END, UNAVAILABLE, in_thread, open_channel
 from kschedweb.web.errors import TooManyRequests
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
 LASTS = 60.0  # seconds
-AGAIN = "retry: 2000\n\n"  # milliseconds after which a browser asks again
+RETRY_LINE = "retry: 2000\n\n"  # milliseconds after which a browser asks again
 ALIVE_EVERY = 5.0  # seconds of silence after which the connection is shown to be alive
 ALIVE = ":\n\n"  # no event
 
@@ -41,13 +41,13 @@ _open: Counter[int | None] = Counter()  # streams by person
 _lock = Lock()
 
 
-def stream(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHttpResponse:
+def stream_events(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHttpResponse:
     """The events after the decision whose place ``after`` is, "" for those from now on."""
-    place, seen = place_of(after), namespaces_of(live.cluster_id)
+    place, namespaces = place_of(after), namespaces_of(live.cluster_id)
     events = (
-        Listener(live.pk, place, request.user.pk, seen)
+        Listener(live.pk, place, request.user.pk, namespaces)
         if isinstance(request, ASGIRequest)
-        else [AGAIN, text_of(Following(live.pk, place).news(), seen)]
+        else [RETRY_LINE, text_of(LiveFollower(live.pk, place).read_news(), namespaces)]
     )
     response = StreamingHttpResponse(events, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
@@ -61,8 +61,10 @@ class Listener:
     ``seen``: the namespaces that the person sees; ``None``: all.
     """
 
-    def __init__(self, live_id: UUID, place: Place | None, person: int | None, seen: frozenset[str] | None) -> None:
-        self._live, self._place, self._person, self._seen = live_id, place, person, seen
+    def __init__(
+        self, live_id: UUID, place: Place | None, person: int | None, namespaces: frozenset[str] | None
+    ) -> None:
+        self._live, self._place, self._person, self._seen = live_id, place, person, namespaces
         with _lock:
             if _open[person] >= settings.STREAMS_PER_PERSON:
                 raise TooManyRequests(
@@ -83,32 +85,32 @@ class Listener:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         ends = time.monotonic() + LASTS
-        yield AGAIN
-        with channel(self._live) as told:
-            while await _within(told.known.wait(), ALIVE_EVERY) is None:
-                yield UNAVAILABLE.text if told.failing else ALIVE
-            with told.inbox() as inbox:
+        yield RETRY_LINE
+        with open_channel(self._live) as channel:
+            while await _wait_at_most(channel.first_look_done.wait(), ALIVE_EVERY) is None:
+                yield UNAVAILABLE.text if channel.failing else ALIVE
+            with channel.open_inbox() as inbox:
                 # The inbox begins where this ends.
-                place, status = told.place, told.status
+                place, status = channel.place, channel.status
                 try:
-                    yield text_of([*await self._missed(place), status], self._seen)
+                    yield text_of([*await self._read_missed(place), status], self._seen)
                 except (DatabaseError, InterfaceError):
                     return  # who comes again asks for the same
                 while time.monotonic() < ends:
-                    news = await _within(inbox.get(), ALIVE_EVERY)
+                    news = await _wait_at_most(inbox.get(), ALIVE_EVERY)
                     if news == END:
                         return
                     yield text_of(news or (), self._seen) or ALIVE
 
-    async def _missed(self, until: Place | None) -> News:
+    async def _read_missed(self, end: Place | None) -> News:
         after = self._place
-        if after is None or until is None or after >= until:
+        if after is None or end is None or after >= end:
             return []
-        news, _ = await in_thread(lambda: decisions_after(self._live, after, until))
+        news, _ = await in_thread(lambda: decisions_after(self._live, after, end))
         return news
 
 
-async def _within(awaited: Awaitable[Result], seconds: float) -> Result | None:
+async def _wait_at_most(awaited: Awaitable[Result], seconds: float) -> Result | None:
     try:
         return await asyncio.wait_for(awaited, seconds)
     except TimeoutError:

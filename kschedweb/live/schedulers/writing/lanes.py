@@ -46,12 +46,12 @@ class Lanes:
 
     def stop(self, seconds: float) -> None:
         """Finish the work that has its turn, for at most ``seconds``; further work of the same keys is dropped."""
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         for _ in self._threads:
             self._turns.put(None)
         for thread in self._threads:
             if thread.ident:
-                thread.join(max(0.0, until - time.monotonic()))
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
         while (key := self._turns.get()) is not None:

@@ -22,7 +22,7 @@ class TokenBucket:
         self._lock = threading.Lock()
         self._tokens, self._at = float(burst), clock()
 
-    def take(self) -> float:
+    def take_token(self) -> float:
         """Take a token, perhaps a future one; returns how many seconds to wait before using it."""
         with self._lock:
             now = self._clock()
@@ -31,7 +31,7 @@ class TokenBucket:
             self._tokens -= 1.0
             return max(0.0, -self._tokens / self._qps)
 
-    def turn(self, stop: threading.Event) -> bool:
+    def wait_turn(self, stop: threading.Event) -> bool:
         """Wait for a token; false if ``stop`` was set first."""
-        seconds = self.take()
+        seconds = self.take_token()
         return not stop.is_set() if seconds <= 0 else not stop.wait(seconds)

@@ -26,7 +26,7 @@ def status_patch(
     a new status is. The uid makes the server refuse the patch for another pod of that name.
     """
     status: dict[str, Any] = {}
-    if condition is not None and (merged := _condition(facts, condition, now)):
+    if condition is not None and (merged := _merged_condition(facts, condition, now)):
         status["conditions"] = [merged]
     if nominated is not None and nominated != facts.nominated:
         status["nominatedNodeName"] = nominated or None
@@ -35,20 +35,20 @@ def status_patch(
 
 def group_status_patch(intent: ReportGroup, *, now: str) -> Json:
     """The patch for a group's condition; ``now`` is its time where the status is a new one."""
-    said = {"type": SCHEDULED, "status": intent.status, "reason": intent.reason, "message": intent.message}
+    fields = {"type": SCHEDULED, "status": intent.status, "reason": intent.reason, "message": intent.message}
     observed = {"observedGeneration": intent.generation} if intent.generation else {}
-    condition = {**said, **observed, "lastTransitionTime": intent.since or now}
+    condition = {**fields, **observed, "lastTransitionTime": intent.since or now}
     return {"metadata": {"uid": intent.group.uid}, "status": {"conditions": [condition]}}
 
 
-def _condition(facts: PodFacts, condition: tuple[str, str, str, str], now: str) -> Json | None:
+def _merged_condition(facts: PodFacts, condition: tuple[str, str, str, str], now: str) -> Json | None:
     kind, status, reason, message = condition
-    old = next((known for known in facts.conditions if known.get("type") == kind), None)
+    old = next((existing for existing in facts.conditions if existing.get("type") == kind), None)
     since = now
     if old is not None and old.get("status") == status:
         since = old.get("lastTransitionTime") or now
-        said = (old.get("reason") or "", old.get("message") or "", old.get("lastProbeTime"))
-        if said == (reason, message, None):
+        previous = (old.get("reason") or "", old.get("message") or "", old.get("lastProbeTime"))
+        if previous == (reason, message, None):
             return None
     merged = {"type": kind, "status": status, "reason": reason, "message": message}
     return merged | {"lastProbeTime": None, "lastTransitionTime": since, "observedGeneration": facts.generation or None}

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 import structlog
 
 from kschedweb.clusters.connecting.client import STRATEGIC, Client, ClusterError
-from kschedweb.clusters.following.facts import Json, KnownPods, Named, Preemptor
+from kschedweb.clusters.following.facts import Json, KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.live import GroupRef
 from kschedweb.engine.objects.podgroup import POD_GROUP
@@ -44,7 +44,7 @@ def micro_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def truncated(note: str) -> str:
+def truncate_note(note: str) -> str:
     """``note`` cut to what an event may hold, in bytes, with kube-scheduler's sign that something is missing."""
     data = note.encode()
     if len(data) <= LONGEST_NOTE:
@@ -60,7 +60,7 @@ def event_name(regarding: str, at: float) -> str:
 
 
 @dataclass
-class _Known:
+class _CachedEvent:
     """An event that is written or being written; ``count`` is 1 until it is repeated."""
 
     body: Json
@@ -73,7 +73,7 @@ class _Known:
 class _Job:
     due: float
     number: int
-    known: _Known = field(compare=False)
+    event: _CachedEvent = field(compare=False)
     series: bool = field(compare=False)
     tries: int = field(compare=False, default=0)
 
@@ -97,7 +97,7 @@ class EventRecorder:
         self._sleep = sleep
         self._controller, self._instance = controller, f"{controller}-{socket.gethostname()}"
         self._jobs: queue.PriorityQueue[_Job] = queue.PriorityQueue()
-        self._cache: dict[Key, _Known] = {}
+        self._cache: dict[Key, _CachedEvent] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._number = 0
@@ -110,23 +110,27 @@ class EventRecorder:
 
     # What kube-scheduler says, in its words.
 
-    def scheduled(self, pod: Named, node: str) -> None:
+    def record_scheduled(self, pod: NamedObject, node: str) -> None:
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
-        self.pod(pod, NORMAL, "Scheduled", "Binding", note)
+        self.record_pod_event(pod, NORMAL, "Scheduled", "Binding", note)
 
-    def failed_scheduling(self, pod: Named, message: str) -> None:
-        self.pod(pod, WARNING, "FailedScheduling", "Scheduling", truncated(message))
+    def failed_scheduling(self, pod: NamedObject, message: str) -> None:
+        self.record_pod_event(pod, WARNING, "FailedScheduling", "Scheduling", truncate_note(message))
 
-    def preempted(self, victim: Named, preemptor: Preemptor, node: str, *, in_memory: bool = False) -> None:
+    def record_preempted(
+        self, victim: NamedObject, preemptor: Preemptor, node: str, *, in_memory: bool = False
+    ) -> None:
         """``in_memory``: the victim waited at Permit and was put back, not deleted."""
         note = (
             f"Preempted by {preemptor.kind} {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
         )
         # kube-scheduler's event names a pod that preempts in its words only, a group as the related object as well.
         related = _group_reference(preemptor) if isinstance(preemptor, GroupRef) else None
-        self.pod(victim, NORMAL, "Preempted", "Preempting", note, related)
+        self.record_pod_event(victim, NORMAL, "Preempted", "Preempting", note, related)
 
-    def pod(self, pod: Named, severity: str, reason: str, action: str, note: str, related: Json | None = None) -> None:
+    def record_pod_event(
+        self, pod: NamedObject, severity: str, reason: str, action: str, note: str, related: Json | None = None
+    ) -> None:
         """Queue an event about ``pod``; it is dropped if there are too many."""
         now = self._clock()
         body: Json = {
@@ -140,12 +144,12 @@ class EventRecorder:
             "reason": reason,
             "action": action,
             "note": note,
-            "regarding": self._reference(pod),
+            "regarding": self._pod_reference(pod),
             **({"related": related} if related is not None else {}),
         }
-        self._take(body, now)
+        self._take_event(body, now)
 
-    def _reference(self, pod: Named) -> Json:
+    def _pod_reference(self, pod: NamedObject) -> Json:
         reference = {
             "kind": "Pod",
             "apiVersion": "v1",
@@ -153,39 +157,39 @@ class EventRecorder:
             "name": pod.name,
             "uid": pod.uid,
         }
-        version = self._pods.of(pod.uid).resource_version
+        version = self._pods.facts_of(pod.uid).resource_version
         return reference | {"resourceVersion": version} if version else reference
 
-    def _take(self, body: Json, now: float) -> None:
+    def _take_event(self, body: Json, now: float) -> None:
         """Queue ``body``, or count it if it repeats an event about the same state of the same object."""
-        key = _key(body)
+        key = _event_key(body)
         with self._lock:
-            self._tidy(now)
-            known = self._cache.get(key)
-            if known is not None:
-                known.count, known.last = known.count + 1, now
-                if known.count == 2:
-                    self._put(known, series=True)
+            self._tidy_cache(now)
+            cached = self._cache.get(key)
+            if cached is not None:
+                cached.count, cached.last = cached.count + 1, now
+                if cached.count == 2:
+                    self._put_job(cached, series=True)
             elif self._jobs.qsize() >= QUEUED:
                 self.dropped += 1
             else:
-                self._cache[key] = known = _Known(body, now)
-                self._put(known, series=False)
+                self._cache[key] = cached = _CachedEvent(body, now)
+                self._put_job(cached, series=False)
 
-    def _put(self, known: _Known, *, series: bool, due: float = 0.0) -> None:
+    def _put_job(self, event: _CachedEvent, *, series: bool, due: float = 0.0) -> None:
         self._number += 1
-        self._jobs.put(_Job(due, self._number, known, series))
+        self._jobs.put(_Job(due, self._number, event, series))
 
-    def _tidy(self, now: float) -> None:
+    def _tidy_cache(self, now: float) -> None:
         """Write the last count of series that ended, and of those that go on for long; forget single events."""
         if now - self._tidied < FINISH_SECONDS:
             return
         refresh = now - self._refreshed >= REFRESH_SECONDS
         self._tidied, self._refreshed = now, now if refresh else self._refreshed
-        for key, known in list(self._cache.items()):
-            ended = (known.last or known.at) < now - FINISH_SECONDS
-            if known.count > 1 and (ended or refresh):
-                self._put(known, series=True)
+        for key, event in list(self._cache.items()):
+            ended = (event.last or event.at) < now - FINISH_SECONDS
+            if event.count > 1 and (ended or refresh):
+                self._put_job(event, series=True)
             if ended:
                 del self._cache[key]
 
@@ -198,47 +202,47 @@ class EventRecorder:
             except queue.Empty:
                 continue
             try:
-                self._do(job)
+                self._run_job(job)
             finally:
                 self._jobs.task_done()
 
-    def _do(self, job: _Job) -> None:
-        if job.due and (left := job.due - time.monotonic()) > 0:
+    def _run_job(self, job: _Job) -> None:
+        if job.due and (delay := job.due - time.monotonic()) > 0:
             # Failed events wait behind new ones; nothing else in the queue can be due before them.
             self._jobs.put(job)
-            self._stop.wait(min(left, 0.2))
-        elif self._limit is None or self._limit.turn(self._stop):
+            self._stop.wait(min(delay, 0.2))
+        elif self._limit is None or self._limit.wait_turn(self._stop):
             try:
-                self._write(job)
+                self._write_event(job)
             except ClusterError:
-                self._again(job)
+                self._retry_later(job)
 
-    def _write(self, job: _Job) -> None:
-        known, path = job.known, events_path(job.known.body["metadata"]["namespace"])
+    def _write_event(self, job: _Job) -> None:
+        event, path = job.event, events_path(job.event.body["metadata"]["namespace"])
         if job.series:
-            series = {"count": known.count, "lastObservedTime": micro_time(known.last)}
+            series = {"count": event.count, "lastObservedTime": micro_time(event.last)}
             answer = self._client.send(
                 "PATCH",
-                f"{path}/{known.body['metadata']['name']}",
+                f"{path}/{event.body['metadata']['name']}",
                 {"series": series},
                 content=STRATEGIC,
                 seconds=ANSWER_SECONDS,
             )
             if answer.code == 404:
-                answer = self._client.send("POST", path, known.body | {"series": series}, seconds=ANSWER_SECONDS)
+                answer = self._client.send("POST", path, event.body | {"series": series}, seconds=ANSWER_SECONDS)
         else:
-            answer = self._client.send("POST", path, known.body, seconds=ANSWER_SECONDS)
+            answer = self._client.send("POST", path, event.body, seconds=ANSWER_SECONDS)
         if answer.code < 300 or (answer.code == 409 and not job.series):
             # If a single event exists already, an earlier try of it has arrived.
             self.written += 1
         elif answer.code == 409 or answer.code == 429 or answer.code >= 500:
             # A series finds no event to patch, and then one, where the event itself was on its way.
-            self._again(job, SOON if answer.code == 409 else answer.wait)
+            self._retry_later(job, SOON if answer.code == 409 else answer.wait)
         else:
             self.failed += 1
-            log.warning("event refused", code=answer.code, reason=known.body["reason"])
+            log.warning("event refused", code=answer.code, reason=event.body["reason"])
 
-    def _again(self, job: _Job, wait: float = 0.0) -> None:
+    def _retry_later(self, job: _Job, wait: float = 0.0) -> None:
         job.tries += 1
         if job.tries >= TRIES:
             self.failed += 1
@@ -253,20 +257,20 @@ class EventRecorder:
 
     def close(self, seconds: float = 2.0) -> None:
         """Write the queued events for at most ``seconds``, then end."""
-        until = time.monotonic() + seconds
-        while self._jobs.unfinished_tasks and time.monotonic() < until:
+        deadline = time.monotonic() + seconds
+        while self._jobs.unfinished_tasks and time.monotonic() < deadline:
             time.sleep(0.02)
         self._stop.set()
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join(max(0.0, until - time.monotonic()))
+                thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def _key(body: Json) -> Key:
+def _event_key(body: Json) -> Key:
     """The key by which two events are the same: all but note and times, with the state of the object."""
-    said = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
+    fields = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
     regarding = body["regarding"]
-    return (*said, regarding["uid"], regarding.get("resourceVersion", ""))
+    return (*fields, regarding["uid"], regarding.get("resourceVersion", ""))
 
 
 def _group_reference(group: GroupRef) -> Json:
@@ -283,7 +287,7 @@ def events_path(namespace: str) -> str:
     return f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
 
 
-def election_event(lease: Json, identity: str, what: str, component: str, now: float) -> Json:
+def election_event(lease: Json, identity: str, action: str, component: str, now: float) -> Json:
     """The event of a change of leadership, in the older API, as client-go's elector writes it about its lock."""
     metadata, at = lease["metadata"], datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
@@ -296,7 +300,7 @@ def election_event(lease: Json, identity: str, what: str, component: str, now: f
             **{name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion") if name in metadata},
         },
         "reason": "LeaderElection",
-        "message": f"{identity} {what}",
+        "message": f"{identity} {action}",
         "source": {"component": component},
         "firstTimestamp": at,
         "lastTimestamp": at,

@@ -15,9 +15,9 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from kschedweb.clusters.connecting.client import JSON, STRATEGIC, Client, ClusterError
-from kschedweb.clusters.connecting.failures import refusal, status_text
+from kschedweb.clusters.connecting.errors import status_error, status_text
 from kschedweb.clusters.connecting.wire import WireResponse
-from kschedweb.clusters.following.facts import Json, KnownPods, Named, Preemptor
+from kschedweb.clusters.following.facts import Json, KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.live import ReportGroup
 from kschedweb.engine.objects.podgroup import POD_GROUP
@@ -39,12 +39,12 @@ CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
 
 class WriteCode(StrEnum):
     BOUND = "bound"
-    DONE = "done"  # it was written; for writes other than bindings
+    WRITTEN = "done"  # it was written; for writes other than bindings
     CONFLICT = "conflict"  # the pod is bound to another node, being deleted, gated, or another pod of that name
     MISSING = "missing"  # there is no such pod any more
     REFUSED = "refused"  # the server refused, or the request was not even sent
     WITHHELD = "withheld"  # not sent: this process does not lead any more
-    UNKNOWN = "unknown"  # not known yet; ``Writer.look`` asks again
+    UNKNOWN = "unknown"  # not known yet; ``Writer.read_binding`` asks again
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class WriteResult:
     text: str = ""
 
     @property
-    def done(self) -> bool:
-        return self.result in (WriteCode.BOUND, WriteCode.DONE)
+    def is_done(self) -> bool:
+        return self.result in (WriteCode.BOUND, WriteCode.WRITTEN)
 
 
-BOUND, DONE = WriteResult(WriteCode.BOUND), WriteResult(WriteCode.DONE)
+BOUND, WRITTEN = WriteResult(WriteCode.BOUND), WriteResult(WriteCode.WRITTEN)
 WITHHELD = WriteResult(WriteCode.WITHHELD, "This scheduler does not lead any more.")
 
 
@@ -85,7 +85,7 @@ class Writer:
 
     # Bindings.
 
-    def bind(self, pod: Named, node: str) -> WriteResult:
+    def bind(self, pod: NamedObject, node: str) -> WriteResult:
         """Bind ``pod`` to ``node``: bound, conflict, missing, refused, withheld or unknown."""
         body = {
             "apiVersion": "v1",
@@ -94,53 +94,55 @@ class Writer:
             "target": {"kind": "Node", "name": node},
         }
         try:
-            answer = self._send("POST", f"{pod_path(pod)}/binding", body)
+            answer = self._send_request("POST", f"{pod_path(pod)}/binding", body)
         except ClusterError as error:
             if not error.reached:
                 return WriteResult(WriteCode.REFUSED, error.detail)
-            return self.look(pod, node)
+            return self.read_binding(pod, node)
         if answer is None:
             return WITHHELD
         if answer.code < 300:
             return BOUND
         if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
             # A pod that an earlier try of ours bound gets a conflict too.
-            return self.look(pod, node, _said(answer))
-        return WriteResult(WriteCode.REFUSED, _said(answer))
+            return self.read_binding(pod, node, _refusal_text(answer))
+        return WriteResult(WriteCode.REFUSED, _refusal_text(answer))
 
-    def look(self, pod: Named, node: str, why: str = "") -> WriteResult:
+    def read_binding(self, pod: NamedObject, node: str, why: str = "") -> WriteResult:
         """Read on the server whether ``pod`` is bound to ``node``; ``why`` is the reason known so far.
 
         Asks until there is an answer or the time for it is over.
         """
-        until, rest = time.monotonic() + self._look_seconds, FIRST_REST
+        deadline, delay = time.monotonic() + self._look_seconds, FIRST_REST
         while True:
             try:
                 answer = self._client.send("GET", pod_path(pod), seconds=self._call_seconds)
                 if answer.code in (200, MISSING):
-                    return _seen(answer, pod, node, why)
-                why = why or _said(answer)
+                    return _binding_result(answer, pod, node, why)
+                why = why or _refusal_text(answer)
             except ClusterError as error:
                 why = why or error.detail
-            rest = min(1.0, rest * 2)
-            if time.monotonic() + rest > until or self._client.stop.wait(rest):
+            delay = min(1.0, delay * 2)
+            if time.monotonic() + delay > deadline or self._client.stop.wait(delay):
                 return WriteResult(WriteCode.UNKNOWN, why)
 
     # The status of pods.
 
-    def unscheduled(self, pod: Named, reason: str, message: str, nominated: str | None = None) -> WriteResult:
+    def unscheduled(self, pod: NamedObject, reason: str, message: str, nominated: str | None = None) -> WriteResult:
         """The condition PodScheduled=False with ``reason``; ``nominated`` as well where it is not ``None``."""
-        return self._status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
+        return self._patch_status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
 
-    def nominate(self, pod: Named, node: str) -> WriteResult:
+    def nominate(self, pod: NamedObject, node: str) -> WriteResult:
         """Set status.nominatedNodeName; "" clears it."""
-        return self._status(pod, None, node)
+        return self._patch_status(pod, None, node)
 
-    def _status(self, pod: Named, condition: tuple[str, str, str, str] | None, nominated: str | None) -> WriteResult:
-        facts = self._pods.of(pod.uid)
-        patch = status_patch(pod.uid, facts, now=_now(), condition=condition, nominated=nominated)
+    def _patch_status(
+        self, pod: NamedObject, condition: tuple[str, str, str, str] | None, nominated: str | None
+    ) -> WriteResult:
+        facts = self._pods.facts_of(pod.uid)
+        patch = status_patch(pod.uid, facts, now=_now_text(), condition=condition, nominated=nominated)
         if patch is None:
-            return DONE
+            return WRITTEN
         return self.persist("PATCH", f"{pod_path(pod)}/status", patch, STRATEGIC)
 
     # The status of groups of pods.
@@ -148,11 +150,13 @@ class Writer:
     def report_group(self, intent: ReportGroup) -> WriteResult:
         """The condition of a group."""
         path = BY_NAME[POD_GROUP].object_path(intent.group.namespace, intent.group.name)
-        return self.persist("PATCH", f"{path}/status", group_status_patch(intent, now=_now()), STRATEGIC)
+        return self.persist("PATCH", f"{path}/status", group_status_patch(intent, now=_now_text()), STRATEGIC)
 
     # Evictions.
 
-    def evict(self, victim: Named, preemptor: Preemptor, scheduler: str, *, keep_budgets: bool = False) -> WriteResult:
+    def evict(
+        self, victim: NamedObject, preemptor: Preemptor, scheduler: str, *, keep_budgets: bool = False
+    ) -> WriteResult:
         """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
 
         kube-scheduler deletes the victim even if a budget forbids it, once no other choice is left. ``keep_budgets``
@@ -160,8 +164,8 @@ class Writer:
         victim that is gone already is ``MISSING``, which is as good.
         """
         message = f"{scheduler}: preempting to accommodate a higher priority {preemptor.kind}"
-        marked = self._status(victim, (DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message), None)
-        if not marked.done:
+        marked = self._patch_status(victim, (DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message), None)
+        if not marked.is_done:
             return marked
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}
         if not keep_budgets:
@@ -176,76 +180,76 @@ class Writer:
 
     # Sending.
 
-    def read(self, path: str) -> WireResponse:
+    def read_object(self, path: str) -> WireResponse:
         """Read the object at ``path``. Raises ClusterError if there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
-    def make(self, path: str, body: Json) -> tuple[WriteResult, Json]:
+    def make_object(self, path: str, body: Json) -> tuple[WriteResult, Json]:
         """A new object, and how the server stored it. Not tried again: it may be there although no answer came."""
         try:
-            answer = self._send("POST", path, body)
+            answer = self._send_request("POST", path, body)
         except ClusterError as error:
             return WriteResult(WriteCode.UNKNOWN if error.reached else WriteCode.REFUSED, error.detail), {}
         if answer is None:
             return WITHHELD, {}
-        found = answer.json() if answer.code < 300 else None
-        return (DONE, found) if isinstance(found, dict) else (_refused(answer), {})
+        stored = answer.json() if answer.code < 300 else None
+        return (WRITTEN, stored) if isinstance(stored, dict) else (_refused_result(answer), {})
 
     def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> WriteResult:
         """A write that does no harm if it is done twice: it is tried again if the server was busy or away."""
-        outcome, rest = WITHHELD, FIRST_REST
+        outcome, delay = WITHHELD, FIRST_REST
         for attempt in range(1, TRIES + 1):
             try:
-                answer = self._send(method, path, body, content, patient=patient)
+                answer = self._send_request(method, path, body, content, patient=patient)
                 if answer is None:
                     return WITHHELD
                 if answer.code < 300:
-                    return DONE
-                outcome = _refused(answer)
-                again = answer.code >= 500 or outcome.result is WriteCode.CONFLICT
+                    return WRITTEN
+                outcome = _refused_result(answer)
+                should_retry = answer.code >= 500 or outcome.result is WriteCode.CONFLICT
             except ClusterError as error:
-                outcome, again = (
+                outcome, should_retry = (
                     WriteResult(WriteCode.UNKNOWN if error.reached else WriteCode.REFUSED, error.detail),
                     True,
                 )
-            if not again or attempt == TRIES or self._client.stop.wait(rest * random.uniform(1.0, 1.1)):  # noqa: S311
+            if not should_retry or attempt == TRIES or self._client.stop.wait(delay * random.uniform(1.0, 1.1)):  # noqa: S311
                 return outcome
-            rest *= FACTOR
+            delay *= FACTOR
         raise AssertionError
 
-    def _send(
+    def _send_request(
         self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True
     ) -> WireResponse | None:
         """One request, when the rate limit allows it; again after a 429. ``None``: not leading any more."""
-        until = time.monotonic() + self._call_seconds
+        deadline = time.monotonic() + self._call_seconds
         while True:
-            if self._limit is not None and not self._limit.turn(self._client.stop):
+            if self._limit is not None and not self._limit.wait_turn(self._client.stop):
                 return None
             if not self._leading():
                 return None
             answer = self._client.send(method, path, body, content=content, seconds=self._call_seconds)
-            rest = answer.wait or 1.0
-            if answer.code != TOO_MANY or not patient or time.monotonic() + rest > until:
+            delay = answer.wait or 1.0
+            if answer.code != TOO_MANY or not patient or time.monotonic() + delay > deadline:
                 return answer
-            if self._client.stop.wait(rest):
+            if self._client.stop.wait(delay):
                 return None
 
 
-def pod_path(pod: Named) -> str:
+def pod_path(pod: NamedObject) -> str:
     return f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
 
 
-def _now() -> str:
+def _now_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _said(answer: WireResponse) -> str:
+def _refusal_text(answer: WireResponse) -> str:
     """Why the server refused, in its own words if it is an API server that answers."""
-    return status_text(answer) or refusal(answer.code, "the pod", method="PATCH").detail
+    return status_text(answer) or status_error(answer.code, "the pod", method="PATCH").detail
 
 
-def _refused(answer: WireResponse) -> WriteResult:
-    text = _said(answer)
+def _refused_result(answer: WireResponse) -> WriteResult:
+    text = _refusal_text(answer)
     # The name belongs to another pod now: a deletion answers that with a conflict, a patch with an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
     if answer.code == MISSING or another:
@@ -253,17 +257,17 @@ def _refused(answer: WireResponse) -> WriteResult:
     return WriteResult(WriteCode.CONFLICT if answer.code == CONFLICT else WriteCode.REFUSED, text)
 
 
-def _seen(answer: WireResponse, pod: Named, node: str, why: str) -> WriteResult:
-    found = answer.json() if answer.code == 200 else None
-    if not isinstance(found, dict) or found.get("metadata", {}).get("uid") != pod.uid:
+def _binding_result(answer: WireResponse, pod: NamedObject, node: str, why: str) -> WriteResult:
+    pod_object = answer.json() if answer.code == 200 else None
+    if not isinstance(pod_object, dict) or pod_object.get("metadata", {}).get("uid") != pod.uid:
         return WriteResult(
             WriteCode.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more."
         )
-    there = (found.get("spec") or {}).get("nodeName") or ""
-    if there == node:
+    current_node = (pod_object.get("spec") or {}).get("nodeName") or ""
+    if current_node == node:
         return BOUND
-    if there:
-        return WriteResult(WriteCode.CONFLICT, why or f"The pod is already assigned to node {there}.")
-    if found["metadata"].get("deletionTimestamp") or (found.get("spec") or {}).get("schedulingGates"):
+    if current_node:
+        return WriteResult(WriteCode.CONFLICT, why or f"The pod is already assigned to node {current_node}.")
+    if pod_object["metadata"].get("deletionTimestamp") or (pod_object.get("spec") or {}).get("schedulingGates"):
         return WriteResult(WriteCode.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
     return WriteResult(WriteCode.REFUSED, why or "The connection broke, and the pod is not bound.")

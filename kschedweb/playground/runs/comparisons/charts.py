@@ -9,23 +9,25 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thinned
-from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
-from kschedweb.playground.runs.measures import amount, plotted
+from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thin_positions
+from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy, MeasureRow
+from kschedweb.playground.runs.measures import axis_unit, format_amount
 from kschedweb.playground.runs.time_scale import TimeScale
 from kschedweb.web.durations import format_duration
-from kschedweb.web.figures import ABOVE, SYMBOLS, Chart, figure, line_style
+from kschedweb.web.figures import ABOVE, SYMBOLS, Chart, line_style, make_figure
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 
-def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
+def strip_chart(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
     """A chart of one measure: a line for each policy, a mark for each seed, a bar for the mean."""
-    unit, factor = plotted(line.measure, [value for named in line.values for value in named.values()])
+    unit, factor = axis_unit(
+        line.measure, [value for values_by_seed in line.values for value in values_by_seed.values()]
+    )
     data: list[go.Bar | go.Scatter] = []
-    for place, (side, named) in enumerate(zip(listed, line.values, strict=True)):
-        values = [round(value * factor, 6) for value in named.values()]
+    for place, (side, values_by_seed) in enumerate(zip(listed, line.values, strict=True)):
+        values = [round(value * factor, 6) for value in values_by_seed.values()]
         mean = float(np.mean(values)) if values else None
         data.append(
             go.Bar(
@@ -45,7 +47,7 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
                     y=[side.label] * len(values),
                     x=values,
                     meta={"side": place},
-                    customdata=[[gettext("seed %(seed)s") % {"seed": seed}] for seed in named],
+                    customdata=[[gettext("seed %(seed)s") % {"seed": seed}] for seed in values_by_seed],
                     marker={"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
                     hovertemplate=f"%{{customdata[0]}}: %{{x}} {unit}<extra></extra>",
                 )
@@ -63,58 +65,58 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
         gettext("%(value)s under %(policy)s") % {"value": value, "policy": side.label}
         for side, value in zip(listed, amounts, strict=True)
     )
-    said = gettext("%(measure)s: %(values)s.") % {"measure": line.measure.label, "values": under}
-    seeds = sorted({seed for named in line.values for seed in named})
+    summary = gettext("%(measure)s: %(values)s.") % {"measure": line.measure.label, "values": under}
+    seeds = sorted({seed for values_by_seed in line.values for seed in values_by_seed})
     rows: list[list[object]] = [
-        [side.label, *(amount(line.measure, named.get(seed)) for seed in seeds)]
-        for side, named in zip(listed, line.values, strict=True)
+        [side.label, *(format_amount(line.measure, values_by_seed.get(seed)) for seed in seeds)]
+        for side, values_by_seed in zip(listed, line.values, strict=True)
     ]
     return Chart(
-        figure(data, layout),
-        said,
+        make_figure(data, layout),
+        summary,
         [gettext("Policy"), *(gettext("Seed %(seed)s") % {"seed": seed} for seed in seeds)],
         rows,
     )
 
 
-def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
+def pending_chart(outcomes: Sequence[tuple[str, RunOutcome]]) -> Chart:
     """Waiting pods over time, a line for each policy."""
     end = max(outcome.end for _, outcome in outcomes)
-    scale = TimeScale.of(end)
+    scale = TimeScale.for_end(end)
     data = []
     for place, (label, outcome) in enumerate(outcomes):
-        kept = thinned(len(outcome.samples.time), MOST_POINTS)
+        positions = thin_positions(len(outcome.samples.time), MOST_POINTS)
         data.append(
             go.Scatter(
                 name=label,
-                x=np.round(outcome.samples.time[kept] / scale.seconds, 4).tolist(),
-                y=outcome.samples.pending[kept].tolist(),
+                x=np.round(outcome.samples.time[positions] / scale.seconds, 4).tolist(),
+                y=outcome.samples.pending[positions].tolist(),
                 hovertemplate=gettext("%(pods)s pods") % {"pods": "%{y}"},
-                **line_style(place, len(kept), shape="hv"),
+                **line_style(place, len(positions), shape="hv"),
             )
         )
     layout = go.Layout(
         height=320,
         hovermode="x unified",
         legend=ABOVE,
-        xaxis={**scale.axis(), "range": [0, end / scale.seconds or 1]},
+        xaxis={**scale.axis_layout(), "range": [0, end / scale.seconds or 1]},
         yaxis={"title": {"text": gettext("pods that wait")}, "rangemode": "tozero", "automargin": True},
         margin={"t": 60, "b": 50},
         meta={"scale": scale.seconds},
     )
     at = np.linspace(0.0, end, min(MOST_LINES, max(len(outcome.samples.time) for _, outcome in outcomes)))
     rows: list[list[object]] = [
-        [format_duration(time), *(_waiting(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
+        [format_duration(time), *(_waiting_at(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
     ]
-    most = [(label, int(outcome.samples.pending.max(initial=0))) for label, outcome in outcomes]
-    said = gettext(", ").join(
-        gettext("%(value)s under %(policy)s") % {"value": f"{number:,}", "policy": label} for label, number in most
+    peaks = [(label, int(outcome.samples.pending.max(initial=0))) for label, outcome in outcomes]
+    parts = gettext(", ").join(
+        gettext("%(value)s under %(policy)s") % {"value": f"{number:,}", "policy": label} for label, number in peaks
     )
-    summary = gettext("Most pods waiting at once: %(said)s.") % {"said": said}
-    return Chart(figure(data, layout), summary, [gettext("Time"), *dict(outcomes)], rows)
+    summary = gettext("Most pods waiting at once: %(said)s.") % {"said": parts}
+    return Chart(make_figure(data, layout), summary, [gettext("Time"), *dict(outcomes)], rows)
 
 
-def _waiting(outcome: Outcome, time: float) -> int | None:
+def _waiting_at(outcome: RunOutcome, time: float) -> int | None:
     """The number of waiting pods at the last sample before ``time``."""
     place = int(np.searchsorted(outcome.samples.time, time + 1e-9, side="right")) - 1
     return int(outcome.samples.pending[place]) if place >= 0 and time <= outcome.end + 1e-9 else None

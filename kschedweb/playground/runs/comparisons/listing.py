@@ -11,7 +11,7 @@ from kschedweb.playground.experiments.models import Experiment
 from kschedweb.playground.experiments.selectors import experiment_list
 from kschedweb.playground.runs.models import Comparison
 from kschedweb.playground.runs.selectors import comparison_list
-from kschedweb.playground.scenarios.models import readable
+from kschedweb.playground.scenarios.models import readable_by
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -24,43 +24,45 @@ if TYPE_CHECKING:
 Key = tuple[str, "UUID"]  # the kind and the id of a row
 
 
-class Kind(TextChoices):
+class ComparisonKind(TextChoices):
     SCENARIO = "scenario", _("Scenario")
     EXPERIMENT = "experiment", _("Experiment")
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonListRow:
     """A line of the list."""
 
-    kind: Kind
+    kind: ComparisonKind
     row: Comparison | Experiment
 
 
-def keys(user: User, kind: str = "") -> QuerySet[Any, tuple[str, UUID, datetime]]:
+def list_keys(user: User, kind: str = "") -> QuerySet[Any, tuple[str, UUID, datetime]]:
     """Kind, id and time of all that ``user`` may see, newest first; only of ``kind`` if it is one."""
-    on_scenarios = _keys(Comparison.objects.filter(readable(user, "revision__scenario")), Kind.SCENARIO)
-    experiments = _keys(Experiment.objects.all(), Kind.EXPERIMENT)
-    if kind == Kind.SCENARIO:
-        found = on_scenarios
-    elif kind == Kind.EXPERIMENT:
-        found = experiments
+    on_scenarios = _annotate_kind(
+        Comparison.objects.filter(readable_by(user, "revision__scenario")), ComparisonKind.SCENARIO
+    )
+    experiments = _annotate_kind(Experiment.objects.all(), ComparisonKind.EXPERIMENT)
+    if kind == ComparisonKind.SCENARIO:
+        keys = on_scenarios
+    elif kind == ComparisonKind.EXPERIMENT:
+        keys = experiments
     else:
-        found = on_scenarios.union(experiments, all=True)
-    return found.order_by("-created_at", "-pk")
+        keys = on_scenarios.union(experiments, all=True)
+    return keys.order_by("-created_at", "-pk")
 
 
-def compared(user: User, chosen: Iterable[tuple[str, UUID, datetime]]) -> list[Compared]:
-    """The lines of ``chosen``, which ``keys`` gives, in their order."""
+def load_rows(user: User, chosen: Iterable[tuple[str, UUID, datetime]]) -> list[ComparisonListRow]:
+    """The lines of ``chosen``, which ``list_keys`` gives, in their order."""
     ids = [(kind, pk) for kind, pk, _ in chosen]
     rows: dict[Key, Comparison | Experiment] = {}
-    for one in comparison_list(user).filter(pk__in=[pk for kind, pk in ids if kind == Kind.SCENARIO]):
-        rows[Kind.SCENARIO, one.pk] = one
-    for experiment in experiment_list().filter(pk__in=[pk for kind, pk in ids if kind == Kind.EXPERIMENT]):
-        rows[Kind.EXPERIMENT, experiment.pk] = experiment
-    return [Compared(Kind(key[0]), rows[key]) for key in ids if key in rows]
+    for comparison in comparison_list(user).filter(pk__in=[pk for kind, pk in ids if kind == ComparisonKind.SCENARIO]):
+        rows[ComparisonKind.SCENARIO, comparison.pk] = comparison
+    for experiment in experiment_list().filter(pk__in=[pk for kind, pk in ids if kind == ComparisonKind.EXPERIMENT]):
+        rows[ComparisonKind.EXPERIMENT, experiment.pk] = experiment
+    return [ComparisonListRow(ComparisonKind(key[0]), rows[key]) for key in ids if key in rows]
 
 
-def _keys(rows: QuerySet[Any], kind: Kind) -> QuerySet[Any, tuple[str, UUID, datetime]]:
-    named = rows.annotate(kind=Value(kind.value, CharField()))
-    return named.order_by().values_list("kind", "pk", "created_at")
+def _annotate_kind(rows: QuerySet[Any], kind: ComparisonKind) -> QuerySet[Any, tuple[str, UUID, datetime]]:
+    rows_of_kind = rows.annotate(kind=Value(kind.value, CharField()))
+    return rows_of_kind.order_by().values_list("kind", "pk", "created_at")

@@ -11,23 +11,23 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.runs import measures, selectors, services
-from kschedweb.playground.runs.comparisons import autoscaled, chance, comparing, listing, moved
+from kschedweb.playground.runs.comparisons import autoscaler_rows, listing, measure_rows, moved_pods, significance
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.descheduling import fight_list
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import ComparisonForm, LookForm
-from kschedweb.playground.runs.links import carried
-from kschedweb.playground.runs.maps import shown as maps
+from kschedweb.playground.runs.link_params import carry_params
+from kschedweb.playground.runs.maps import context as maps
 from kschedweb.playground.runs.reports.report import comparison_report
 from kschedweb.playground.runs.reports.report_file import report_response
-from kschedweb.playground.runs.views import asked_like, asked_revision, player
+from kschedweb.playground.runs.views import asked_like, asked_revision, player_context
 from kschedweb.playground.scenarios.services import scenario_share
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import add_errors, done, part
+from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.engine.studies.moves.fight import Fight
-    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy
+    from kschedweb.engine.studies.moves.repeated_cycles import Fight
+    from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy
     from kschedweb.playground.runs.models import Comparison, Run
 
 PAGE_SIZE, MOVED_SIZE = 50, 25
@@ -45,35 +45,42 @@ PAGE_SIZE, MOVED_SIZE = 50, 25
 
 @require_safe
 @requires(Action.VIEW)
-def comparisons(request: PageRequest) -> HttpResponse:
+def show_comparisons(request: PageRequest) -> HttpResponse:
     """What was compared, on scenarios and on recorded use."""
     kind = request.GET.get("kind", "")
-    page = Paginator(listing.keys(request.user, kind), PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": page, "rows": listing.compared(request.user, page), "kinds": listing.Kind.choices, "kind": kind}
+    page = Paginator(listing.list_keys(request.user, kind), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "rows": listing.load_rows(request.user, page),
+        "kinds": listing.ComparisonKind.choices,
+        "kind": kind,
+    }
     return render(request, "playground/runs/comparisons.html", context)
 
 
 @requires(Action.EDIT)
-def new(request: PageRequest) -> HttpResponse:
+def new_comparison(request: PageRequest) -> HttpResponse:
     """The form of a new comparison, which reads as a sentence; a POST starts it."""
-    revision, kept = asked_revision(request), asked_like(request)
+    revision, policies_by_label = asked_revision(request), asked_like(request)
     initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
-    form = ComparisonForm(request.user, request.POST or None, revision=revision, initial=initial, kept=kept)
+    form = ComparisonForm(
+        request.user, request.POST or None, revision=revision, initial=initial, extra_labels=policies_by_label
+    )
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                made = services.comparison_start(
+                comparison = services.comparison_start(
                     user=request.user,
                     revision=form.revision,
                     policies=form.chosen,
                     seeds=form.cleaned_data["seeds"],
-                    kept=kept,
+                    policies_by_label=policies_by_label,
                 )
-                if len(form.cleaned_data["seeds"]) > 1 and not chance.drawn(form.revision.document):
-                    messages.info(request, chance.advice([], 1))
-                return redirect("comparison", made.pk)
+                if len(form.cleaned_data["seeds"]) > 1 and not significance.random_inputs(form.revision.document):
+                    messages.info(request, significance.seed_advice([], 1))
+                return redirect("comparison", comparison.pk)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
@@ -83,166 +90,175 @@ def new(request: PageRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
-def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
+def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     """A comparison: differences first, then moved pods, then node maps; with the progress of unfinished runs."""
-    found = selectors.comparison_get(request.user, comparison_id)
-    sides = comparing.sides(found)
-    differences = list(selectors.difference_list(found))
-    ended = comparing.ready(found) and all(map(selectors.compared, differences))
+    comparison = selectors.comparison_get(request.user, comparison_id)
+    sides = measure_rows.list_sides(comparison)
+    differences = list(selectors.difference_list(comparison))
+    ended = measure_rows.is_ready(comparison) and all(map(selectors.is_compared, differences))
     context: dict[str, Any] = {
-        "comparison": found,
+        "comparison": comparison,
         "sides": sides,
-        "engines": comparing.engines(found.runs.all()),
+        "engines": measure_rows.list_engines(comparison.runs.all()),
         "ended": ended,
-        "own": may_change(request.user, found),
-        "seconds_left": comparing.seconds_left(found),
-        "may_share": _may_share(request, found),
+        "own": may_change(request.user, comparison),
+        "seconds_left": measure_rows.seconds_left(comparison),
+        "may_share": _may_share(request, comparison),
     }
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/runs/progress.html", context)
         if ended:
             answer["HX-Refresh"] = "true"  # reload the page: it has charts now
         return answer
-    lines = comparing.lines(sides, differences, request.GET.get("measures", ""))
-    chosen = _chosen(request, sides)
+    lines = measure_rows.compare_measures(sides, differences, request.GET.get("measures", ""))
+    chosen = _get_chosen(request, sides)
     position, ordering = chosen.position if chosen else 0, request.GET.get("ordering", "")
-    listed = moved.MovedList(differences, position, _asked(request), ordering)
+    listed = moved_pods.MovedList(differences, position, _get_filters(request), ordering)
     if (form := request.GET.get("format")) in FORMATS:
-        return _export(form, request.GET.get("of", "measures"), found, sides, lines, listed)
+        return _export_file(form, request.GET.get("of", "measures"), comparison, sides, lines, listed)
     context |= {
         "others": sides[1:],
         "other_labels": ", ".join(side.label for side in sides[1:]),
         "chosen": chosen,
-        **_moved(request, listed),
+        **_moved_context(request, listed),
         "lines": lines,
-        "measured": comparing.grouped(lines),
+        "measured": measure_rows.group_rows(lines),
         "same": [line for line in lines if not line.differs],
-        "scaled": autoscaled.rows(sides),
-        "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
-        "form": _sentence(request, found, sides),
-        "like": str(found.pk),
-        "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
-        "failed": [run for run in found.runs.all() if run.ended_at is None and selectors.finished(run)],
-        "fighting": _fighting(sides) if lines else [],
-        **(_figures(request, sides, lines, chosen) if lines else {}),
+        "scaled": autoscaler_rows.scaled_rows(sides),
+        "sentence": measure_rows.comparison_sentence(sides, lines, listed.first_count, listed.pods),
+        "form": _filled_form(request, comparison, sides),
+        "like": str(comparison.pk),
+        "seeds_said": significance.seed_advice(
+            significance.random_inputs(comparison.revision.document), sides[0].total if sides else 0
+        ),
+        "failed": [run for run in comparison.runs.all() if run.ended_at is None and selectors.is_finished(run)],
+        "fighting": _find_fights(sides) if lines else [],
+        **(_figures_context(request, sides, lines, chosen) if lines else {}),
     }
     return render(request, "playground/runs/comparison.html", context)
 
 
-def _may_share(request: PageRequest, found: Comparison) -> bool:
-    scenario = found.revision.scenario
+def _may_share(request: PageRequest, comparison: Comparison) -> bool:
+    scenario = comparison.revision.scenario
     return not scenario.shared and not scenario.built_in and may_change(request.user, scenario)
 
 
-def _chosen(request: HttpRequest, sides: list[ComparedPolicy]) -> ComparedPolicy | None:
+def _get_chosen(request: HttpRequest, sides: list[ComparedPolicy]) -> ComparedPolicy | None:
     """The policy beside the reference: that of ?other=, else the first."""
-    asked = request.GET.get("other", "")
-    return next((side for side in sides[1:] if str(side.position) == asked), sides[1] if len(sides) > 1 else None)
+    position = request.GET.get("other", "")
+    return next((side for side in sides[1:] if str(side.position) == position), sides[1] if len(sides) > 1 else None)
 
 
-def _asked(request: HttpRequest) -> dict[str, str]:
+def _get_filters(request: HttpRequest) -> dict[str, str]:
     return {name: request.GET.get(name, "").strip() for name in ("plugin", "what", "search")}
 
 
-def _sentence(request: PageRequest, found: Comparison, sides: list[ComparedPolicy]) -> ComparisonForm:
+def _filled_form(request: PageRequest, comparison: Comparison, sides: list[ComparedPolicy]) -> ComparisonForm:
     """The form filled with the comparison, which can be changed and run again."""
-    seeds = sorted({run.seed for run in found.runs.all()})
+    seeds = sorted({run.seed for run in comparison.runs.all()})
     initial = {
-        "scenario": str(found.revision_id),
+        "scenario": str(comparison.revision_id),
         "reference": sides[0].label if sides else "",
         "policies": [side.label for side in sides[1:]],
         "seeds": " ".join(map(str, seeds)),
     }
-    kept = [side.label for side in sides]
-    return ComparisonForm(request.user, None, revision=found.revision, initial=initial, kept=kept)
+    labels = [side.label for side in sides]
+    return ComparisonForm(request.user, None, revision=comparison.revision, initial=initial, extra_labels=labels)
 
 
-def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
+def _moved_context(request: HttpRequest, listed: moved_pods.MovedList) -> dict[str, Any]:
     return {
-        "groups": comparing.groups(listed.counts),
+        "groups": measure_rows.moved_by_plugin(listed.counts),
         "moved": listed,
         "page": Paginator(listed, MOVED_SIZE).get_page(request.GET.get("page")),
-        **carried(request, "at", "show", "other"),
+        **carry_params(request, "at", "show", "other"),
     }
 
 
-def _figures(
-    request: HttpRequest, sides: list[ComparedPolicy], lines: list[comparing.MeasureRow], chosen: ComparedPolicy | None
+def _figures_context(
+    request: HttpRequest,
+    sides: list[ComparedPolicy],
+    lines: list[measure_rows.MeasureRow],
+    chosen: ComparedPolicy | None,
 ) -> dict[str, Any]:
     """Each family with its chart of one seed and a strip for each measure; maps, if both runs of a seed are done."""
     listed = [
-        ChartedRun(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+        ChartedRun(
+            side.label,
+            selectors.load_outcome(side.first),
+            {measure.name: measure for measure in measures.list_measures(side.first)},
+        )
         for side in sides
         if side.first
     ]
-    outcomes = [one.outcome for one in listed]
-    look = LookForm(request.GET, maps.common(outcomes), max(outcome.end for outcome in outcomes))
-    named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
-    shown: dict[str, Any] = {
+    outcomes = [run.outcome for run in listed]
+    look = LookForm(request.GET, maps.common_shows(outcomes), max(outcome.end for outcome in outcomes))
+    strips = {line.measure.name: (line, comparison_charts.strip_chart(line, sides)) for line in lines}
+    context: dict[str, Any] = {
         "families": [
-            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].differs])
-            for one in family_charts(listed, look.key)
+            (family, [strips[measure.name] for measure in family.measures if strips[measure.name][0].differs])
+            for family in family_charts(listed, look.key)
         ],
     }
     reference = sides[0].first
     seed = reference.seed if reference else 0
     if reference is None or chosen is None or seed not in chosen.runs:
-        return shown
+        return context
     both = [(sides[0], reference), (chosen, chosen.runs[seed])]
-    return shown | _maps(request, both)
+    return context | _maps_context(request, both)
 
 
-def _fighting(sides: list[ComparedPolicy]) -> list[tuple[ComparedPolicy, list[Fight]]]:
+def _find_fights(sides: list[ComparedPolicy]) -> list[tuple[ComparedPolicy, list[Fight]]]:
     """Policies under which the descheduler and the scheduler undo one another, by their first run."""
-    outcomes = [(side, selectors.outcome(side.first)) for side in sides if side.first]
-    found = ((side, fight_list(outcome)) for side, outcome in outcomes)
-    return [(side, fights) for side, fights in found if fights]
+    outcomes = [(side, selectors.load_outcome(side.first)) for side in sides if side.first]
+    fights_by_side = ((side, fight_list(outcome)) for side, outcome in outcomes)
+    return [(side, fights) for side, fights in fights_by_side if fights]
 
 
-def _maps(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
+def _maps_context(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
     """Two node maps under one player."""
-    shown = [maps.MappedRun(run, selectors.outcome(run), side.label) for side, run in both]
-    outcomes = [one.outcome for one in shown]
-    look = LookForm(request.GET, maps.common(outcomes), max(outcome.end for outcome in outcomes))
-    made = maps.node_map(request, shown, look.key, look.time)
-    return player(outcomes, look, request) | {"map": made, "map_seed": both[0][1].seed}
+    mapped_runs = [maps.MappedRun(run, selectors.load_outcome(run), side.label) for side, run in both]
+    outcomes = [mapped.outcome for mapped in mapped_runs]
+    look = LookForm(request.GET, maps.common_shows(outcomes), max(outcome.end for outcome in outcomes))
+    node_map = maps.node_map(request, mapped_runs, look.key, look.time)
+    return player_context(outcomes, look, request) | {"map": node_map, "map_seed": both[0][1].seed}
 
 
-def _export(
+def _export_file(
     form: str,
-    of: str,
-    found: Comparison,
+    table: str,
+    comparison: Comparison,
     sides: list[ComparedPolicy],
-    lines: list[comparing.MeasureRow],
-    listed: moved.MovedList,
+    lines: list[measure_rows.MeasureRow],
+    listed: moved_pods.MovedList,
 ) -> HttpResponseBase:
-    if of == "moved":
-        return export(form, f"comparison-{found.pk}-moved", moved.HEAD, (row.cells() for row in listed))
+    if table == "moved":
+        return export_rows(form, f"comparison-{comparison.pk}-moved", moved_pods.HEAD, (row.cells() for row in listed))
     rows = (
         (*line.measure.described, side.label, seed, value, side.runs[seed].engine)
         for line in lines
-        for side, named in zip(sides, line.values, strict=True)
-        for seed, value in sorted(named.items())
+        for side, values_by_seed in zip(sides, line.values, strict=True)
+        for seed, value in sorted(values_by_seed.items())
     )
-    return export(form, f"comparison-{found.pk}", measures.COMPARED_HEAD, rows)
+    return export_rows(form, f"comparison-{comparison.pk}", measures.COMPARED_HEAD, rows)
 
 
 @require_safe
 @requires(Action.VIEW)
-@part
-def report(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
+@page_part
+def download_report(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     """The comparison as one file (?format=html, json or csv)."""
-    found = selectors.comparison_get(request.user, comparison_id)
+    comparison = selectors.comparison_get(request.user, comparison_id)
     address = request.build_absolute_uri(reverse("comparison", args=[comparison_id]))
-    return report_response(comparison_report(found, address), request.GET.get("format", "html"))
+    return report_response(comparison_report(comparison, address), request.GET.get("format", "html"))
 
 
 @require_POST
 @requires(Action.EDIT)
-def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
-    found = _mine(request, comparison_id)
+def rename_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    comparison = _owned_comparison(request, comparison_id)
     try:
-        services.comparison_rename(user=request.user, comparison=found, title=request.POST.get("title", ""))
+        services.comparison_rename(user=request.user, comparison=comparison, title=request.POST.get("title", ""))
     except ApplicationError as error:
         messages.error(request, error.detail)
     return redirect("comparison", comparison_id)
@@ -250,18 +266,18 @@ def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+def share_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     """Let everyone who is signed in read the scenario, and so its runs and comparisons."""
-    found = selectors.comparison_get(request.user, comparison_id)
-    scenario_share(scenario=found.revision.scenario, shared=True, author=request.user)
+    comparison = selectors.comparison_get(request.user, comparison_id)
+    scenario_share(scenario=comparison.revision.scenario, shared=True, author=request.user)
     messages.success(request, gettext("Everyone who is signed in can open this comparison under this address."))
     return redirect("comparison", comparison_id)
 
 
 @require_POST
 @requires(Action.EDIT)
-def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
-    count = services.comparison_cancel(user=request.user, comparison=_mine(request, comparison_id))
+def cancel_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    count = services.comparison_cancel(user=request.user, comparison=_owned_comparison(request, comparison_id))
     cancelled = ngettext("%(count)s run cancelled.", "%(count)s runs cancelled.", count) % {"count": count}
     messages.info(request, cancelled if count else gettext("All runs had already ended."))
     return redirect("comparison", comparison_id)
@@ -269,12 +285,14 @@ def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
-    found = _mine(request, comparison_id)
-    said = gettext("Comparison and runs deleted.")
-    gone = done(request, lambda: services.comparison_delete(user=request.user, comparison=found), said)
-    return redirect("comparisons") if gone else redirect("comparison", comparison_id)
+def delete_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    comparison = _owned_comparison(request, comparison_id)
+    message = gettext("Comparison and runs deleted.")
+    deleted = run_and_notify(
+        request, lambda: services.comparison_delete(user=request.user, comparison=comparison), message
+    )
+    return redirect("comparisons") if deleted else redirect("comparison", comparison_id)
 
 
-def _mine(request: PageRequest, comparison_id: UUID) -> Comparison:
-    return owned(request.user, selectors.comparison_get(request.user, comparison_id), "a comparison")
+def _owned_comparison(request: PageRequest, comparison_id: UUID) -> Comparison:
+    return require_owner(request.user, selectors.comparison_get(request.user, comparison_id), "a comparison")

@@ -14,7 +14,7 @@ from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.nodemap import nodemap
-from kschedweb.web.nodemap.grouping import packed
+from kschedweb.web.nodemap.grouping import pack_column
 from kschedweb.web.nodemap.serializers import (
     NODE,
     SHOW,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
-KEPT = {"Cache-Control": "private, max-age=86400"}  # what came of a run never changes
+CACHE_HEADERS = {"Cache-Control": "private, max-age=86400"}  # what came of a run never changes
 AT = OpenApiParameter("at", float, description="Only the frame of this time, in seconds; every frame without it.")
 
 
@@ -43,11 +43,11 @@ class RunMap(APIView):
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """The nodes of a run, their groups, when there are frames of them, and what these can show."""
         run = selectors.run_get(request.user, id)
-        outcome = _drawable(selectors.outcome(run))
-        times, exact = nodes.moments(outcome)
-        shows, grouped = nodes.shows(outcome).values(), nodes.grouped(run.groups)
-        found = nodemap.document(outcome.nodes, grouped, times, shows, exact=exact)
-        return Response(found, headers=KEPT)
+        outcome = _check_drawable(selectors.load_outcome(run))
+        times, exact = nodes.frame_moments(outcome)
+        shows, grouped = nodes.list_shows(outcome).values(), nodes.read_groupings(run.groups)
+        document = nodemap.build_document(outcome.nodes, grouped, times, shows, exact=exact)
+        return Response(document, headers=CACHE_HEADERS)
 
 
 class RunFrames(APIView):
@@ -56,13 +56,19 @@ class RunFrames(APIView):
     @extend_schema(parameters=[SHOW, AT], responses=FramesSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """What a node map shows at each time of its frames."""
-        outcome = _drawable(selectors.outcome(selectors.run_get(request.user, id)))
+        outcome = _check_drawable(selectors.load_outcome(selectors.run_get(request.user, id)))
         show = request.query_params.get("show", "cpu")
-        if show not in nodes.shows(outcome):
-            message = f"show: one of {', '.join(nodes.shows(outcome))}."
+        if show not in nodes.list_shows(outcome):
+            message = f"show: one of {', '.join(nodes.list_shows(outcome))}."
             raise ApplicationError.at("show", message)
-        at = nodes.moments(outcome)[0] if "at" not in request.query_params else [_seconds(request, outcome.end)]
-        return Response({"show": show, "times": len(at), **packed(nodes.values(outcome, show, at))}, headers=KEPT)
+        at = (
+            nodes.frame_moments(outcome)[0]
+            if "at" not in request.query_params
+            else [_get_seconds(request, outcome.end)]
+        )
+        return Response(
+            {"show": show, "times": len(at), **pack_column(nodes.map_values(outcome, show, at))}, headers=CACHE_HEADERS
+        )
 
 
 class RunStays(APIView):
@@ -71,20 +77,20 @@ class RunStays(APIView):
     @extend_schema(parameters=[NODE], responses=NodePodsSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """The pods of one node over the whole run."""
-        outcome = selectors.outcome(selectors.run_get(request.user, id))
+        outcome = selectors.load_outcome(selectors.run_get(request.user, id))
         node = asked_node(request)
         try:
-            return Response(nodes.stays(outcome, node), headers=KEPT)
+            return Response(nodes.list_stays(outcome, node), headers=CACHE_HEADERS)
         except KeyError:
             raise NotFound(f"The run has no node {node[:253]}.") from None
 
 
-def _drawable(outcome: Outcome) -> Outcome:
-    nodemap.bounded(len(outcome.nodes))
+def _check_drawable(outcome: RunOutcome) -> RunOutcome:
+    nodemap.check_node_count(len(outcome.nodes))
     return outcome
 
 
-def _seconds(request: Request, end: float) -> float:
+def _get_seconds(request: Request, end: float) -> float:
     try:
         time = float(request.query_params["at"])
     except ValueError:

@@ -36,24 +36,24 @@ class HeatmapRow:
     values: NDArray[np.float32]
 
 
-def times(end: float, nodes: int) -> NDArray[np.float64]:
+def frame_times(end: float, nodes: int) -> NDArray[np.float64]:
     """The times of the frames, evenly from 0 to ``end`` (seconds)."""
     count = max(FEWEST_TIMES, min(MOST_TIMES, MOST_VALUES // max(nodes, 1)))
     return np.linspace(0.0, end, count)
 
 
-def rows(found: Frames) -> list[HeatmapRow]:
+def heatmap_rows(frames: Frames) -> list[HeatmapRow]:
     """The nodes by mean load, fullest first, in at most MOST_ROWS rows."""
-    there = ~np.isnan(found.values)
-    mean = np.where(there, found.values, 0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    exists = ~np.isnan(frames.values)
+    mean = np.where(exists, frames.values, 0).sum(axis=0) / np.maximum(exists.sum(axis=0), 1)
     order = np.argsort(-mean, kind="stable")
     parts = np.array_split(order, min(MOST_ROWS, len(order))) if len(order) else []
-    made = []
+    rows = []
     place = 1
     for part in parts:
-        label = found.nodes[int(part[0])] if len(part) == 1 else f"places {place:,} to {place + len(part) - 1:,}"
-        here = there[:, part].sum(axis=1)
-        values = np.where(there[:, part], found.values[:, part], 0).sum(axis=1) / np.maximum(here, 1)
-        made.append(HeatmapRow(label, len(part), np.where(here > 0, values, np.nan).astype(np.float32)))
+        label = frames.nodes[int(part[0])] if len(part) == 1 else f"places {place:,} to {place + len(part) - 1:,}"
+        counts = exists[:, part].sum(axis=1)
+        values = np.where(exists[:, part], frames.values[:, part], 0).sum(axis=1) / np.maximum(counts, 1)
+        rows.append(HeatmapRow(label, len(part), np.where(counts > 0, values, np.nan).astype(np.float32)))
         place += len(part)
-    return made
+    return rows

@@ -11,164 +11,164 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.engine.simulation import NodeChanges, NodeJoins
-from kschedweb.engine.studies.play.outcome import Kind, NodeState
-from kschedweb.playground.runs.charts import thinned
-from kschedweb.playground.runs.maps.frames import times
-from kschedweb.web.nodemap.grouping import Grouping, Relabelled, groupings
-from kschedweb.web.nodemap.nodemap import PODS, STATE, Show, requested, states, used
+from kschedweb.engine.studies.play.outcome import MoveKind, NodeState
+from kschedweb.playground.runs.charts import thin_positions
+from kschedweb.playground.runs.maps.frames import frame_times
+from kschedweb.web.nodemap.grouping import Grouping, Relabelled, make_groupings
+from kschedweb.web.nodemap.nodemap import PODS, STATE, NodeColouring, classify_states, show_requested, show_used
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from kschedweb.engine.studies.play.outcome import Outcome
-    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.engine.studies.play.outcome import RunOutcome
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
 MOST_STAYS = 2_000  # listed pods of one node, the latest ones
 MOST_STEPS = 1_000
 
 
-def shows(outcome: Outcome) -> dict[str, Show]:
+def list_shows(outcome: RunOutcome) -> dict[str, NodeColouring]:
     """The choices of colouring for a map of the run, by key."""
-    found = [requested(name) for name in outcome.resources]
+    shows = [show_requested(name) for name in outcome.resources]
     measured = (("cpu", outcome.use.cpu), ("memory", outcome.use.memory))
-    found += [used(name) for name, column in measured if column.size and not np.isnan(column).all()]
-    return {show.key: show for show in (*found, PODS, STATE)}
+    shows += [show_used(name) for name, column in measured if column.size and not np.isnan(column).all()]
+    return {show.key: show for show in (*shows, PODS, STATE)}
 
 
-def changes(outcome: Outcome) -> NDArray[np.float64]:
+def change_times(outcome: RunOutcome) -> NDArray[np.float64]:
     """Every time (seconds) at which a map changes, and the beginning."""
-    found = np.unique(np.concatenate([[0.0], outcome.moves.time, outcome.node_log.time, outcome.use.time]))
-    return found[(found >= 0.0) & (found <= outcome.end)]
+    times = np.unique(np.concatenate([[0.0], outcome.moves.time, outcome.node_log.time, outcome.use.time]))
+    return times[(times >= 0.0) & (times <= outcome.end)]
 
 
-def moments(outcome: Outcome) -> tuple[NDArray[np.float64], bool]:
+def frame_moments(outcome: RunOutcome) -> tuple[NDArray[np.float64], bool]:
     """The times of the frames (seconds), and whether these are all the changes; otherwise they are evenly spaced."""
-    evenly, every = times(outcome.end, len(outcome.nodes)), changes(outcome)
-    return (every, True) if len(every) <= len(evenly) else (evenly, False)
+    evenly, exact_times = frame_times(outcome.end, len(outcome.nodes)), change_times(outcome)
+    return (exact_times, True) if len(exact_times) <= len(evenly) else (evenly, False)
 
 
-def steps(outcomes: Sequence[Outcome]) -> list[float]:
+def player_steps(outcomes: Sequence[RunOutcome]) -> list[float]:
     """The times of the player's steps: changes of all shown runs, at most MOST_STEPS, evenly thinned."""
-    every = np.unique(np.concatenate([changes(outcome) for outcome in outcomes]))
-    return np.round(every[thinned(len(every), MOST_STEPS)], 6).tolist()
+    times = np.unique(np.concatenate([change_times(outcome) for outcome in outcomes]))
+    return np.round(times[thin_positions(len(times), MOST_STEPS)], 6).tolist()
 
 
-def around(found: Sequence[float], time: float, end: float) -> tuple[float, float]:
+def neighbour_steps(steps: Sequence[float], time: float, end: float) -> tuple[float, float]:
     """The step before ``time`` and the one after it."""
-    before = [one for one in found if one < time - 1e-6]
-    after = [one for one in found if one > time + 1e-6]
+    before = [step for step in steps if step < time - 1e-6]
+    after = [step for step in steps if step > time + 1e-6]
     return before[-1] if before else 0.0, after[0] if after else end
 
 
-def values(outcome: Outcome, key: str, at: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float32]:
+def map_values(outcome: RunOutcome, key: str, at: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float32]:
     """The values of ``key`` for each node at each of the ascending times: f4[times, nodes].
 
     They are percent, pods, or indices into nodemap.STATES; nan where a node does not exist or nothing is known.
     """
     at = np.asarray(at, dtype=np.float64)
     if key == PODS.key:
-        return pods(outcome, at)
+        return pod_counts(outcome, at)
     if key == STATE.key:
-        return _states(outcome, at)
+        return _node_states(outcome, at)
     if key.startswith("use-"):
-        return _used(outcome, getattr(outcome.use, key.removeprefix("use-")), at)
-    share: NDArray[np.float32] = 100 * outcome.loads(at, key)
+        return _latest_use(outcome, getattr(outcome.use, key.removeprefix("use-")), at)
+    share: NDArray[np.float32] = 100 * outcome.requested_shares(at, key)
     return share
 
 
-def pods(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
+def pod_counts(outcome: RunOutcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
     """The number of pods on each node: f4[times, nodes], nan where a node does not exist."""
     counts = np.zeros((len(at), len(outcome.nodes)))
     begin = np.searchsorted(at, outcome.moves.time, side="left")
-    within = begin < len(at)
-    change = np.where(outcome.moves.kind == Kind.BOUND, 1.0, -1.0)
-    np.add.at(counts, (begin[within], outcome.moves.node[within]), change[within])
+    in_range = begin < len(at)
+    change = np.where(outcome.moves.kind == MoveKind.BOUND, 1.0, -1.0)
+    np.add.at(counts, (begin[in_range], outcome.moves.node[in_range]), change[in_range])
     counts = np.cumsum(counts, axis=0)
     counts[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
     return counts.astype(np.float32)
 
 
-def _states(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
+def _node_states(outcome: RunOutcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
     fullest = np.zeros((len(at), len(outcome.nodes)), dtype=np.float32)
     for name in outcome.resources:
-        np.fmax(fullest, 100 * outcome.loads(at, name), out=fullest)
-    log = outcome.states(at)
+        np.fmax(fullest, 100 * outcome.requested_shares(at, name), out=fullest)
+    log = outcome.node_states(at)
     ready = (log != NodeState.NOT_READY) & (log != NodeState.UNKNOWN)
-    return states(pods(outcome, at), fullest, log == NodeState.CORDONED, ready)
+    return classify_states(pod_counts(outcome, at), fullest, log == NodeState.CORDONED, ready)
 
 
-def _used(outcome: Outcome, column: NDArray[np.float32], at: NDArray[np.float64]) -> NDArray[np.float32]:
+def _latest_use(outcome: RunOutcome, column: NDArray[np.float32], at: NDArray[np.float64]) -> NDArray[np.float32]:
     """The newest figures at each time."""
     rows = np.searchsorted(outcome.use.time, at, side="right") - 1
-    found = np.where((rows >= 0)[:, None], column[np.maximum(rows, 0)], np.nan)
-    found[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
-    return found.astype(np.float32)
+    values = np.where((rows >= 0)[:, None], column[np.maximum(rows, 0)], np.nan)
+    values[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
+    return values.astype(np.float32)
 
 
-def stays(outcome: Outcome, node: str) -> dict[str, Any]:
+def list_stays(outcome: RunOutcome, node: str) -> dict[str, Any]:
     """The pods that were on ``node`` at any time, in order of arrival, with times and requests.
 
     The result has columns. ``until`` is None for pods that stayed to the end. Requests are in milli-CPU, bytes and
-    whole units, and so is ``allocatable``, which holds from each of ``changes`` on (None: the node does not exist).
-    Raises KeyError.
+    whole units, and so is ``allocatable``, which holds from each of ``change_times`` on (None: the node does not
+    exist). Raises KeyError.
     """
     if node not in outcome.nodes:
         raise KeyError(node)
     place = outcome.nodes.index(node)
     moves = np.flatnonzero(outcome.moves.node == place)
-    here: dict[int, int] = {}
-    found: list[tuple[int, float, float | None]] = []
+    open_stays: dict[int, int] = {}
+    stays: list[tuple[int, float, float | None]] = []
     for move in moves.tolist():
         pod, time = int(outcome.moves.pod[move]), float(outcome.moves.time[move])
-        if outcome.moves.kind[move] == Kind.BOUND:
-            here[pod] = len(found)
-            found.append((pod, time, None))
-        elif pod in here:
-            at = here.pop(pod)
-            found[at] = (pod, found[at][1], time)
-    kept = found[-MOST_STAYS:]
-    rows = [pod for pod, _, _ in kept]
+        if outcome.moves.kind[move] == MoveKind.BOUND:
+            open_stays[pod] = len(stays)
+            stays.append((pod, time, None))
+        elif pod in open_stays:
+            at = open_stays.pop(pod)
+            stays[at] = (pod, stays[at][1], time)
+    latest = stays[-MOST_STAYS:]
+    rows = [pod for pod, _, _ in latest]
     log = np.flatnonzero(outcome.node_log.node == place)
     has = outcome.node_log.allocatable[log]
     return {
         "node": node,
         "pods": [outcome.pods[row] for row in rows],
         "tried": [bool(outcome.attempts[row]) for row in rows],
-        "from": [round(begin, 6) for _, begin, _ in kept],
-        "until": [None if end is None else round(end, 6) for _, _, end in kept],
+        "from": [round(begin, 6) for _, begin, _ in latest],
+        "until": [None if end is None else round(end, 6) for _, _, end in latest],
         "requests": {name: outcome.requests[at, rows].tolist() for at, name in enumerate(outcome.resources)},
         "changes": np.round(outcome.node_log.time[log], 6).tolist(),
         "allocatable": {
             name: [None if value != value else value for value in has[:, at].tolist()]
             for at, name in enumerate(outcome.resources)
         },
-        "omitted": len(found) - len(kept),
+        "omitted": len(stays) - len(latest),
     }
 
 
-def groups(prepared: Prepared, names: Sequence[str]) -> list[Grouping]:
+def build_groupings(prepared: PreparedScenario, names: Sequence[str]) -> list[Grouping]:
     """The groupings of a run's nodes by their labels, including labels that change later."""
-    objects = [one for one in prepared.objects if one.get("kind") == "Node"]
-    now = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in objects}
+    objects = [manifest for manifest in prepared.objects if manifest.get("kind") == "Node"]
+    now = {node["metadata"]["name"]: node["metadata"].get("labels") or {} for node in objects}
     first, later = dict(now), list[Relabelled]()
     places = {name: place for place, name in enumerate(names)}
     for event in prepared.events:
         if isinstance(event, NodeJoins):
             name, labels = event.node["metadata"]["name"], event.node["metadata"].get("labels") or {}
         elif isinstance(event, NodeChanges) and event.labels is not None:
-            name, written = event.node, {**now.get(event.node, {}), **event.labels}
-            labels = {key: value for key, value in written.items() if value is not None}
+            name, merged = event.node, {**now.get(event.node, {}), **event.labels}
+            labels = {key: value for key, value in merged.items() if value is not None}
         else:
             continue
         now[name] = labels
         first.setdefault(name, labels)
         if name in places:
             later.append(Relabelled(event.time, places[name], labels))
-    return groupings([first.get(name, {}) for name in names], later)
+    return make_groupings([first.get(name, {}) for name in names], later)
 
 
-def grouped(stored: Sequence[Any]) -> list[Grouping]:
+def read_groupings(stored: Sequence[Any]) -> list[Grouping]:
     """The stored groupings of a run."""
-    return [Grouping.of(one) for one in stored]
+    return [Grouping.from_dict(entry) for entry in stored]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.playground.runs.comparisons import chance
+from kschedweb.playground.runs.comparisons import significance
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.playground.scenarios.effect import used
+from kschedweb.playground.scenarios.effect import describe_real_use
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -43,7 +43,7 @@ PLACED = {
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseCluster:
     """The cluster at the start of a scenario; ``taken_at`` is ``None`` for an imagined one."""
 
     snapshot: str
@@ -54,70 +54,70 @@ class Base:
     def words(self) -> str:
         if self.taken_at is None:
             return "made up: no snapshot of a cluster"
-        return f"{self.cluster}, snapshot of {moment(self.taken_at)}"
+        return f"{self.cluster}, snapshot of {format_moment(self.taken_at)}"
 
 
-def gates(configurations: Sequence[Configuration]) -> str:
+def describe_gates(configurations: Sequence[Configuration]) -> str:
     """The feature gates that were on."""
     releases = {configuration.release.title: configuration.release for configuration in configurations}
     versions = sorted({release.version for release in releases.values()})
     switched = [title for title, release in sorted(releases.items()) if release.switched]
-    said = f"switched: {'; '.join(switched)}" if switched else "none changed"
-    return f"defaults of kube-scheduler {' and '.join(versions)}; {said}"
+    changes = f"switched: {'; '.join(switched)}" if switched else "none changed"
+    return f"defaults of kube-scheduler {' and '.join(versions)}; {changes}"
 
 
-def moment(time: datetime) -> str:
+def format_moment(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def base(revision: ScenarioRevision) -> Base:
+def read_base(revision: ScenarioRevision) -> BaseCluster:
     """The cluster at the start of ``revision``."""
     snapshot = revision.snapshot
     if snapshot is not None:
-        return Base(str(snapshot.pk), snapshot.cluster.name, snapshot.taken_at)
-    named = revision.document.get("base")
-    wanted = str(named.get("snapshot") or "") if isinstance(named, Mapping) else ""
-    if not wanted:
-        return Base("", "", None)
-    brought = scenarios.base(revision)
-    return Base(wanted, brought.cluster, datetime.fromtimestamp(brought.taken_at, UTC))
+        return BaseCluster(str(snapshot.pk), snapshot.cluster.name, snapshot.taken_at)
+    base = revision.document.get("base")
+    snapshot_id = str(base.get("snapshot") or "") if isinstance(base, Mapping) else ""
+    if not snapshot_id:
+        return BaseCluster("", "", None)
+    brought = scenarios.load_base(revision)
+    return BaseCluster(snapshot_id, brought.cluster, datetime.fromtimestamp(brought.taken_at, UTC))
 
 
-def placing(document: Mapping[str, Any]) -> str:
+def describe_placing(document: Mapping[str, Any]) -> str:
     """Which pods are scheduled."""
-    return PLACED.get(str(_run(document).get("place") or "all"), "")
+    return PLACED.get(str(_run_section(document).get("place") or "all"), "")
 
 
-def use(document: Mapping[str, Any]) -> str:
+def describe_use(document: Mapping[str, Any]) -> str:
     """The source of real use."""
-    return used(document)
+    return describe_real_use(document)
 
 
-def randomness(document: Mapping[str, Any]) -> str:
+def describe_randomness(document: Mapping[str, Any]) -> str:
     """What the seed decides."""
-    things = chance.drawn(document)
-    return f"it decides {' and '.join(things)}" if things else "it has no effect, since nothing is random"
+    inputs = significance.random_inputs(document)
+    return f"it decides {' and '.join(inputs)}" if inputs else "it has no effect, since nothing is random"
 
 
-def simulated(document: Mapping[str, Any]) -> list[str]:
+def list_simulated(document: Mapping[str, Any]) -> list[str]:
     """What was simulated as in a real cluster."""
-    return [*SIMULATED, *((CONTROLLED,) if _controllers(document) else ())]
+    return [*SIMULATED, *((CONTROLLED,) if _has_controllers(document) else ())]
 
 
-def omitted(document: Mapping[str, Any], configurations: Sequence[Configuration]) -> list[str]:
+def list_omitted(document: Mapping[str, Any], configurations: Sequence[Configuration]) -> list[str]:
     """What was not simulated."""
-    found = list(OMITTED)
-    if not _controllers(document):
-        found.append("controllers of nodes and workloads: the scenario switches them off")
+    omissions = list(OMITTED)
+    if not _has_controllers(document):
+        omissions.append("controllers of nodes and workloads: the scenario switches them off")
     if any(configuration.extenders for configuration in configurations):
-        found.append("the extenders of the policy: nobody was asked")
-    return found
+        omissions.append("the extenders of the policy: nobody was asked")
+    return omissions
 
 
-def _controllers(document: Mapping[str, Any]) -> bool:
-    return _run(document).get("controllers") is not False
+def _has_controllers(document: Mapping[str, Any]) -> bool:
+    return _run_section(document).get("controllers") is not False
 
 
-def _run(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _run_section(document: Mapping[str, Any]) -> Mapping[str, Any]:
     run = document.get("run")
     return run if isinstance(run, Mapping) else {}

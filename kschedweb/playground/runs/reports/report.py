@@ -18,19 +18,19 @@ from kschedweb.playground.runs import (
     selectors,
 )
 from kschedweb.playground.runs.comparisons import (
-    chance,
-    comparing,
-    moved,
+    charts as comparison_charts,
 )
 from kschedweb.playground.runs.comparisons import (
-    charts as comparison_charts,
+    measure_rows,
+    moved_pods,
+    significance,
 )
 from kschedweb.playground.runs.family_charts import ChartedRun, FamilyChart, family_charts
 from kschedweb.playground.runs.maps import (
     frames,
     nodes,
 )
-from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.reports import (
     provenance,
 )
@@ -40,7 +40,7 @@ from kschedweb.web.errors import Conflict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
+    from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy, MeasureRow
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.web.figures import Chart
@@ -66,7 +66,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Document:
+class ReportDocument:
     """A text of the report; ``whole`` if nothing is left out."""
 
     label: str
@@ -74,12 +74,12 @@ class Document:
     whole: bool = True
 
     @classmethod
-    def of(cls, label: str, text: str) -> Document:
+    def from_text(cls, label: str, text: str) -> ReportDocument:
         return cls(label, text[:MOST_TEXT], len(text) <= MOST_TEXT)
 
 
 @dataclass
-class Report:
+class ReportContent:
     """A report. ``kind`` is run or comparison; ``facts`` are (name, words); lists have sentences without full stop."""
 
     kind: str
@@ -94,12 +94,12 @@ class Report:
     notes_total: int
     plain: dict[str, Any]  # further fields of JSON
     listings: list[Listing]
-    documents: list[Document]
+    documents: list[ReportDocument]
     table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, group, unit, values
-    kept: list[measures.MeasureGroup] = field(default_factory=list)  # the measures of a run
+    measure_groups: list[measures.MeasureGroup] = field(default_factory=list)  # the measures of a run
     lines: list[MeasureRow] = field(default_factory=list)
     sides: list[ComparedPolicy] = field(default_factory=list)
-    groups: list[comparing.MovedByPlugin] = field(default_factory=list)
+    groups: list[measure_rows.MovedByPlugin] = field(default_factory=list)
     families: list[tuple[FamilyChart, list[tuple[MeasureRow, Chart]]]] = field(default_factory=list)
     maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
     seeds_said: str = ""
@@ -110,9 +110,9 @@ class Report:
         return [line for line in self.lines if not line.differs]
 
     @property
-    def measured(self) -> list[comparing.RowGroup]:
+    def measured(self) -> list[measure_rows.RowGroup]:
         """The measures that differ, by group."""
-        return comparing.grouped(self.lines)
+        return measure_rows.group_rows(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The content for JSON."""
@@ -129,16 +129,18 @@ class Report:
             "measures": self.table,
             "lists": [
                 {
-                    "name": one.name,
-                    "total": one.total,
-                    "rows": [dict(zip(one.head, row, strict=True)) for row in one.rows],
+                    "name": listing.name,
+                    "total": listing.total,
+                    "rows": [dict(zip(listing.head, row, strict=True)) for row in listing.rows],
                 }
-                for one in self.listings
+                for listing in self.listings
             ],
-            "documents": [{"name": one.label, "text": one.text, "whole": one.whole} for one in self.documents],
+            "documents": [
+                {"name": document.label, "text": document.text, "whole": document.whole} for document in self.documents
+            ],
         }
 
-    def rows(self) -> Iterator[tuple[object, ...]]:
+    def csv_rows(self) -> Iterator[tuple[object, ...]]:
         """The rows of CSV, with the columns of CSV_HEAD."""
         yield "about", "", "", "title", "", "", "", self.title, ""
         for name, words in self.facts:
@@ -146,29 +148,39 @@ class Report:
         for part, listed in (("simulated", self.simulated), ("not simulated", self.omitted), ("note", self.notes)):
             for words in listed:
                 yield part, "", "", "", "", "", "", words, ""
-        for one in self.table:
-            for entry in one["values"]:
-                said = one["name"], entry["value"], one["unit"], one["better"], one["label"], one["group"]
-                yield "measure", entry["policy"], entry["seed"], *said
+        for measure in self.table:
+            for entry in measure["values"]:
+                cells = (
+                    measure["name"],
+                    entry["value"],
+                    measure["unit"],
+                    measure["better"],
+                    measure["label"],
+                    measure["group"],
+                )
+                yield "measure", entry["policy"], entry["seed"], *cells
         for listing in self.listings:
             for row in listing.rows:
                 words = "; ".join(f"{name}: {cell}" for name, cell in zip(listing.head, row, strict=True) if cell != "")
                 yield listing.name, "", "", row[0], "", "", "", words, ""
 
 
-def run_report(run: Run, address: str) -> Report:
+def run_report(run: Run, address: str) -> ReportContent:
     """The report of a run; ``address`` is its page. Raises Conflict if it is not done."""
-    outcome = selectors.outcome(run)
-    kept = measures.kept(run)
-    shown = ChartedRun(run.label, outcome, {one.name: one for one in kept})
-    report = _begun("run", f"run-{run.pk}", measures.sentence(run, outcome), address, run.revision, [run])
-    report.families = [(one, []) for one in family_charts([shown])]
+    outcome = selectors.load_outcome(run)
+    run_measures = measures.list_measures(run)
+    charted = ChartedRun(run.label, outcome, {measure.name: measure for measure in run_measures})
+    report = _start_report("run", f"run-{run.pk}", measures.run_sentence(run, outcome), address, run.revision, [run])
+    report.families = [(family, []) for family in family_charts([charted])]
     if outcome.nodes:
-        at = frames.times(outcome.end, len(outcome.nodes))
-        over = frames.Frames(at, outcome.nodes, nodes.values(outcome, "cpu", at))
-        heat = charts.heatmap(over, frames.rows(over), nodes.shows(outcome)["cpu"], outcome.end)
+        at = frames.frame_times(outcome.end, len(outcome.nodes))
+        over = frames.Frames(at, outcome.nodes, nodes.map_values(outcome, "cpu", at))
+        heat = charts.heatmap_chart(over, frames.heatmap_rows(over), nodes.list_shows(outcome)["cpu"], outcome.end)
         report.maps = [("heatmap", "Nodes over time", heat)]
-    report.table, report.kept = [_measure(one, [(run, one.value)]) for one in kept], measures.by_group(kept)
+    report.table, report.measure_groups = (
+        [_measure_json(measure, [(run, measure.value)]) for measure in run_measures],
+        measures.by_group(run_measures),
+    )
     waiting, forced = PodList(outcome, outcome.end, state="waiting"), MoveList(outcome, forced=True)
     report.listings = [
         Listing(
@@ -191,49 +203,62 @@ def run_report(run: Run, address: str) -> Report:
     return report
 
 
-def comparison_report(comparison: Comparison, address: str) -> Report:
+def comparison_report(comparison: Comparison, address: str) -> ReportContent:
     """The report of a comparison. Raises Conflict while its runs go on, or if the reference has none."""
-    sides = comparing.sides(comparison)
+    sides = measure_rows.list_sides(comparison)
     differences = list(selectors.difference_list(comparison))
-    lines = comparing.lines(sides, differences)
-    if not comparing.ready(comparison):
+    lines = measure_rows.compare_measures(sides, differences)
+    if not measure_rows.is_ready(comparison):
         raise Conflict("The report is available once all runs have ended.")
     if not lines:
         raise Conflict("No run of the reference finished, so there is nothing to report.")
-    done = [run for side in sides for run in side.runs.values()]
-    listed = [moved.MovedList(differences, side.position, moved.ANY) for side in sides[1:]]
+    finished_runs = [run for side in sides for run in side.runs.values()]
+    listed = [moved_pods.MovedList(differences, side.position, moved_pods.ANY) for side in sides[1:]]
     first = listed[0] if listed else None
-    said = comparing.sentence(sides, lines, first.first_count if first else None, first.pods if first else 0)
-    report = _begun(
-        "comparison", f"comparison-{comparison.pk}", said or comparison.title, address, comparison.revision, done
+    sentence = measure_rows.comparison_sentence(
+        sides, lines, first.first_count if first else None, first.pods if first else 0
     )
-    shown = [
-        ChartedRun(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+    report = _start_report(
+        "comparison",
+        f"comparison-{comparison.pk}",
+        sentence or comparison.title,
+        address,
+        comparison.revision,
+        finished_runs,
+    )
+    charted = [
+        ChartedRun(
+            side.label,
+            selectors.load_outcome(side.first),
+            {measure.name: measure for measure in measures.list_measures(side.first)},
+        )
         for side in sides
         if side.first
     ]
-    named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
-    if shown:
+    strips = {line.measure.name: (line, comparison_charts.strip_chart(line, sides)) for line in lines}
+    if charted:
         report.families = [
-            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].differs])
-            for one in family_charts(shown)
+            (family, [strips[measure.name] for measure in family.measures if strips[measure.name][0].differs])
+            for family in family_charts(charted)
         ]
     report.sides, report.lines = sides, lines
-    report.groups = comparing.groups([counts for one in listed for counts in one.counts])
+    report.groups = measure_rows.moved_by_plugin([counts for moved_list in listed for counts in moved_list.counts])
     report.table = [
-        _measure(line.measure, [(side.runs[seed], value) for side, values in zip(sides, line.values, strict=True)
+        _measure_json(line.measure, [(side.runs[seed], value) for side, values in zip(sides, line.values, strict=True)
                                 for seed, value in values.items()])
         for line in lines
     ]  # fmt: skip
-    report.listings = [_moved(one, side) for one, side in zip(listed, sides[1:], strict=True)]
-    report.seeds_said = chance.advice(chance.drawn(comparison.revision.document), sides[0].total if sides else 0)
+    report.listings = [_moved_listing(moved_list, side) for moved_list, side in zip(listed, sides[1:], strict=True)]
+    report.seeds_said = significance.seed_advice(
+        significance.random_inputs(comparison.revision.document), sides[0].total if sides else 0
+    )
     undone = [run for run in comparison.runs.all() if run.ended_at is None]
     report.notes += [f"the run under {run.label} with seed {run.seed} failed" for run in undone]
     report.plain["name"] = comparison.title
     return report
 
 
-def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
+def _moved_listing(listed: moved_pods.MovedList, side: ComparedPolicy) -> Listing:
     return Listing(
         f"moved under {side.label}",
         f"Pods that go elsewhere under {side.label}",
@@ -244,7 +269,7 @@ def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
     )
 
 
-def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
+def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
     return {
         "name": measure.name,
         "group": measure.group.name,
@@ -253,44 +278,46 @@ def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None
         "better": measure.direction,
         "sentence": measure.sentence,
         "values": [
-            {"policy": run.label, "seed": run.seed, "value": value, "text": measures.amount(measure, value)}
+            {"policy": run.label, "seed": run.seed, "value": value, "text": measures.format_amount(measure, value)}
             for run, value in values
         ],
     }
 
 
-def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]) -> Report:
+def _start_report(
+    kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]
+) -> ReportContent:
     """The common part of reports: the origin, and what was simulated."""
     document, made_at = revision.document, timezone.now()
     by_policy = {run.label: run for run in reversed(runs)}  # the first of each
     policies = list(dict.fromkeys(run.label for run in runs))
-    configurations = [selectors.configuration(by_policy[name]) for name in policies]
-    gates = provenance.gates(configurations)
-    start, notes = provenance.base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
-    return Report(
+    configurations = [selectors.load_configuration(by_policy[name]) for name in policies]
+    gates = provenance.describe_gates(configurations)
+    start, notes = provenance.read_base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
+    return ReportContent(
         kind=kind,
         stem=stem,
         title=title,
         address=address,
         made_at=made_at,
-        facts=_facts(revision, start, policies, runs, gates),
-        simulated=provenance.simulated(document),
-        omitted=provenance.omitted(document, configurations),
+        facts=_list_facts(revision, start, policies, runs, gates),
+        simulated=provenance.list_simulated(document),
+        omitted=provenance.list_omitted(document, configurations),
         notes=notes[:MOST_NOTES],
         notes_total=len(notes),
-        plain=_plain(revision, start, policies, runs, gates),
+        plain=_plain_fields(revision, start, policies, runs, gates),
         listings=[],
         documents=[
-            Document.of("Scenario", revision.text),
-            *(Document.of(f"Policy {name}", by_policy[name].configuration) for name in policies),
+            ReportDocument.from_text("Scenario", revision.text),
+            *(ReportDocument.from_text(f"Policy {name}", by_policy[name].configuration) for name in policies),
         ],
     )
 
 
-def _facts(
-    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
+def _list_facts(
+    revision: ScenarioRevision, start: provenance.BaseCluster, policies: list[str], runs: Sequence[Run], gates: str
 ) -> list[tuple[str, str]]:
-    document, seeds = revision.document, _seeds(runs)
+    document, seeds = revision.document, _list_seeds(runs)
     ends = sorted(run.virtual_seconds for run in runs if run.virtual_seconds is not None)
     simulated = format_range(format_duration(ends[0]), format_duration(ends[-1])) if ends else "–"
     return [
@@ -298,18 +325,21 @@ def _facts(
         ("Question", str(document.get("description") or "").strip() or "–"),
         ("Cluster", start.words),
         ("Policies" if len(policies) > 1 else "Policy", ", ".join(policies)),
-        ("Seeds" if len(seeds) > 1 else "Seed", f"{', '.join(map(str, seeds))}; {provenance.randomness(document)}"),
-        ("Pods", provenance.placing(document)),
-        ("Real use", provenance.use(document)),
+        (
+            "Seeds" if len(seeds) > 1 else "Seed",
+            f"{', '.join(map(str, seeds))}; {provenance.describe_randomness(document)}",
+        ),
+        ("Pods", provenance.describe_placing(document)),
+        ("Real use", provenance.describe_use(document)),
         ("Time simulated", simulated),
         ("Engine", _made_by(runs)),
         ("Feature gates", gates),
-        ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
+        ("Runs done", provenance.format_moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
     ]
 
 
-def _plain(
-    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
+def _plain_fields(
+    revision: ScenarioRevision, start: provenance.BaseCluster, policies: list[str], runs: Sequence[Run], gates: str
 ) -> dict[str, Any]:
     """The common part for JSON."""
     return {
@@ -325,9 +355,9 @@ def _plain(
             "taken_at": start.taken_at.isoformat() if start.taken_at else None,
         },
         "policies": policies,
-        "seeds": _seeds(runs),
-        "seed_decides": chance.drawn(revision.document),
-        "engine": comparing.engines(runs),
+        "seeds": _list_seeds(runs),
+        "seed_decides": significance.random_inputs(revision.document),
+        "engine": measure_rows.list_engines(runs),
         "feature_gates": gates,
         "runs": [
             {
@@ -344,14 +374,14 @@ def _plain(
     }
 
 
-def _seeds(runs: Sequence[Run]) -> list[int]:
+def _list_seeds(runs: Sequence[Run]) -> list[int]:
     return sorted({run.seed for run in runs})
 
 
 def _made_by(runs: Sequence[Run]) -> str:
     """What the runs were made by, with the policies where it is not the same for all."""
-    made = comparing.engines(runs)
-    if len(made) < 2:
-        return ", ".join(made)
-    labels = {one: ", ".join(dict.fromkeys(run.label for run in runs if run.engine == one)) for one in made}
-    return "; ".join(f"{one}: {labels[one]}" for one in made)
+    engines = measure_rows.list_engines(runs)
+    if len(engines) < 2:
+        return ", ".join(engines)
+    labels = {engine: ", ".join(dict.fromkeys(run.label for run in runs if run.engine == engine)) for engine in engines}
+    return "; ".join(f"{engine}: {labels[engine]}" for engine in engines)

@@ -18,21 +18,21 @@ from kschedweb.web.exports import csv_response
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
-    from kschedweb.playground.runs.reports.report import Report
+    from kschedweb.playground.runs.reports.report import ReportContent
 
 FORMATS = ("html", "json", "csv")
 
 
-def report_response(report: Report, form: str) -> HttpResponseBase:
+def report_response(report: ReportContent, form: str) -> HttpResponseBase:
     """``report`` as a download in one of FORMATS. Raises ApplicationError for another one."""
     name = f"{report.stem}-report.{form}"
     if form == "csv":
-        return csv_response(name, list(CSV_HEAD), report.rows())
+        return csv_response(name, list(CSV_HEAD), report.csv_rows())
     answer: HttpResponse
     if form == "json":
         answer = JsonResponse(report.to_dict())
     elif form == "html":
-        answer = HttpResponse(page(report), content_type="text/html; charset=utf-8")
+        answer = HttpResponse(render_page(report), content_type="text/html; charset=utf-8")
     else:
         message = f"A report is one of {', '.join(FORMATS)}."
         raise ApplicationError.at("as", message)
@@ -40,22 +40,22 @@ def report_response(report: Report, form: str) -> HttpResponseBase:
     return answer
 
 
-def page(report: Report) -> str:
+def render_page(report: ReportContent) -> str:
     """The report as one HTML document. Its content security policy allows one script by digest, and no loading."""
-    script = _built("charts.js").replace("</script", "<\\/script")
+    script = _read_built("charts.js").replace("</script", "<\\/script")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
     context = {
         "report": report,
         "policy": allowed,
-        "styles": _built("app.css").replace("</style", "<\\/style"),
+        "styles": _read_built("app.css").replace("</style", "<\\/style"),
         "script": script,
-        "licenses": _built("charts.js.LEGAL.txt").replace("--", "- "),
+        "licenses": _read_built("charts.js.LEGAL.txt").replace("--", "- "),
     }
     return render_to_string("playground/runs/report.html", context)
 
 
-def _built(name: str) -> str:
+def _read_built(name: str) -> str:
     """A file of the built frontend; "" if it is not built, and then the report has tables but no charts."""
-    found = finders.find(name)
-    return Path(found).read_text(encoding="utf-8") if isinstance(found, str) else ""
+    path = finders.find(name)
+    return Path(path).read_text(encoding="utf-8") if isinstance(path, str) else ""

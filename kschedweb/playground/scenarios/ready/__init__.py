@@ -18,7 +18,7 @@ from uuid import UUID, uuid5
 from django.utils.translation import gettext
 
 from kschedweb.clusters import demo, demo_catalog
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.playground.scenarios import transfer, uploads
 from kschedweb.playground.scenarios.models import FileKind
 
@@ -50,7 +50,7 @@ class Ready:
         return uuid5(IDS, self.key)
 
     @property
-    def told(self) -> Ready:
+    def translated(self) -> Ready:
         """The same in the language of the reader."""
         return replace(
             self,
@@ -77,27 +77,27 @@ class Ready:
 @cache
 def all_ready() -> tuple[Ready, ...]:
     """All ready scenarios in order."""
-    return tuple(sorted((_read(path) for path in FOLDER.glob("*.yaml")), key=lambda one: one.order))
+    return tuple(sorted((_read_ready(path) for path in FOLDER.glob("*.yaml")), key=lambda ready: ready.order))
 
 
 def ready_of(scenario_id: UUID) -> Ready | None:
     """The ready scenario of this id; ``None`` if this version of the site has none."""
-    return next((one for one in all_ready() if one.id == scenario_id), None)
+    return next((ready for ready in all_ready() if ready.id == scenario_id), None)
 
 
-def text_of(one: Ready) -> str:
+def text_of(ready: Ready) -> str:
     """The document as it is stored, with the id of its own cluster."""
-    return one.text.replace(BROUGHT, str(_demo_id())) if one.brings else one.text
+    return ready.text.replace(BROUGHT, str(_demo_id())) if ready.brings else ready.text
 
 
-def files_of(one: Ready) -> list[uploads.Upload]:
+def files_of(ready: Ready) -> list[uploads.Upload]:
     """The scenario's own cluster, generated, as the file of an imported scenario."""
-    if not one.brings:
+    if not ready.brings:
         return []
     snapshot = str(_demo_id())
-    body = {"id": snapshot, "cluster": "demo", "takenAt": demo.NOW.timestamp(), "objects": demo.cluster()}
+    body = {"id": snapshot, "cluster": "demo", "takenAt": demo.NOW.timestamp(), "objects": demo.generate_cluster()}
     content = json.dumps(body, separators=(",", ":")).encode()
-    return [uploads.read(transfer.snapshot_file(snapshot), content, limit=LIMIT, kind=FileKind.SNAPSHOT)]
+    return [uploads.read_upload(transfer.snapshot_file(snapshot), content, limit=LIMIT, kind=FileKind.SNAPSHOT)]
 
 
 @cache
@@ -106,11 +106,11 @@ def _demo_id() -> UUID:
     return uuid5(IDS, "".join(Path(str(part.__file__)).read_text(encoding="utf-8") for part in (demo, demo_catalog)))
 
 
-def _read(path: Path) -> Ready:
-    about, _, text = path.read_text(encoding="utf-8").partition("---\n")
-    said: dict[str, Any] = parse(about).data
-    return Ready(key=path.stem, text=text, **{name: _kept(value) for name, value in said.items()})
+def _read_ready(path: Path) -> Ready:
+    header, _, text = path.read_text(encoding="utf-8").partition("---\n")
+    fields: dict[str, Any] = parse_document(header).data
+    return Ready(key=path.stem, text=text, **{name: _to_tuple(value) for name, value in fields.items()})
 
 
-def _kept(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

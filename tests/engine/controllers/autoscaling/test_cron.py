@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.controllers.autoscaling.cron import MONDAY, CronError, parse
+from kschedweb.engine.controllers.autoscaling.cron import MONDAY, CronError, parse_cron
 
 HOUR, DAY = 3600.0, 86400.0
 
 
 def due(text: str, count: int, after: float = -1.0) -> list[float]:
-    schedule, found, time = parse(text), [], after
+    schedule, found, time = parse_cron(text), [], after
     for _ in range(count):
-        following = schedule.after(time, MONDAY)
+        following = schedule.next_after(time, MONDAY)
         assert following is not None
         found.append(following)
         time = following
@@ -36,7 +36,7 @@ def test_a_day_of_the_month_or_of_the_week_is_enough_where_both_are_said() -> No
 
 
 def test_what_never_comes_is_never_due() -> None:
-    assert parse("0 0 31 2 *").after(0.0, MONDAY) is None
+    assert parse_cron("0 0 31 2 *").next_after(0.0, MONDAY) is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_never_comes_is_never_due() -> None:
 )
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(CronError) as problem:
-        parse(text)
+        parse_cron(text)
     assert said in str(problem.value)
 
 

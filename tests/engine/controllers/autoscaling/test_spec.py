@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.controllers.autoscaling.spec import Behavior, Metric, Policy, Rules, read, read_behavior
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.controllers.autoscaling.spec import (
+    Behavior,
+    Metric,
+    ScalingPolicy,
+    ScalingRules,
+    read_autoscaler,
+    read_behavior,
+)
+from kschedweb.engine.objects.json_access import ObjectError
 
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
@@ -27,22 +34,29 @@ def resource(name: str = "cpu", **target: Any) -> dict[str, Any]:
 
 
 def test_what_is_not_said_is_as_the_api_server_has_it() -> None:
-    found = read(autoscaler())
-    assert (found.key, found.target, found.least, found.most) == ("shop/web", "shop/Deployment/web", 1, 5)
+    found = read_autoscaler(autoscaler())
+    assert (found.key, found.target, found.min_replicas, found.max_replicas) == (
+        "shop/web",
+        "shop/Deployment/web",
+        1,
+        5,
+    )
     assert found.metrics == (Metric(utilization=80),)
     assert found.behavior is None
     assert found.tolerances == (0.1, 0.1)
 
 
 def test_the_older_version_aims_at_cpu_alone() -> None:
-    assert read(autoscaler("autoscaling/v1", targetCPUUtilizationPercentage=50)).metrics == (Metric(utilization=50),)
-    assert read(autoscaler("autoscaling/v1")).metrics == (Metric(utilization=80),)
+    assert read_autoscaler(autoscaler("autoscaling/v1", targetCPUUtilizationPercentage=50)).metrics == (
+        Metric(utilization=50),
+    )
+    assert read_autoscaler(autoscaler("autoscaling/v1")).metrics == (Metric(utilization=80),)
 
 
 def test_metrics_that_cannot_be_measured_here_are_told_apart() -> None:
     custom = {"type": "Pods", "pods": {"metric": {"name": "requests"}}}
     metrics = [resource(averageUtilization=60), resource("memory", averageValue="1Gi"), custom]
-    cpu, memory, other = read(autoscaler(metrics=metrics)).metrics
+    cpu, memory, other = read_autoscaler(autoscaler(metrics=metrics)).metrics
     assert cpu == Metric(utilization=60)
     assert memory == Metric("memory", average=(1 << 30) * 1000)
     assert other.unknown == "Pods"
@@ -50,7 +64,9 @@ def test_metrics_that_cannot_be_measured_here_are_told_apart() -> None:
 
 def test_a_behavior_is_filled_up() -> None:
     found = read_behavior({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}})
-    assert found == Behavior(Rules((Policy("Pods", 1, 60),), window=0), Rules((Policy("Percent", 100, 15),)))
+    assert found == Behavior(
+        ScalingRules((ScalingPolicy("Pods", 1, 60),), window=0), ScalingRules((ScalingPolicy("Percent", 100, 15),))
+    )
     assert read_behavior({"scaleDown": {"tolerance": "0.05"}}).down.tolerance == 0.05
 
 
@@ -77,5 +93,5 @@ def test_a_behavior_is_filled_up() -> None:
 )
 def test_what_is_wrong_is_said_with_its_place(raw: dict[str, Any], said: str) -> None:
     with pytest.raises(ObjectError) as problem:
-        read(raw)
+        read_autoscaler(raw)
     assert said in str(problem.value)

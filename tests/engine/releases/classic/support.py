@@ -22,14 +22,14 @@ def scheduler(
         loaded = load_policy({**POLICY, **policy})
         assert loaded.policy is not None, loaded.errors
         read = loaded.policy
-    algorithm = Registry(edition or Edition()).algorithm(read)
+    algorithm = Registry(edition or Edition()).build_algorithm(read)
     extenders = ClassicExtenders(algorithm.extenders, post)
     return ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm, extenders=extenders)
 
 
 def explained(raw: dict, *objects: dict, **how: Any) -> dict:
     """What is said of one pod."""
-    return scheduler(*objects, **how).explain(Pod.read(raw), as_run=False).to_dict()
+    return scheduler(*objects, **how).explain(Pod.from_json(raw), as_run=False).to_dict()
 
 
 def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> dict:
@@ -56,4 +56,4 @@ def scores(priority: str, raw: dict, *objects: dict, argument: dict | None = Non
 
 def place(raws: list[dict], *objects: dict, **how: Any) -> list[str]:
     """Where pods go, one after the other."""
-    return [one.node for one in scheduler(*objects, **how).schedule(Pod.read(raw) for raw in raws)]
+    return [one.node for one in scheduler(*objects, **how).schedule_pods(Pod.from_json(raw) for raw in raws)]

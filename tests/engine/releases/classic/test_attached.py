@@ -14,7 +14,7 @@ KIND = "awsElasticBlockStore"
 
 def mounting(name: str, disks: set[int]) -> Pod:
     volumes = [{"name": f"v{disk}", KIND: {"volumeID": str(disk)}} for disk in sorted(disks)]
-    return Pod.read(pod(name, volumes=volumes))
+    return Pod.from_json(pod(name, volumes=volumes))
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.sets(st.integers(0, 4), max_size=3), st.booleans()), max_size=12))
@@ -30,9 +30,11 @@ def test_a_volume_counts_once_a_node_until_its_last_pod_is_gone(moves: list[tupl
             snapshot.place_pod(mounting(f"p{number}", disks), "ab"[at])
             there[f"p{number}"] = at, disks
         held = [set().union(*(disks for at, disks in there.values() if at == side)) for side in (0, 1)]
-        assert snapshot.attached.count(KIND).tolist() == [len(one) for one in held]
+        assert snapshot.attached.count_by_node(KIND).tolist() == [len(one) for one in held]
         copied = snapshot.copy()
-        assert copied.attached.shared([(KIND, str(disk)) for disk in range(5)]).tolist() == [len(one) for one in held]
+        assert copied.attached.count_shared([(KIND, str(disk)) for disk in range(5)]).tolist() == [
+            len(one) for one in held
+        ]
 
 
 def test_claims_count_as_what_they_stand_for_now() -> None:
@@ -44,6 +46,6 @@ def test_claims_count_as_what_they_stand_for_now() -> None:
     volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"gcePersistentDisk": {"pdName": "d"}}}
     bound = pod("p", on="a", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
     snapshot = ClassicSnapshot.from_objects([node("a"), claim, bound])
-    assert [snapshot.attached.count(kind)[0] for kind in (KIND, "gcePersistentDisk")] == [1, 1]
+    assert [snapshot.attached.count_by_node(kind)[0] for kind in (KIND, "gcePersistentDisk")] == [1, 1]
     snapshot.objects.add(volume)
-    assert [snapshot.attached.count(kind)[0] for kind in (KIND, "gcePersistentDisk")] == [0, 1]
+    assert [snapshot.attached.count_by_node(kind)[0] for kind in (KIND, "gcePersistentDisk")] == [0, 1]

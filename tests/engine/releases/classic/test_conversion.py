@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
-from kschedweb.engine.releases.classic import Edition, Policy, PolicyError, Registry, load_policy
+from kschedweb.engine.releases.classic import ClassicPolicy, Edition, PolicyError, Registry, load_policy
 from kschedweb.engine.releases.classic.catalogue import (
     CINDER,
     NO_EXECUTE,
@@ -19,7 +19,7 @@ from kschedweb.engine.releases.classic.catalogue import (
     TAINT_NODES_BY_CONDITION,
     V1_9,
 )
-from kschedweb.engine.releases.classic.conversion import Conversion, convert
+from kschedweb.engine.releases.classic.conversion import Conversion, convert_policy
 from tests.conformance.making.policies import PolicyMaker
 from tests.engine.releases.classic.support import POLICY
 from tests.support import tiers
@@ -45,7 +45,7 @@ SCORED_BY = {
 }
 
 
-def read(**fields: Any) -> Policy:
+def read(**fields: Any) -> ClassicPolicy:
     loaded = load_policy({**POLICY, **fields})
     assert loaded.policy is not None, loaded.errors
     return loaded.policy
@@ -70,7 +70,7 @@ def kinds(conversion: Conversion) -> dict[str, str]:
 
 
 @st.composite
-def known(draw: st.DrawFn) -> tuple[Policy, Edition]:
+def known(draw: st.DrawFn) -> tuple[ClassicPolicy, Edition]:
     """A policy that can run, and the edition in which it can."""
     edition = draw(st.sampled_from(EDITIONS))
     maker = PolicyMaker(draw(st.randoms(use_true_random=False)), odd=0.1)
@@ -81,17 +81,17 @@ def known(draw: st.DrawFn) -> tuple[Policy, Edition]:
             raw[key] = [one for one in raw[key] if "argument" in one or one["name"] in good]
     policy = read(**raw)
     try:
-        Registry(edition).algorithm(policy)
+        Registry(edition).build_algorithm(policy)
     except PolicyError:  # a name is that of a predicate and of a priority
-        return Policy(), edition
+        return ClassicPolicy(), edition
     return policy, edition
 
 
 @settings(max_examples=tiers.count(80, 500), deadline=None)
 @given(known())
-def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[Policy, Edition]) -> None:
+def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[ClassicPolicy, Edition]) -> None:
     policy, edition = made
-    found = convert(policy, edition)
+    found = convert_policy(policy, edition)
     ready(found)
     told = Counter(note.path for note in found.notes)
     expected = {f"extenders[{number}]" for number in range(len(policy.extenders))}
@@ -111,9 +111,9 @@ def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[Policy
 
 @settings(max_examples=tiers.count(40, 200), deadline=None)
 @given(known())
-def test_weights_are_those_of_the_policy(made: tuple[Policy, Edition]) -> None:
+def test_weights_are_those_of_the_policy(made: tuple[ClassicPolicy, Edition]) -> None:
     policy, edition = made
-    found = convert(policy, edition)
+    found = convert_policy(policy, edition)
     if policy.priorities is None:
         return
     scored = weights(found)
@@ -127,20 +127,20 @@ def test_weights_are_those_of_the_policy(made: tuple[Policy, Edition]) -> None:
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(known())
-def test_the_same_policy_gives_the_same_profile(made: tuple[Policy, Edition]) -> None:
-    assert convert(*made) == convert(*made)
+def test_the_same_policy_gives_the_same_profile(made: tuple[ClassicPolicy, Edition]) -> None:
+    assert convert_policy(*made) == convert_policy(*made)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_default_provider_is_converted_too(edition: Edition) -> None:
-    found = convert(None, edition)
+    found = convert_policy(None, edition)
     assert {note.name for note in found.notes} == edition.default_predicates | set(edition.default_priorities)
     assert {note.path for note in found.notes} == {"predicates", "priorities"}
     assert ready(found).percentage_of_nodes_to_score == edition.share
 
 
 def test_the_weights_of_the_default_set_are_those_of_1_22() -> None:
-    assert weights(convert(None)) == {
+    assert weights(convert_policy(None)) == {
         "NodeResourcesBalancedAllocation": 1,
         "PodTopologySpread": 2,
         "ImageLocality": 1,
@@ -153,20 +153,20 @@ def test_the_weights_of_the_default_set_are_those_of_1_22() -> None:
 
 def test_predicates_that_taints_stand_for_make_no_plugin_of_their_own() -> None:
     named = [{"name": "CheckNodeMemoryPressure"}, {"name": "CheckNodeCondition"}]
-    found = convert(read(predicates=named, priorities=[]))
+    found = convert_policy(read(predicates=named, priorities=[]))
     assert filters(found) == ["NodeUnschedulable", "TaintToleration", "DynamicResources"]
     assert kinds(found) == {"CheckNodeMemoryPressure": "near", "CheckNodeCondition": "near"}
 
 
 def test_what_no_policy_could_leave_out_is_told_of() -> None:
-    found = convert(read(predicates=[], priorities=[]))
+    found = convert_policy(read(predicates=[], priorities=[]))
     told = {remark.name for remark in found.remarks}
     assert {"TaintToleration", "NodeUnschedulable", "SchedulingGates", "PrioritySort", "DefaultBinder"} <= told
     assert found.summary == "There is no rule that anything has to stand for."
 
 
 def test_version_1_9_took_nothing_where_a_policy_said_nothing() -> None:
-    found = convert(read(), Edition(V1_9))
+    found = convert_policy(read(), Edition(V1_9))
     assert found.notes == ()
     assert weights(found) == {}
 
@@ -186,7 +186,7 @@ def test_labels_that_nodes_must_have_are_added_to_every_pod() -> None:
         {"name": "GeneralPredicates"},
         {"name": "Retiring", "argument": labels(False, "retiring")},
     ]
-    found = convert(read(predicates=named, priorities=[]))
+    found = convert_policy(read(predicates=named, priorities=[]))
     (term,) = affinity(found)["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [
         {"key": "zone", "operator": "Exists"},
@@ -195,18 +195,18 @@ def test_labels_that_nodes_must_have_are_added_to_every_pod() -> None:
     ]
     assert kinds(found) == {"CheckNodeLabelPresence": "equal", "GeneralPredicates": "near", "Retiring": "near"}
     assert "never asked" in found.notes[2].text
-    assert kinds(convert(read(predicates=named, priorities=[]), Edition(V1_9)))["Retiring"] == "equal"
+    assert kinds(convert_policy(read(predicates=named, priorities=[]), Edition(V1_9)))["Retiring"] == "equal"
 
 
 def test_a_label_predicate_alone_brings_the_pods_own_selectors_with_it() -> None:
     named = [{"name": "CheckNodeLabelPresence", "argument": labels(True, "zone")}]
-    (note,) = convert(read(predicates=named, priorities=[])).notes
+    (note,) = convert_policy(read(predicates=named, priorities=[])).notes
     assert (note.kind, "own node selectors" in note.text) == ("near", True)
 
 
 def test_a_label_that_no_node_can_have_is_not_written_down() -> None:
     named = [{"name": name, "argument": labels(name == "Must", "not a label")} for name in ("Must", "MustNot")]
-    found = convert(read(predicates=named, priorities=[]), Edition(V1_9))
+    found = convert_policy(read(predicates=named, priorities=[]), Edition(V1_9))
     assert kinds(found) == {"Must": "none", "MustNot": "equal"}
     assert "pluginConfig" not in found.document["profiles"][0]
 
@@ -216,7 +216,9 @@ def preference(name: str, weight: int, label: str, presence: bool = True) -> dic
 
 
 def test_preferred_labels_weigh_what_they_weighed_together() -> None:
-    found = convert(read(predicates=[], priorities=[preference("One", 3, "disk"), preference("Two", 9, "old", False)]))
+    found = convert_policy(
+        read(predicates=[], priorities=[preference("One", 3, "disk"), preference("Two", 9, "old", False)])
+    )
     assert weights(found) == {"NodeAffinity": 12}
     assert affinity(found)["preferredDuringSchedulingIgnoredDuringExecution"] == [
         {"weight": 3, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}},
@@ -227,7 +229,7 @@ def test_preferred_labels_weigh_what_they_weighed_together() -> None:
 
 def test_heavy_preferences_keep_their_proportion_and_the_weight_of_the_priority_stays() -> None:
     own = {"name": "NodeAffinityPriority", "weight": 4}
-    found = convert(
+    found = convert_policy(
         read(predicates=[], priorities=[preference("One", 20, "disk"), preference("Two", 2000, "old"), own])
     )
     assert weights(found) == {"NodeAffinity": 4}
@@ -242,7 +244,7 @@ def test_of_several_strategies_the_heaviest_stays() -> None:
         {"name": "Mine", "weight": 5, "argument": {"requestedToCapacityRatioArguments": shape}},
         {"name": "MostRequestedPriority", "weight": 5},
     ]
-    found = convert(read(predicates=[], priorities=named))
+    found = convert_policy(read(predicates=[], priorities=named))
     assert weights(found) == {"NodeResourcesFit": 5}
     (given,) = found.document["profiles"][0]["pluginConfig"]
     assert given["args"]["scoringStrategy"]["requestedToCapacityRatio"] == shape
@@ -250,7 +252,7 @@ def test_of_several_strategies_the_heaviest_stays() -> None:
 
 
 def test_a_curve_without_points_is_the_one_of_that_time() -> None:
-    found = convert(read(predicates=[], priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}]))
+    found = convert_policy(read(predicates=[], priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}]))
     (given,) = found.document["profiles"][0]["pluginConfig"]
     assert given["args"]["scoringStrategy"]["requestedToCapacityRatio"]["shape"] == [
         {"utilization": 0, "score": 10},
@@ -260,13 +262,13 @@ def test_a_curve_without_points_is_the_one_of_that_time() -> None:
 
 def test_an_entry_whose_name_comes_again_did_nothing() -> None:
     named = [{"name": "LeastRequestedPriority", "weight": weight} for weight in (7, 2)]
-    found = convert(read(predicates=[], priorities=named))
+    found = convert_policy(read(predicates=[], priorities=named))
     assert weights(found) == {"NodeResourcesFit": 2}
     assert [(note.kind, "priorities[1]" in note.text) for note in found.notes] == [("equal", True), ("near", False)]
 
 
 def test_a_weight_that_is_too_great_is_cut_and_told_of() -> None:
-    found = convert(read(predicates=[], priorities=[{"name": "LeastRequestedPriority", "weight": 2**31}]))
+    found = convert_policy(read(predicates=[], priorities=[{"name": "LeastRequestedPriority", "weight": 2**31}]))
     assert weights(found) == {"NodeResourcesFit": 2**31 - 1}
     assert "cut to 2147483647" in found.notes[0].text
 
@@ -282,7 +284,7 @@ def test_extenders_are_carried_over_without_their_private_keys() -> None:
         "tlsConfig": {"serverName": "gpu", "certFile": "/etc/cert.pem", "keyData": "c2VjcmV0"},
         "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}],
     }
-    found = convert(read(predicates=[], priorities=[], extenders=[extender]))
+    found = convert_policy(read(predicates=[], priorities=[], extenders=[extender]))
     assert found.document["extenders"] == [
         {
             "urlPrefix": "https://gpu.example.com/scheduler",
@@ -302,7 +304,7 @@ def test_extenders_are_carried_over_without_their_private_keys() -> None:
 def test_switches_are_told_of() -> None:
     priorities = [{"name": "InterPodAffinityPriority", "weight": 1}]
     switches = {"alwaysCheckAllPredicates": True, "hardPodAffinitySymmetricWeight": 7}
-    found = convert(read(predicates=[], priorities=priorities, **switches))
+    found = convert_policy(read(predicates=[], priorities=priorities, **switches))
     (given,) = found.document["profiles"][0]["pluginConfig"]
     assert given == {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 7}}
     assert kinds(found)["alwaysCheckAllPredicates"] == "none"
@@ -311,10 +313,10 @@ def test_switches_are_told_of() -> None:
 
 def test_a_policy_that_cannot_run_is_not_converted() -> None:
     with pytest.raises(PolicyError, match="Nope"):
-        convert(read(predicates=[{"name": "Nope"}]))
+        convert_policy(read(predicates=[{"name": "Nope"}]))
 
 
 def test_what_the_profile_could_not_start_with_is_not_converted() -> None:
     extender = {"urlPrefix": "https://x", "tlsConfig": {"insecure": True, "caFile": "/etc/ca.pem"}}
     with pytest.raises(PolicyError, match="root certificates"):
-        convert(read(extenders=[extender]))
+        convert_policy(read(extenders=[extender]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine import Pod
 from kschedweb.engine.releases.classic import in_zones_of_then
-from kschedweb.engine.releases.classic.objects import as_of_then, asked
+from kschedweb.engine.releases.classic.objects import as_of_then, get_requests
 from tests.engine.builders import node, pod
 from tests.engine.releases.classic.support import REGION, ZONE, explained, place
 
@@ -13,13 +13,13 @@ TODAY, REGION_TODAY = "topology.kubernetes.io/zone", "topology.kubernetes.io/reg
 
 def test_each_container_is_rounded_up_before_they_are_summed() -> None:
     containers = [{"name": name, "resources": {"requests": {"memory": "100m", "cpu": "100u"}}} for name in "ab"]
-    known = asked(as_of_then(Pod.read(pod("p") | {"spec": {"containers": containers}})))
+    known = get_requests(as_of_then(Pod.from_json(pod("p") | {"spec": {"containers": containers}})))
     assert known.requests == {"memory": 2, "cpu": 2}
 
 
 def test_pods_of_one_template_share_what_was_read() -> None:
-    first, second = (as_of_then(Pod.read(pod(name, requests={"cpu": "1"}))) for name in "pq")
-    assert asked(first) is asked(second)
+    first, second = (as_of_then(Pod.from_json(pod(name, requests={"cpu": "1"}))) for name in "pq")
+    assert get_requests(first) is get_requests(second)
     assert as_of_then(first) is first
     assert first.signature == second.signature
 
@@ -29,7 +29,7 @@ def test_controllers_of_one_name_are_told_apart_by_their_uid() -> None:
     for raw, uid in zip(raws, ("1", "2"), strict=True):
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": uid, "controller": True}
         raw["metadata"]["ownerReferences"] = [owner]
-    first, second = (as_of_then(Pod.read(raw)) for raw in raws)
+    first, second = (as_of_then(Pod.from_json(raw)) for raw in raws)
     assert first.signature != second.signature
 
 

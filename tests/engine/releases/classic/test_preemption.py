@@ -7,7 +7,7 @@ from typing import Any
 
 from kschedweb.engine import Pod
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
+from kschedweb.engine.cycle.search_request import WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.scenario.classic import ClassicScenario
@@ -26,7 +26,7 @@ def high(**more: Any) -> Json:
 
 
 def found(raw: Json, *objects: Json, **how: Any) -> Placement:
-    return scheduler(*objects, **how).find(Pod.read(raw), WITH_POST_FILTER)
+    return scheduler(*objects, **how).find(Pod.from_json(raw), WITH_POST_FILTER)
 
 
 def budget(allowed: int) -> Json:
@@ -102,11 +102,11 @@ def test_what_an_extender_leaves_violates_no_budget() -> None:
 
 def test_a_scenario_on_the_command_line_evicts_where_it_says_so() -> None:
     raw = {"name": "x", "classic": True, "objects": [node("a"), low("p", "a")], "pending": [high()]}
-    told = ClassicScenario.of(raw, {}).explain()["pods"][0]["preemption"]
+    told = ClassicScenario.from_json(raw, {}).explain()["pods"][0]["preemption"]
     assert told == {"candidates": {"a": {"pods": ["default/p"], "pdbViolations": 0}}, "node": "a"}
-    (left,) = ClassicScenario.of(raw, {}).schedule()["placements"]
+    (left,) = ClassicScenario.from_json(raw, {}).schedule()["placements"]
     assert "node" not in left
-    (placed,) = ClassicScenario.of({**raw, "preempt": True}, {}).schedule()["placements"]
+    (placed,) = ClassicScenario.from_json({**raw, "preempt": True}, {}).schedule()["placements"]
     assert (placed["node"], placed["victims"]) == ("a", ["default/p"])
 
 
@@ -114,6 +114,6 @@ def test_looking_for_victims_changes_nothing() -> None:
     engine = scheduler(node("a"), low("p", "a"), low("q", "a"))
     before = engine.snapshot.requested.copy()
     for _ in range(2):
-        assert engine.find(Pod.read(high()), SearchRequest(post_filter=True)).victims == ("default/p", "default/q")
+        assert engine.find(Pod.from_json(high()), SearchRequest(post_filter=True)).victims == ("default/p", "default/q")
     assert (engine.snapshot.requested == before).all()
-    assert [one.key for one in engine.snapshot.pods.on(0)] == ["default/p", "default/q"]
+    assert [one.key for one in engine.snapshot.pods.pods_on(0)] == ["default/p", "default/q"]

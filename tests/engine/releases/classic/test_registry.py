@@ -46,7 +46,7 @@ DEFAULT_PRIORITIES = {
 def algorithm(registry: Registry, **fields: Any) -> Algorithm:
     loaded = load_policy({**POLICY, **fields})
     assert loaded.policy is not None, loaded.errors
-    return registry.algorithm(loaded.policy)
+    return registry.build_algorithm(loaded.policy)
 
 
 def names(plugins: list[Any]) -> list[str]:
@@ -54,7 +54,7 @@ def names(plugins: list[Any]) -> list[str]:
 
 
 def test_the_default_provider_is_the_one_the_article_lists() -> None:
-    found = Registry().algorithm()
+    found = Registry().build_algorithm()
     assert set(names(found.predicates)) == DEFAULT_PREDICATES
     assert names(found.predicates)[0] == "CheckNodeCondition"
     assert names(found.predicates)[-1] == "MatchInterPodAffinity"
@@ -119,16 +119,16 @@ def test_what_cannot_run_is_told_with_its_place(fields: dict, path: str, said: s
 def test_weights_stay_known_to_later_policies_of_one_process() -> None:
     registry = Registry()
     algorithm(registry, priorities=[{"name": "LeastRequestedPriority", "weight": 7}])
-    assert registry.algorithm().weights["LeastRequestedPriority"] == 7
-    assert registry.leftovers() == ["LeastRequestedPriority"]
-    assert Registry().algorithm().weights["LeastRequestedPriority"] == 1
+    assert registry.build_algorithm().weights["LeastRequestedPriority"] == 7
+    assert registry.find_leftovers() == ["LeastRequestedPriority"]
+    assert Registry().build_algorithm().weights["LeastRequestedPriority"] == 1
 
 
 def test_a_policy_that_fails_registers_nothing() -> None:
     registry = Registry()
     with pytest.raises(PolicyError):
         algorithm(registry, priorities=[{"name": "LeastRequestedPriority", "weight": 7}, {"name": "Nope", "weight": 1}])
-    assert registry.leftovers() == []
+    assert registry.find_leftovers() == []
 
 
 def test_the_hard_weight_of_the_policy_goes_before_that_of_the_command_line() -> None:
@@ -142,7 +142,7 @@ def test_the_hard_weight_of_the_policy_goes_before_that_of_the_command_line() ->
 
 def test_switches_bring_what_is_behind_them() -> None:
     gates = frozenset({TAINT_NODES_BY_CONDITION, RESOURCE_LIMITS, NO_EXECUTE, CINDER})
-    found = Registry(Edition(gates=gates)).algorithm()
+    found = Registry(Edition(gates=gates)).build_algorithm()
     gone = {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"}
     assert set(names(found.predicates)) == DEFAULT_PREDICATES - gone | {"CheckNodeUnschedulable"}
     assert set(names(found.priorities)) == DEFAULT_PRIORITIES | {"ResourceLimitsPriority"}
@@ -152,7 +152,7 @@ def test_switches_bring_what_is_behind_them() -> None:
 
 def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
     registry = Registry(Edition(V1_9))
-    found = registry.algorithm()
+    found = registry.build_algorithm()
     assert set(names(found.predicates)) == DEFAULT_PREDICATES - {"MaxCSIVolumeCountPred", "CheckNodePIDPressure"}
     assert set(names(found.priorities)) == DEFAULT_PRIORITIES - {"ImageLocalityPriority"}
     assert found.always_check_all

@@ -17,7 +17,7 @@ BASE = {"name": "x", "classic": True, "objects": [node("a"), node("b")], "pendin
 
 
 def scenario(**fields: Any) -> ClassicScenario:
-    return ClassicScenario.of({**BASE, **fields}, {})
+    return ClassicScenario.from_json({**BASE, **fields}, {})
 
 
 @pytest.mark.parametrize(

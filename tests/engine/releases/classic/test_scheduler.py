@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
-from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.cycle.signature_plans import AdHocPlan, SignaturePlan, SignaturePlans
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases.classic import (
@@ -41,10 +41,10 @@ def test_a_node_that_is_alone_does_not_use_up_a_turn() -> None:
 
 def test_a_search_among_some_nodes_takes_one_of_them() -> None:
     asked = scheduler(*map(node, "abc"), policy=EQUAL)
-    some = SearchRequest(within=np.array([1, 2], dtype=np.intp))
-    assert [asked.schedule_one(Pod.read(pod(f"p{number}")), some).node for number in range(3)] == [*"bcb"]
+    some = SearchRequest(allowed_nodes=np.array([1, 2], dtype=np.intp))
+    assert [asked.schedule_one(Pod.from_json(pod(f"p{number}")), some).node for number in range(3)] == [*"bcb"]
     huge = pod("huge", requests={"cpu": "9"})
-    assert not asked.find(Pod.read(huge), some).node
+    assert not asked.find(Pod.from_json(huge), some).node
 
 
 def test_1_9_takes_equal_nodes_from_the_last_name_on() -> None:
@@ -72,13 +72,15 @@ def test_the_first_rejection_of_each_node_makes_the_message() -> None:
         "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, "
         "2 node(s) didn't match node selector."
     )
-    assert scheduler(*nodes).find(Pod.read(raw)).message == said
+    assert scheduler(*nodes).find(Pod.from_json(raw)).message == said
     assert explained(raw, *nodes)["message"] == said
 
 
 def test_every_rejection_counts_where_all_predicates_are_checked() -> None:
     nodes = [node("a", taints=[{"key": "k", "effect": "NoSchedule"}], unschedulable=True)]
-    found = scheduler(*nodes, policy={"alwaysCheckAllPredicates": True}).find(Pod.read(pod("p", requests={"cpu": "9"})))
+    found = scheduler(*nodes, policy={"alwaysCheckAllPredicates": True}).find(
+        Pod.from_json(pod("p", requests={"cpu": "9"}))
+    )
     assert found.message == (
         "0/1 nodes are available: 1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, "
         "1 node(s) were unschedulable."
@@ -87,14 +89,14 @@ def test_every_rejection_counts_where_all_predicates_are_checked() -> None:
 
 def test_1_9_tells_every_reason_by_its_short_name() -> None:
     nodes = [node("a", taints=[{"key": "k", "effect": "NoSchedule"}], unschedulable=True), node("b")]
-    found = scheduler(*nodes, edition=Edition("1.9")).find(Pod.read(pod("p", requests={"cpu": "9"})))
+    found = scheduler(*nodes, edition=Edition("1.9")).find(Pod.from_json(pod("p", requests={"cpu": "9"})))
     assert (
         found.message == "0/2 nodes are available: 1 NodeUnschedulable, 1 PodToleratesNodeTaints, 2 Insufficient cpu."
     )
 
 
 def test_without_nodes_there_is_nothing_to_ask() -> None:
-    assert scheduler().find(Pod.read(pod("p"))).message == "no nodes available to schedule pods"
+    assert scheduler().find(Pod.from_json(pod("p"))).message == "no nodes available to schedule pods"
 
 
 @pytest.mark.parametrize(
@@ -112,15 +114,15 @@ def test_claims_that_are_not_there_end_the_cycle(claim: dict | None, said: str) 
         objects.append(
             {"kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default", **claim}, "spec": {}}
         )
-    found = scheduler(*objects).find(Pod.read(raw))
+    found = scheduler(*objects).find(Pod.from_json(raw))
     assert (found.node, found.message) == ("", said)
-    assert scheduler(*objects, edition=Edition("1.9")).find(Pod.read(raw)).node == "b"
+    assert scheduler(*objects, edition=Edition("1.9")).find(Pod.from_json(raw)).node == "b"
 
 
 def test_of_many_nodes_a_part_is_asked_and_the_next_walk_goes_on_behind_it() -> None:
     nodes = [node(f"n{number:03}") for number in range(250)]
     engine = scheduler(*nodes, policy=EQUAL, edition=Edition(percentage=10))
-    found = [engine.find(Pod.read(pod(f"p{number}"))) for number in range(3)]
+    found = [engine.find(Pod.from_json(pod(f"p{number}"))) for number in range(3)]
     assert [(one.evaluated, one.feasible) for one in found] == [(101, 100), (101, 100), (101, 100)]
     # The turn counts on among the hundred that were found.
     assert [one.node for one in found] == ["n000", "n102", "n204"]
@@ -140,14 +142,14 @@ def test_of_many_nodes_a_part_is_asked_and_the_next_walk_goes_on_behind_it() -> 
 def test_half_of_the_nodes_are_enough_where_nothing_is_said(edition: Edition, nodes: int, feasible: int) -> None:
     """kube-scheduler 1.13 took 50 for 0, and never less than a hundred nodes; 1.9 had no such setting."""
     engine = scheduler(*(node(f"n{number:03}") for number in range(nodes)), policy=EQUAL, edition=edition)
-    assert engine.find(Pod.read(pod("p"))).feasible == feasible
+    assert engine.find(Pod.from_json(pod("p"))).feasible == feasible
 
 
 def test_a_bound_pod_is_explained_as_if_it_had_no_node() -> None:
     engine = scheduler(node("a", allocatable={"pods": "1"}), pod("p", on="a"))
-    found = engine.explain(engine.snapshot.pod("default/p")).to_dict()
+    found = engine.explain(engine.snapshot.get_pod("default/p")).to_dict()
     assert found["feasible"] == ["a"]
-    assert engine.snapshot.pod("default/p").node_name == "a"
+    assert engine.snapshot.get_pod("default/p").node_name == "a"
 
 
 def test_without_priorities_all_nodes_have_one() -> None:
@@ -158,7 +160,7 @@ def test_without_priorities_all_nodes_have_one() -> None:
 
 def extended(*more: dict, answers: Answers | None, **extender: Any) -> tuple[ClassicScheduler, Pod]:
     policy = {**EQUAL, "extenders": [{"urlPrefix": "http://e/", **extender}, *more]}
-    return scheduler(*map(node, "abc"), policy=policy, post=answers), Pod.read(pod("p"))
+    return scheduler(*map(node, "abc"), policy=policy, post=answers), Pod.from_json(pod("p"))
 
 
 def test_scores_of_extenders_count_as_they_are_times_their_weight() -> None:
@@ -190,9 +192,9 @@ def test_extenders_that_nobody_may_ask_are_named() -> None:
     assert engine.find(asked).message.startswith("outside the simulation: extender")
 
 
-class NoPlans(Plans):
-    def get(self, framework: Framework, pod: Pod) -> Plan | Unplanned:
-        return Unplanned(framework, self._snapshot)
+class NoPlans(SignaturePlans):
+    def get(self, framework: Framework, pod: Pod) -> SignaturePlan | AdHocPlan:
+        return AdHocPlan(framework, self._snapshot)
 
 
 class Forgetful(ClassicScheduler):
@@ -213,8 +215,8 @@ def test_what_is_remembered_changes_no_placement(seed: int) -> None:
     ]
     placed = []
     for kind in (ClassicScheduler, Forgetful):
-        engine = kind(ClassicSnapshot.from_objects(raw["objects"]), Registry().algorithm())
-        placed.append([one.to_dict() for one in engine.schedule(map(Pod.read, pods))])
+        engine = kind(ClassicSnapshot.from_objects(raw["objects"]), Registry().build_algorithm())
+        placed.append([one.to_dict() for one in engine.schedule_pods(map(Pod.from_json, pods))])
     assert placed[0] == placed[1]
 
 
@@ -226,9 +228,11 @@ def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
         loaded = load_policy({**POLICY, **raw.get("policy", {}), "extenders": []})
         if loaded.policy is None:
             continue
-        algorithm = Registry(Edition("1.9")).algorithm() if number % 3 else Registry().algorithm(loaded.policy)
+        algorithm = (
+            Registry(Edition("1.9")).build_algorithm() if number % 3 else Registry().build_algorithm(loaded.policy)
+        )
         engine = ClassicScheduler(ClassicSnapshot.from_objects(raw["objects"]), algorithm)
-        for one in map(Pod.read, raw["pending"]):
+        for one in map(Pod.from_json, raw["pending"]):
             told, failure = as_run(engine, one)
             placed = engine.find(one)
             if told is None:

@@ -9,7 +9,7 @@ import pytest
 from kschedweb.engine.config import Loaded, Profile
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
 from kschedweb.engine.releases import RELEASES, load
-from kschedweb.engine.releases.older import READ, readable
+from kschedweb.engine.releases.older import READ, make_readable
 from kschedweb.engine.releases.older.profile import DEFAULTS
 from tests.support.printed import GROUP, PRINTED, Printed, of_today
 
@@ -340,4 +340,4 @@ def test_marks_of_people_are_comments() -> None:
     assert found.configuration is not None, found.errors
     assert found.configuration.parallelism == 3
     assert found.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1/x"
-    assert readable(text.replace("v1beta2", "v1")) == text.replace("v1beta2", "v1")
+    assert make_readable(text.replace("v1beta2", "v1")) == text.replace("v1beta2", "v1")

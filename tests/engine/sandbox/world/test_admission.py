@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.resources import POD
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.world.resources import PRIORITY_CLASS
 from tests.engine.sandbox.living import Living, pod
 
@@ -23,7 +23,7 @@ def test_a_pod_gets_its_priority_and_tolerations() -> None:
 
 def test_a_pod_of_an_unknown_class_is_refused() -> None:
     living = Living()
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         living.create(POD, pod("a", priorityClassName="none"))
     assert refused.value.code == 403
     assert refused.value.message == 'pods "a" is forbidden: no PriorityClass with name none was found'
@@ -32,7 +32,7 @@ def test_a_pod_of_an_unknown_class_is_refused() -> None:
 def test_what_an_api_server_would_refuse_is_refused_in_its_words() -> None:
     living = Living()
     spread = {"maxSkew": 0, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         living.create(POD, pod("a", topologySpreadConstraints=[spread]))
     assert (refused.value.code, refused.value.message) == (
         422,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.pace import NAME
+from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, POD
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.world.clock import LONGEST_GAP, SAVED_EVERY
 from tests.engine.sandbox.living import START, Living, pod
 
@@ -104,11 +104,11 @@ def test_a_restart_goes_on_where_the_clock_was_saved() -> None:
 )
 def test_a_clock_that_makes_no_sense_is_refused_in_words(spec: dict[str, object], said: str) -> None:
     living = Living()
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         living.merge(CLOCK, NAME, {"spec": spec})
     assert (refused.value.code, refused.value.message) == (
         422,
         f'Clock.sandbox.kschedweb.dev "main" is invalid: {said}',
     )
-    with pytest.raises(Refusal, match="there is one clock"):
+    with pytest.raises(ApiRefusal, match="there is one clock"):
         living.create(CLOCK, {"metadata": {"name": "another"}, "spec": {}})

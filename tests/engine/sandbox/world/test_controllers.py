@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.eviction import evict
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, resource
-from kschedweb.engine.sandbox.store import Change
-from kschedweb.engine.sandbox.world.pods import active, condition, ready
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.eviction import evict_pod
+from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, get_resource
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import StoreChange
+from kschedweb.engine.sandbox.world.pods import get_condition, is_pod_active, is_pod_ready
 from kschedweb.engine.sandbox.world.resources import (
     BUDGET,
     CLAIM,
@@ -43,7 +43,7 @@ def pods(living: Living, app: str) -> list[Json]:
 
 
 def images(living: Living, app: str) -> Counter[str]:
-    return Counter(raw["spec"]["containers"][0]["image"] for raw in pods(living, app) if active(raw))
+    return Counter(raw["spec"]["containers"][0]["image"] for raw in pods(living, app) if is_pod_active(raw))
 
 
 def roll(living: Living, name: str, image: str, of: object = DEPLOYMENT) -> None:
@@ -98,8 +98,8 @@ def test_a_roll_out_stays_within_its_limits(
     for _ in range(400):
         if done(living, "web"):
             break
-        assert sum(map(active, pods(living, "web"))) <= replicas + extra
-        assert sum(ready(raw) and active(raw) for raw in pods(living, "web")) >= replicas - missing
+        assert sum(map(is_pod_active, pods(living, "web"))) <= replicas + extra
+        assert sum(is_pod_ready(raw) and is_pod_active(raw) for raw in pods(living, "web")) >= replicas - missing
         living.live(0.2)
     assert done(living, "web")
     for wanted, image in steps:
@@ -155,7 +155,7 @@ def test_a_stateful_set_makes_its_pods_in_order_with_claims_and_ends_them_in_rev
     assert seen[-1] == {"db-0", "db-1", "db-2"}
     assert {"db-0"} in seen
     assert {"db-0", "db-1"} in seen
-    assert all(ready(raw) for raw in pods(living, "db"))
+    assert all(is_pod_ready(raw) for raw in pods(living, "db"))
     for raw in living.all(CLAIM):
         volume = living.get(VOLUME, raw["spec"]["volumeName"])
         assert raw["status"]["phase"] == volume["status"]["phase"] == "Bound"
@@ -214,14 +214,14 @@ def job(name: str, completions: int, parallelism: int, seconds: int = 30, **spec
 
 
 def complete(living: Living, name: str) -> bool:
-    return (condition(living.get(JOB, name), "Complete") or {}).get("status") == "True"
+    return (get_condition(living.get(JOB, name), "Complete") or {}).get("status") == "True"
 
 
 def test_a_job_runs_so_many_pods_at_once_until_enough_have_succeeded() -> None:
     living = with_nodes()
     living.create(JOB, job("sums", 5, 2, ttlSecondsAfterFinished=60))
     while not complete(living, "sums"):
-        assert sum(map(active, pods(living, "sums"))) <= 2
+        assert sum(map(is_pod_active, pods(living, "sums"))) <= 2
         living.live(1.0)
     assert living.get(JOB, "sums")["status"]["succeeded"] == 5 == len(pods(living, "sums"))
     assert living.reasons(JOB, "sums") == ["SuccessfulCreate"] * 5 + ["Completed"]
@@ -248,12 +248,12 @@ def test_no_death_loses_or_doubles_anything(deaths: list[int], completions: int,
     for writes in deaths:
         left = [writes]
 
-        def dies(change: Change, left: list[int] = left) -> None:
+        def dies(change: StoreChange, left: list[int] = left) -> None:
             left[0] -= 1
             if left[0] == 0:
                 raise Death
 
-        living.store.listen(dies)
+        living.store.add_listener(dies)
         with contextlib.suppress(Death):
             living.live(25.0)
         living.restart()
@@ -273,10 +273,10 @@ def test_a_budget_says_how_many_pods_may_go() -> None:
     status = living.get(BUDGET, "web")["status"]
     assert (status["expectedPods"], status["desiredHealthy"], status["disruptionsAllowed"]) == (3, 2, 1)
     first, second, _ = (raw["metadata"]["name"] for raw in pods(living, "web"))
-    evict(living.objects, "default", first, {})
+    evict_pod(living.objects, "default", first, {})
     living.turn()
-    with pytest.raises(Refusal, match="would violate the pod's disruption budget"):
-        evict(living.objects, "default", second, {})
+    with pytest.raises(ApiRefusal, match="would violate the pod's disruption budget"):
+        evict_pod(living.objects, "default", second, {})
     living.live(6.0)
     assert living.get(BUDGET, "web")["status"]["disruptionsAllowed"] == 1
     living.merge(BUDGET, "web", {"spec": {"maxUnavailable": None, "minAvailable": "100%"}})
@@ -291,7 +291,9 @@ def test_a_namespace_goes_with_what_is_in_it() -> None:
     living.live(5.0)
     living.delete(NAMESPACE, "shop")
     assert living.get(NAMESPACE, "shop")["status"]["phase"] == "Terminating"
-    with pytest.raises(Refusal, match="unable to create new content in namespace shop because it is being terminated"):
+    with pytest.raises(
+        ApiRefusal, match="unable to create new content in namespace shop because it is being terminated"
+    ):
         living.create(POD, pod("late"), "shop")
     living.restart()
     living.live(5.0)
@@ -303,7 +305,7 @@ def test_a_namespace_goes_with_what_is_in_it() -> None:
 
 def test_events_are_kept_for_an_hour() -> None:
     living = with_nodes(1)
-    event = resource("Event")
+    event = get_resource("Event")
     assert living.all(event)
     living.live(3700.0)
     assert not living.all(event)

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.pace import NAME
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
-from kschedweb.engine.sandbox.store import Change
+from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.sandbox.world.happenings import MOST_PODS
-from kschedweb.engine.sandbox.world.pods import active, condition, ready
+from kschedweb.engine.sandbox.world.pods import get_condition, is_pod_active, is_pod_ready
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET, DEPLOYMENT, JOB, STATEFUL_SET
 from tests.engine.sandbox.living import Living
 from tests.support.tiers import one_of
@@ -32,20 +32,20 @@ class Watched(Living):
 
     def watch(self) -> None:
         self.version = self.store.version
-        self.store.listen(self._check)
+        self.store.add_listener(self._check)
 
     def restart(self) -> None:
         super().restart()
         self.watch()
 
-    def _check(self, change: Change) -> None:
+    def _check(self, change: StoreChange) -> None:
         assert change.version == self.version + 1 == int(change.last["metadata"]["resourceVersion"])
         self.version = change.version
         if change.resource is POD:
             metadata, node = change.last["metadata"], change.last["spec"].get("nodeName") or ""
             assert self.nodes.setdefault(metadata["uid"], node) in ("", node), "a pod moved to another node"
             self.nodes[metadata["uid"]] = node
-            self.most = max(self.most, self.store.count(POD))
+            self.most = max(self.most, self.store.count_objects(POD))
         if change.resource.kind == "Event" and change.new is not None and change.old is None:
             self.seen[change.new.get("reason") or ""] += 1
 
@@ -62,11 +62,11 @@ def settled(living: Living) -> None:
     nodes = living.all(NODE)
     for raw in living.all(DAEMON_SET):
         assert raw["status"]["numberReady"] == len(nodes)
-    assert all((condition(raw, "Ready") or {})["status"] == "True" for raw in nodes)
+    assert all((get_condition(raw, "Ready") or {})["status"] == "True" for raw in nodes)
     assert not any(raw["spec"].get("unschedulable") for raw in nodes)
     names = {raw["metadata"]["name"] for raw in nodes}
     assert all(raw["spec"].get("nodeName") in names for raw in living.all(POD))
-    assert all(ready(raw) for raw in living.all(POD) if active(raw))
+    assert all(is_pod_ready(raw) for raw in living.all(POD) if is_pod_active(raw))
     assert not living.all(JOB)
 
 
@@ -104,11 +104,11 @@ def test_a_person_can_follow_it() -> None:
     living.live(120.0)
     times: list[float] = []
 
-    def visible(change: Change) -> None:
+    def visible(change: StoreChange) -> None:
         if change.resource in (DEPLOYMENT, JOB, POD) and _state(change.old) != _state(change.new):
             times.append(living.now)
 
-    living.store.listen(visible)
+    living.store.add_listener(visible)
     living.live(1800.0)
     bursts = 1 + sum(later - earlier > 3.0 for earlier, later in itertools.pairwise(times))
     assert 10 <= 1800 / bursts <= 30

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import NODE, POD
-from kschedweb.engine.sandbox.world.pods import condition
+from kschedweb.engine.sandbox.world.pods import get_condition
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET, DEPLOYMENT
 from tests.engine.sandbox.living import Living, phases, pod, workload
 
@@ -30,7 +30,7 @@ def annotated(seconds: str, name: str = "runs-for") -> Json:
 def test_a_new_node_becomes_ready() -> None:
     living = with_node()
     node = living.get(NODE, "one")
-    assert (condition(node, "Ready") or {})["status"] == "True"
+    assert (get_condition(node, "Ready") or {})["status"] == "True"
     assert taints(living, "one") == set()
     assert node["status"]["nodeInfo"]["kubeletVersion"].startswith("v1.")
     assert living.reasons(NODE, "one") == ["NodeReady"]
@@ -108,12 +108,12 @@ def test_a_silent_node_is_not_ready_after_its_grace_and_is_tainted() -> None:
     living.live(45.0)
     assert taints(living, "one") == set()
     living.live(15.0)
-    assert (condition(living.get(NODE, "one"), "Ready") or {})["status"] == "Unknown"
+    assert (get_condition(living.get(NODE, "one"), "Ready") or {})["status"] == "Unknown"
     assert taints(living, "one") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
     assert "NodeNotReady" in living.reasons(NODE, "one")
     there = [raw for raw in living.all(POD) if raw["spec"]["nodeName"] == "one"]
     assert len(there) == 3
-    assert all((condition(raw, "Ready") or {})["status"] == "False" for raw in there)
+    assert all((get_condition(raw, "Ready") or {})["status"] == "False" for raw in there)
 
 
 def test_its_pods_must_leave_after_five_minutes_but_cannot_while_it_is_silent() -> None:
@@ -142,10 +142,10 @@ def test_a_node_that_returns_is_ready_again_with_its_pods() -> None:
     names = {raw["metadata"]["uid"] for raw in living.all(POD)}
     living.restart()
     living.live(80.0)
-    assert (condition(living.get(NODE, "one"), "Ready") or {})["status"] == "True"
+    assert (get_condition(living.get(NODE, "one"), "Ready") or {})["status"] == "True"
     assert taints(living, "one") == set()
     assert {raw["metadata"]["uid"] for raw in living.all(POD)} == names
-    assert all((condition(raw, "Ready") or {})["status"] == "True" for raw in living.all(POD))
+    assert all((get_condition(raw, "Ready") or {})["status"] == "True" for raw in living.all(POD))
 
 
 def test_pods_of_a_node_that_is_gone_are_collected() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox import limits
-from kschedweb.engine.sandbox.failures import Refusal
-from kschedweb.engine.sandbox.resources import NODE, POD, Resource, resource
+from kschedweb.engine.sandbox.resources import NODE, POD, Resource, get_resource
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.world.resources import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -46,13 +46,13 @@ def sized(one: Resource, field: str, size: int) -> Json:
 @pytest.mark.parametrize(("one", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
 def test_who_asks_for_too_many_pods_is_told(one: Resource, field: str) -> None:
     living = Living(schedulers=())
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         living.create(one, sized(one, field, FAR_TOO_MANY))
     assert refused.value.code == 422
     said = f"spec.{field}: Invalid value: 1000000000: the sandbox holds at most 2,000 pods"
     assert refused.value.message.endswith(f'"many" is invalid: {said}')
     living.create(one, sized(one, field, 2))
-    with pytest.raises(Refusal, match="the sandbox holds at most 2,000 pods"):
+    with pytest.raises(ApiRefusal, match="the sandbox holds at most 2,000 pods"):
         living.merge(one, "many", {"spec": {field: FAR_TOO_MANY}})
 
 
@@ -69,13 +69,13 @@ def test_an_object_of_before_takes_no_more_than_its_room(
     living.world.advance(living.now)
     assert living.store.version - before < MOST_WRITES + 4 * limits.BURST  # others have their turn
     living.turn()
-    assert living.store.count(POD) == 120
+    assert living.store.count_objects(POD) == 120
     maker = next(raw for raw in living.all(REPLICA_SET)) if one is DEPLOYMENT else raw
     told = living.reasons(REPLICA_SET if one is DEPLOYMENT else one, maker["metadata"]["name"])
     assert "FailedCreate" in told
     living.delete(one, "many")
     living.live(60)
-    assert living.store.count(POD) == 0
+    assert living.store.count_objects(POD) == 0
 
 
 def test_an_annotation_scales_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_there_is_room_for_so_many_of_each_kind(monkeypatch: pytest.MonkeyPatch)
     for one, raws in ((POD, [pod(f"p-{number}") for number in range(4)]), (NODE, nodes), (CONFIG_MAP, maps)):
         for raw in raws[:-1]:
             living.create(one, raw)
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ApiRefusal) as refused:
             living.create(one, raws[-1])
         said = f"the sandbox holds at most {len(raws) - 1} {one.plural}; delete some of them first"
         assert (refused.value.code, refused.value.message.rpartition(": ")[2]) == (403, said)
@@ -112,6 +112,6 @@ def test_a_daemon_set_over_many_nodes_comes_in_parts() -> None:
     living = Living(schedulers=())
     for number in range(limits.BURST + 5):
         living.node(f"node-{number}")
-    living.create(resource("DaemonSet", "apps/v1"), workload("everywhere", None))
+    living.create(get_resource("DaemonSet", "apps/v1"), workload("everywhere", None))
     living.turn()
-    assert living.store.count(POD) == limits.BURST + 5
+    assert living.store.count_objects(POD) == limits.BURST + 5

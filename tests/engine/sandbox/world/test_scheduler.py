@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.requests import Answer
-from kschedweb.engine.sandbox.resources import POD, resource
-from kschedweb.engine.sandbox.world.pods import condition
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.requests import ApiResponse
+from kschedweb.engine.sandbox.resources import POD, get_resource
+from kschedweb.engine.sandbox.world.pods import get_condition
 from kschedweb.engine.sandbox.world.resources import CLAIM, CONFIG_MAP, PRIORITY_CLASS, STORAGE_CLASS
-from kschedweb.engine.sandbox.world.scheduler import configured
-from kschedweb.engine.sandbox.world.scheduler.configuring import is_configuration, refused
+from kschedweb.engine.sandbox.world.scheduler import load_configuration
+from kschedweb.engine.sandbox.world.scheduler.configuration import is_configuration, rejection_event
 from tests.engine.sandbox.living import EVENT, Living, pod, profiles
 
 
@@ -32,7 +32,7 @@ def test_a_pod_that_fits_nowhere_says_why_until_there_is_room() -> None:
     living = one_node()
     living.create(POD, pod("a", "64"))
     living.live(1.0)
-    said = condition(living.get(POD, "a"), "PodScheduled") or {}
+    said = get_condition(living.get(POD, "a"), "PodScheduled") or {}
     assert (said["status"], said["reason"]) == ("False", "Unschedulable")
     assert said["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert living.reasons(POD, "a") == ["FailedScheduling"]
@@ -50,7 +50,7 @@ def test_a_pod_of_higher_priority_preempts() -> None:
     living.live(0.5)
     low = living.get(POD, "low")
     assert "deletionTimestamp" in low["metadata"]
-    assert (condition(low, "DisruptionTarget") or {})["reason"] == "PreemptionByScheduler"
+    assert (get_condition(low, "DisruptionTarget") or {})["reason"] == "PreemptionByScheduler"
     assert living.get(POD, "high")["status"]["nominatedNodeName"] == "one"
     assert "Preempted" in living.reasons(POD, "low")
     living.live(15.0)
@@ -81,12 +81,12 @@ def test_a_claim_waits_for_its_pod_and_the_pod_for_its_volume() -> None:
 
 def test_devices_are_claimed_for_a_pod() -> None:
     living = one_node()
-    living.create(resource("DeviceClass", "resource.k8s.io/v1"), {"metadata": {"name": "gpu"}, "spec": {}})
+    living.create(get_resource("DeviceClass", "resource.k8s.io/v1"), {"metadata": {"name": "gpu"}, "spec": {}})
     devices = [{"name": "gpu-0"}]
     pool = {"name": "one", "generation": 1, "resourceSliceCount": 1}
     spec: Json = {"driver": "gpu.example.com", "nodeName": "one", "pool": pool, "devices": devices}
-    living.create(resource("ResourceSlice", "resource.k8s.io/v1"), {"metadata": {"name": "one"}, "spec": spec})
-    claims = resource("ResourceClaim", "resource.k8s.io/v1")
+    living.create(get_resource("ResourceSlice", "resource.k8s.io/v1"), {"metadata": {"name": "one"}, "spec": spec})
+    claims = get_resource("ResourceClaim", "resource.k8s.io/v1")
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
     living.create(claims, {"metadata": {"name": "mine"}, "spec": {"devices": {"requests": [request]}}})
     living.create(POD, pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "mine"}]))
@@ -106,7 +106,7 @@ def test_its_configuration_is_read_from_a_config_map() -> None:
     living = one_node()
     raw = living.create(CONFIG_MAP, config_map(profiles("mine")))
     assert is_configuration(raw)
-    found = configured(raw)
+    found = load_configuration(raw)
     assert found.configuration is not None
     assert [one.scheduler_name for one in found.configuration.profiles] == ["mine"]
 
@@ -114,11 +114,14 @@ def test_its_configuration_is_read_from_a_config_map() -> None:
 def test_a_broken_configuration_is_told_in_an_event() -> None:
     living = one_node()
     raw = living.create(CONFIG_MAP, config_map(profiles("mine") + "parallelism: -1\n"))
-    found = configured(raw)
+    found = load_configuration(raw)
     assert found.configuration is None
     assert "parallelism" in found.problem
-    answer = living.call(refused(raw, found.problem, living.now).request)
-    assert isinstance(answer, Answer)
+    answer = living.call(rejection_event(raw, found.problem, living.now).request)
+    assert isinstance(answer, ApiResponse)
     assert answer.code == 201
     assert living.reasons(CONFIG_MAP, "kube-scheduler") == ["InvalidConfiguration"]
-    assert configured({**raw, "data": {}}).problem == "data has no key config.yaml with a KubeSchedulerConfiguration"
+    assert (
+        load_configuration({**raw, "data": {}}).problem
+        == "data has no key config.yaml with a KubeSchedulerConfiguration"
+    )

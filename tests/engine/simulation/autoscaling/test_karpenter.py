@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
-from kschedweb.engine.studies.document.document import DocumentError, read
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import prepare
+from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 
 Json = dict[str, Any]
 CONFIGURATION = load(default_document(), CURRENT).configuration
@@ -87,7 +87,7 @@ FULL = node("full", "1m")  # without any node the scheduler makes errors, after 
 
 def played(
     *changes: Json, pools: list[Json] | None = None, until: str = "1h", objects: Any = (), **karpenter: Any
-) -> Outcome:
+) -> RunOutcome:
     told = {"nodePools": pools or [pool()], "instanceTypes": kind("plain"), **karpenter}
     document = {
         "name": "played",
@@ -97,10 +97,10 @@ def played(
         "run": {"until": until, "place": "pending"},
     }
     assert CONFIGURATION is not None
-    return run(prepare(read(document), [], {}, seed=1, now=0.0), CONFIGURATION)
+    return run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
 
 
-def deeds(outcome: Outcome, what: str) -> list[tuple[float, str]]:
+def deeds(outcome: RunOutcome, what: str) -> list[tuple[float, str]]:
     return [(time, text) for time, done, _, text in outcome.deeds if done == what]
 
 
@@ -172,7 +172,7 @@ def test_daemons_run_on_new_nodes_and_end_with_them() -> None:
     assert len(deeds(found, REMOVED)) == len(deeds(found, LAUNCHED)) == 1
     assert deeds(found, LAUNCHED)[0][1].startswith("plain-4")
     assert [name for name in found.pods if "agent" in name]
-    assert not len(found.forced)
+    assert not len(found.forced_moves)
 
 
 def test_an_empty_node_goes_once_consolidate_after_has_passed() -> None:
@@ -191,11 +191,11 @@ def test_a_node_in_its_place_is_there_before_pods_are_evicted_within_budgets() -
     assert (second[1].startswith("plain-4"), "in the place of" in second[1]) == (True, True)
     [(gone, why)] = deeds(found, REMOVED)
     assert why == "Underutilized: replace"
-    evicted = found.told.time[found.told.kind == Kind.EVICTED]
+    evicted = found.told.time[found.told.kind == MoveKind.EVICTED]
     assert len(evicted) == 3
     assert evicted.min() >= second[0] + 60.0
     assert gone >= evicted.max()
-    assert measure(found)["disruptions"].value == 0.0
+    assert compute_measures(found)["disruptions"].value == 0.0
     assert not len(found.pending)
 
 
@@ -225,16 +225,16 @@ def test_nodes_of_the_base_count_as_of_a_nodepool_that_adopts_them() -> None:
 def test_cost_is_the_price_of_the_offering_for_as_long_as_the_node_is_there() -> None:
     found = played(deployment("web", "1500m", 60, 2), until="2h")
     expected = 0.4 * (7200.0 - 121.0) / 3600.0
-    assert measure(found)["node_cost"].value == pytest.approx(expected, rel=1e-3)
-    assert Outcome.decode(found.encode()).deeds == found.deeds
+    assert compute_measures(found)["node_cost"].value == pytest.approx(expected, rel=1e-3)
+    assert RunOutcome.decode(found.encode()).deeds == found.deeds
 
 
 def test_what_cannot_be_is_told_in_the_document() -> None:
-    with pytest.raises(DocumentError) as raised:
+    with pytest.raises(ScenarioError) as raised:
         played(pools=[pool(), pool()], adopt="other")
     [problem] = raised.value.problems
     assert (problem.path, problem.text) == ("autoscaler.karpenter.nodePools[1].metadata.name", "is there twice")
-    with pytest.raises(DocumentError, match="there is no NodePool other") as raised:
+    with pytest.raises(ScenarioError, match="there is no NodePool other") as raised:
         played(adopt="other")
     assert [one.path for one in raised.value.problems] == ["autoscaler.karpenter.adopt"]
 
@@ -256,7 +256,7 @@ def test_whatever_comes_every_pod_runs_in_the_end_and_no_budget_is_broken(
         changes += [deployment(f"w{place}", cpu, 60.0 * at, replicas), scale(f"w{place}", 1500.0, later)]
     found = played(*changes, objects=[budget(f"w{place}", most) for place in range(len(kinds))], until="2h")
     assert not len(found.pending)
-    assert measure(found)["disruptions"].value == 0.0
+    assert compute_measures(found)["disruptions"].value == 0.0
     launched = [name for _, what, name, _ in found.deeds if what == LAUNCHED]
     removed = [name for _, what, name, _ in found.deeds if what == REMOVED]
     assert len(set(launched)) == len(launched)

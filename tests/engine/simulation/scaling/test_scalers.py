@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.studies import prepare, read
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies import prepare_scenario, read_scenario
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
 from tests.engine.studies.worlds import configuration
 
 CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
@@ -24,21 +24,21 @@ def workload(kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": "web"}, "spec": {"selector": selector, "template": template, **spec}}
 
 
-def outcome(*changes: dict[str, Any], replicas: int = 2, kind: str = "Deployment", **document: Any) -> Outcome:
+def outcome(*changes: dict[str, Any], replicas: int = 2, kind: str = "Deployment", **document: Any) -> RunOutcome:
     first = [{"addNodes": NODES}, {"addWorkload": {"manifest": workload(kind), "replicas": replicas}}]
     raw = {"name": "x", "changes": [*first, *changes], "run": {"until": "1h"}, **document}
-    return run(prepare(read(raw), [], {}, seed=1, now=0.0), configuration())
+    return run_scenario(prepare_scenario(read_scenario(raw), [], {}, seed=1, now=0.0), configuration())
 
 
 def autoscale(workload: str = WEB, **more: Any) -> dict[str, Any]:
     return {"autoscaleWorkload": {"workload": workload, "max": 20, "targetCpu": 50, **more}}
 
 
-def running(found: Outcome, time: float) -> list[str]:
+def running(found: RunOutcome, time: float) -> list[str]:
     return sorted(name for name, node in zip(found.pods, found.placed(time).tolist(), strict=True) if node >= 0)
 
 
-def changes(found: Outcome) -> list[tuple[float, int, int]]:
+def changes(found: RunOutcome) -> list[tuple[float, int, int]]:
     log = found.scalings
     return list(zip(log.time.tolist(), log.before.tolist(), log.after.tolist(), strict=True))
 
@@ -53,16 +53,16 @@ def test_pods_follow_the_load_up_at_once_and_down_after_five_minutes() -> None:
     (down,) = [time for time, before, after in changes(found) if after < before]
     assert down == 30 * 60 + 300  # the last look that found eight right was 15 seconds before
     assert [len(running(found, at)) for at in (599.0, 900.0, 2100.0, 2200.0)] == [2, 8, 8, 2]
-    looks = found.looks.of(0)
+    looks = found.looks.for_workload(0)
     assert looks.utilization[looks.time == 1200.0].tolist() == [50.0]
 
 
 def test_new_pods_take_no_load_before_they_are_ready() -> None:
     slow = outcome(autoscale(load=steps(("0s", "1"), ("10m", "4")), startup="90s"))
-    looks = slow.looks.of(0)
+    looks = slow.looks.for_workload(0)
     assert looks.replicas[looks.time == 630.0].tolist() > looks.ready[looks.time == 630.0].tolist() == [2]
-    share = measure(slow)["above_target"].value
-    quick = measure(outcome(autoscale(load=steps(("0s", "1"), ("10m", "4")))))["above_target"].value
+    share = compute_measures(slow)["above_target"].value
+    quick = compute_measures(outcome(autoscale(load=steps(("0s", "1"), ("10m", "4")))))["above_target"].value
     assert share is not None
     assert quick is not None
     assert share > quick
@@ -80,7 +80,7 @@ def test_a_pod_uses_no_more_than_its_limit() -> None:
     manifest["spec"]["template"]["spec"]["containers"] = [limited]
     first = [{"addNodes": NODES}, {"addWorkload": {"manifest": manifest, "replicas": 2}}]
     raw = {"name": "x", "changes": [*first, autoscale(load={"cores": "30"}, max=2)], "run": {"until": "5m"}}
-    found = run(prepare(read(raw), [], {}, seed=1, now=0.0), configuration())
+    found = run_scenario(prepare_scenario(read_scenario(raw), [], {}, seed=1, now=0.0), configuration())
     assert found.looks.utilization[-1] == 150.0
 
 
@@ -90,7 +90,7 @@ def test_cron_entries_set_the_number_of_pods() -> None:
     assert changes(found) == [(600.0, 2, 5), (2400.0, 5, 1)]
     assert [len(running(found, at)) for at in (500.0, 700.0, 3000.0)] == [2, 5, 1]
     assert found.reasons == ["cron entry 10 * * * *", "cron entry 40 * * * *"]
-    assert measure(found)["above_target"].value is None
+    assert compute_measures(found)["above_target"].value is None
 
 
 def test_a_stateful_set_counts_up_and_down() -> None:
@@ -130,11 +130,13 @@ def test_another_autoscaler_takes_the_place_of_the_first() -> None:
 def test_the_same_comes_of_the_same_and_decisions_are_explained() -> None:
     more = autoscale(load={"cores": "10", "tide": {"low": 0.1, "peak": "30m"}}, startup="20s")
     raw = {"name": "x", "changes": [{"addNodes": NODES}, {"addWorkload": {"manifest": workload()}}, more]}
-    prepared = prepare(read({**raw, "run": {"until": "1h"}}), [], {}, seed=1, now=0.0)
-    found = run(prepared, configuration())
-    assert found.encode() == run(prepared, configuration()).encode() == Outcome.decode(found.encode()).encode()
+    prepared = prepare_scenario(read_scenario({**raw, "run": {"until": "1h"}}), [], {}, seed=1, now=0.0)
+    found = run_scenario(prepared, configuration())
+    assert (
+        found.encode() == run_scenario(prepared, configuration()).encode() == RunOutcome.decode(found.encode()).encode()
+    )
     last = found.pods[-1]
-    decided = decide(prepared, configuration(), last, outcome=found)
+    decided = explain_try(prepared, configuration(), last, outcome=found)
     assert decided.placement.node == found.nodes[int(found.node[-1])]
 
 

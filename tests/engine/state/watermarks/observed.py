@@ -20,7 +20,7 @@ def observed(figures: Mapping[str, Figures], *objects: dict, updated: float = NO
     snapshot = Snapshot.from_objects([*(node(name, allocatable=room) for name in figures), *objects])
     assert snapshot.problems == []
     told = {name: {"updated": updated, **of_node} for name, of_node in figures.items() if of_node}
-    snapshot.watermarks = Watermarks.read({"nodes": told}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": told}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -44,7 +44,7 @@ def alone(plugin: str, snapshot: Snapshot, **args: Any) -> Scheduler:
 
 def scores(plugin: str, snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, int]:
     """What the plugin gives to each node, normalised."""
-    found = alone(plugin, snapshot, **args).explain(Pod.read(raw or using("new", "0"))).to_dict()
+    found = alone(plugin, snapshot, **args).explain(Pod.from_json(raw or using("new", "0"))).to_dict()
     given: dict[str, int] = found["scores"][plugin]["normalized"]
     return given
 

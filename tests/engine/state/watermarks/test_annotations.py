@@ -22,10 +22,10 @@ from kschedweb.engine.state.watermarks.annotations import (
     NODE_GRAINS,
     WORKLOAD_GRAINS,
     AnnotatedUse,
-    annotated,
-    change,
     key_of,
     node_uses,
+    read_annotations,
+    render_if_changed,
     workload_uses,
 )
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -49,7 +49,7 @@ def workload(name: str, written: object, kind: str = "Deployment") -> dict[str, 
 
 def read(*objects: dict[str, Any]) -> tuple[Watermarks | None, list[tuple[str, str]]]:
     snapshot = Snapshot.from_objects(objects)
-    found = annotated(snapshot.nodes, snapshot.objects)
+    found = read_annotations(snapshot.nodes, snapshot.objects)
     return found.watermarks, found.problems
 
 
@@ -59,9 +59,9 @@ def figures(values: st.SearchStrategy[float]) -> st.SearchStrategy[dict[str, dic
 
 
 def test_a_text_says_when_and_how_much() -> None:
-    use = AnnotatedUse.read(TEXT)
+    use = AnnotatedUse.from_json(TEXT)
     assert use == AnnotatedUse(NOON, {"cpu": {"15m": 41.3}, "memory": {"15m": 60.0}})
-    assert use.text() == TEXT
+    assert use.to_json() == TEXT
 
 
 def test_figures_of_nodes_and_workloads_are_read_from_a_cluster() -> None:
@@ -133,10 +133,10 @@ def test_any_text_is_read_or_is_one_problem(written: str) -> None:
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 200)))
 def test_what_is_written_on_a_node_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = AnnotatedUse(updated, found).rounded(NODE_GRAINS)
-    again = AnnotatedUse.read(use.text())
+    use = AnnotatedUse(updated, found).round_figures(NODE_GRAINS)
+    again = AnnotatedUse.from_json(use.to_json())
     assert again == use
-    assert again.rounded(NODE_GRAINS) == again
+    assert again.round_figures(NODE_GRAINS) == again
     for resource, values in found.items():
         for key, value in values.items():
             assert abs(again.figures[resource][key] - value) <= 0.05 + 1e-9
@@ -144,49 +144,52 @@ def test_what_is_written_on_a_node_is_read_back(updated: int, found: dict[str, d
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 1e15)))
 def test_what_is_written_on_a_workload_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = AnnotatedUse(updated, found).rounded(WORKLOAD_GRAINS)
-    assert AnnotatedUse.read(use.text()) == use
-    assert use.rounded(WORKLOAD_GRAINS) == use
+    use = AnnotatedUse(updated, found).round_figures(WORKLOAD_GRAINS)
+    assert AnnotatedUse.from_json(use.to_json()) == use
+    assert use.round_figures(WORKLOAD_GRAINS) == use
 
 
 @given(figures(st.floats(0, 100)), st.floats(0, 299))
 def test_noise_causes_no_write(found: dict[str, dict[str, float]], later: float) -> None:
-    old = AnnotatedUse(NOON, found).rounded(NODE_GRAINS)
+    old = AnnotatedUse(NOON, found).round_figures(NODE_GRAINS)
     noisy = {
         resource: {key: max(0.0, value + 0.9 * (-1) ** place) for place, (key, value) in enumerate(values.items())}
         for resource, values in found.items()
     }
-    new = AnnotatedUse(NOON + later, noisy).rounded(NODE_GRAINS)
-    assert change(old.text(), new, NODE_GRAINS, renew=300) is None
+    new = AnnotatedUse(NOON + later, noisy).round_figures(NODE_GRAINS)
+    assert render_if_changed(old.to_json(), new, NODE_GRAINS, renew=300) is None
 
 
 def test_a_figure_that_moved_appeared_or_went_is_written() -> None:
     old = AnnotatedUse(NOON, {"cpu": {"15m": 40.0, "1h": 30.0}})
     for new in ({"15m": 41.1, "1h": 30.0}, {"15m": 40.0}, {"15m": 40.0, "1h": 30.0, "1d": 5.0}):
         use = AnnotatedUse(NOON + 60, {"cpu": new})
-        assert change(old.text(), use, NODE_GRAINS, renew=300) == use.text()
+        assert render_if_changed(old.to_json(), use, NODE_GRAINS, renew=300) == use.to_json()
     assert (
-        change(old.text(), AnnotatedUse(NOON + 60, {"cpu": {"15m": 41.0, "1h": 29.0}}), NODE_GRAINS, renew=300) is None
+        render_if_changed(
+            old.to_json(), AnnotatedUse(NOON + 60, {"cpu": {"15m": 41.0, "1h": 29.0}}), NODE_GRAINS, renew=300
+        )
+        is None
     )
 
 
 def test_a_text_that_grew_old_is_renewed_and_one_from_the_future_or_nowhere_is_replaced() -> None:
     use = AnnotatedUse(NOON, {"cpu": {"15m": 40.0}})
     for age, wanted in ((0, False), (299, False), (300, True), (-1, True)):
-        old = AnnotatedUse(NOON - age, use.figures).text()
-        assert (change(old, use, NODE_GRAINS, renew=300) is not None) is wanted
-    assert change(None, use, NODE_GRAINS, renew=300) == use.text()
-    assert change("gibberish", use, NODE_GRAINS, renew=300) == use.text()
+        old = AnnotatedUse(NOON - age, use.figures).to_json()
+        assert (render_if_changed(old, use, NODE_GRAINS, renew=300) is not None) is wanted
+    assert render_if_changed(None, use, NODE_GRAINS, renew=300) == use.to_json()
+    assert render_if_changed("gibberish", use, NODE_GRAINS, renew=300) == use.to_json()
 
 
 def test_small_workloads_do_not_tremble_and_large_ones_move_by_their_share() -> None:
     cpu, memory = WORKLOAD_GRAINS["cpu"], WORKLOAD_GRAINS["memory"]
-    assert not cpu.moved(0.010, 0.020)
-    assert cpu.moved(0.010, 0.021)
-    assert not cpu.moved(4.0, 4.2)
-    assert cpu.moved(4.0, 4.21)
-    assert not memory.moved(10 * MEBIBYTE, 26 * MEBIBYTE)
-    assert memory.moved(1000 * MEBIBYTE, 1051 * MEBIBYTE)
+    assert not cpu.has_moved(0.010, 0.020)
+    assert cpu.has_moved(0.010, 0.021)
+    assert not cpu.has_moved(4.0, 4.2)
+    assert cpu.has_moved(4.0, 4.21)
+    assert not memory.has_moved(10 * MEBIBYTE, 26 * MEBIBYTE)
+    assert memory.has_moved(1000 * MEBIBYTE, 1051 * MEBIBYTE)
 
 
 def test_only_nodes_with_figures_are_written() -> None:
@@ -239,7 +242,7 @@ def decided(snapshot: Snapshot) -> dict[str, Any]:
     for kind, name in (("ReplicaSet", "web-abc"), ("Job", "once")):
         raw = pod(f"{name}-1", container={"resources": limits})
         raw["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": kind, "name": name, "controller": True}]
-        answers[kind] = scheduler.explain(Pod.read(raw)).to_dict()
+        answers[kind] = scheduler.explain(Pod.from_json(raw)).to_dict()
     return answers
 
 
@@ -251,15 +254,15 @@ def test_a_cluster_with_annotations_decides_as_the_same_figures_given_directly(
         resource: {key: value * (2.0**30 if resource == "memory" else 1) for key, value in found.items()}
         for resource, found in of_workload.items()
     }
-    uses = dict(zip("abc", (AnnotatedUse(NOON, found).rounded(NODE_GRAINS) for found in of_nodes), strict=True))
-    web = AnnotatedUse(NOON, of_workload).rounded(WORKLOAD_GRAINS)
-    annotations = {name: use.text() for name, use in uses.items()} | {WEB: web.text()}
+    uses = dict(zip("abc", (AnnotatedUse(NOON, found).round_figures(NODE_GRAINS) for found in of_nodes), strict=True))
+    web = AnnotatedUse(NOON, of_workload).round_figures(WORKLOAD_GRAINS)
+    annotations = {name: use.to_json() for name, use in uses.items()} | {WEB: web.to_json()}
     read_back = Snapshot.from_objects(shop(annotations))
     direct = Snapshot.from_objects(shop({}))
     assert read_back.doubts == []
     assert direct.watermarks is None
     told = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
-    direct.watermarks = Watermarks.read({"nodes": told, "workloads": {WEB: web.figures}}, direct.names)
+    direct.watermarks = Watermarks.from_json({"nodes": told, "workloads": {WEB: web.figures}}, direct.names)
     read_back.now = direct.now = NOON + 30
     assert decided(read_back) == decided(direct)
 
@@ -268,7 +271,7 @@ def test_a_scenario_s_own_figures_go_before_annotations_and_its_time_goes_with_t
     annotations = {"a": TEXT, WEB: "[]"}
     given_directly = {"now": NOON, "nodes": {"a": {"updated": NOON, "cpu": {"15m": 7}}}}
     for watermarks, cpu, now in ((None, 41.3, 0.0), ({"now": NOON}, 41.3, NOON), (given_directly, 7.0, NOON)):
-        scenario = Scenario.parse(json.dumps({"objects": shop(annotations), "watermarks": watermarks}))
+        scenario = Scenario.from_text(json.dumps({"objects": shop(annotations), "watermarks": watermarks}))
         assert scenario.snapshot.watermarks is not None
         assert scenario.snapshot.watermarks.column("cpu", "15m")[0] == cpu
         assert scenario.snapshot.now == now

@@ -56,14 +56,14 @@ def test_nan_is_a_number_to_go() -> None:
 
 @given(st.floats(min_value=0, max_value=10), st.integers(min_value=0, max_value=4_000_000_000))
 def test_what_is_written_is_read_again(fraction: float, time: int) -> None:
-    reading = crane.read(crane.write(fraction, time, SHANGHAI), SHANGHAI)
+    reading = crane.read_annotation(crane.write_usage(fraction, time, SHANGHAI), SHANGHAI)
     assert reading.value == float(f"{fraction:.5f}")
     assert reading.time == time
 
 
 @pytest.mark.parametrize("fraction", [-0.25, math.nan, -math.inf])
 def test_what_is_negative_or_no_number_is_written_as_zero(fraction: float) -> None:
-    assert crane.write(fraction, TWO, SHANGHAI) == "0.00000,2026-11-21T14:00:00Z"
+    assert crane.write_usage(fraction, TWO, SHANGHAI) == "0.00000,2026-11-21T14:00:00Z"
 
 
 def test_a_hot_value_is_written_whole() -> None:
@@ -72,8 +72,8 @@ def test_a_hot_value_is_written_whole() -> None:
 
 def test_the_letter_z_is_no_time_zone() -> None:
     text = "0.5,2026-11-21T14:00:00Z"
-    assert crane.read(text, SHANGHAI).time == TWO
-    assert crane.read(text, UTC).time == TWO + 8 * 3600
+    assert crane.read_annotation(text, SHANGHAI).time == TWO
+    assert crane.read_annotation(text, UTC).time == TWO + 8 * 3600
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_of_an_hour_that_comes_twice_the_first_is_meant() -> None:
 )
 def test_what_is_refused_says_why(text: str, reason: str) -> None:
     with pytest.raises(crane.CraneError, match=f"^{re.escape(reason)}"):
-        crane.read(text, SHANGHAI)
+        crane.read_annotation(text, SHANGHAI)
 
 
 def test_a_value_counts_until_it_is_exactly_as_old_as_it_may_be() -> None:
-    reading = crane.Reading(0.5, 1000.0)
-    assert reading.fresh(480.0, 1479.999)
-    assert not reading.fresh(480.0, 1480.0)
-    assert reading.fresh(480.0, 0.0)  # one from the future always counts
+    reading = crane.CraneReading(0.5, 1000.0)
+    assert reading.is_fresh(480.0, 1479.999)
+    assert not reading.is_fresh(480.0, 1480.0)
+    assert reading.is_fresh(480.0, 0.0)  # one from the future always counts
 
 
 def test_the_hot_value_divides_whole_numbers() -> None:
@@ -156,5 +156,5 @@ def test_a_binding_leaves_a_range_when_it_is_exactly_as_old() -> None:
 def test_a_full_heap_gives_up_its_oldest_record_even_for_an_older_one() -> None:
     records = crane.BindingRecords(2)
     for time in (10, 20, 5):
-        records.add("node", time)
-    assert sorted(records.times("node")) == [5, 20]
+        records.add_binding("node", time)
+    assert sorted(records.binding_times("node")) == [5, 20]

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import (
     KEY,
     WORKLOAD_GRAINS,
     AnnotatedUse,
-    change,
+    render_if_changed,
     workload_uses,
 )
-from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
-from kschedweb.engine.state.watermarks.curves import filled, of_days
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedError, CollectedWatermarks
+from kschedweb.engine.state.watermarks.curves import fill_missing_hours, learn_curves
 from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 from tests.engine.builders import node
 
@@ -36,11 +36,11 @@ def plain(curve: Any) -> list[float | None]:
 
 
 def read(curve: Any) -> Watermarks:
-    return Watermarks.read({"workloads": {WEB: {"cpu": {"1h": 0.5, "hours": curve}}}}, [])
+    return Watermarks.from_json({"workloads": {WEB: {"cpu": {"1h": 0.5, "hours": curve}}}}, [])
 
 
 def test_an_hour_is_known_by_its_end() -> None:
-    found = of_days([1 * HOUR, 15 * HOUR], np.array([[4.0, NAN], [6.0, 1.0]]))
+    found = learn_curves([1 * HOUR, 15 * HOUR], np.array([[4.0, NAN], [6.0, 1.0]]))
     assert found.shape == (HOURS, 2)
     assert found[0].tolist()[0] == 4.0  # from 00:00 to 01:00
     assert found[14].tolist() == [6.0, 1.0]
@@ -49,24 +49,24 @@ def test_an_hour_is_known_by_its_end() -> None:
 
 def test_a_day_counts_half_as_much_as_the_day_after_it() -> None:
     ends = [HOUR, HOUR + DAY, HOUR + 2 * DAY]
-    assert of_days(ends, np.array([[1.0], [2.0], [4.0]]))[0].tolist() == [(0.25 * 1 + 0.5 * 2 + 4) / 1.75]
+    assert learn_curves(ends, np.array([[1.0], [2.0], [4.0]]))[0].tolist() == [(0.25 * 1 + 0.5 * 2 + 4) / 1.75]
     # A day without the object does not count.
-    assert of_days(ends, np.array([[1.0], [NAN], [4.0]]))[0].tolist() == [(0.25 * 1 + 4) / 1.25]
-    assert of_days(ends, np.array([[1.0], [2.0], [NAN]]))[0].tolist() == [(0.25 * 1 + 0.5 * 2) / 0.75]
+    assert learn_curves(ends, np.array([[1.0], [NAN], [4.0]]))[0].tolist() == [(0.25 * 1 + 4) / 1.25]
+    assert learn_curves(ends, np.array([[1.0], [2.0], [NAN]]))[0].tolist() == [(0.25 * 1 + 0.5 * 2) / 0.75]
 
 
 @given(hourly.filter(lambda curve: any(value is not None for value in curve)), st.integers(1, 6), st.integers(0, 23))
 def test_days_that_are_alike_make_their_own_curve(curve: list[float | None], days: int, begin: int) -> None:
     values = np.array([[NAN if value is None else value] for value in curve])
     hours = np.arange(begin, begin + HOURS * days)
-    assert of_days(((hours + 1) * HOUR).tolist(), values[hours % HOURS])[:, 0] == pytest.approx(
+    assert learn_curves(((hours + 1) * HOUR).tolist(), values[hours % HOURS])[:, 0] == pytest.approx(
         values[:, 0], nan_ok=True
     )
 
 
 def test_unknown_hours_are_filled_with_the_mean() -> None:
-    assert filled(np.array([NAN, 1.0, 3.0])).tolist() == [2.0, 1.0, 3.0]
-    assert filled(np.array([NAN, NAN])).tolist() == [0.0, 0.0]
+    assert fill_missing_hours(np.array([NAN, 1.0, 3.0])).tolist() == [2.0, 1.0, 3.0]
+    assert fill_missing_hours(np.array([NAN, NAN])).tolist() == [0.0, 0.0]
 
 
 def test_a_scenario_tells_of_a_curve_beside_the_windows() -> None:
@@ -97,7 +97,7 @@ def test_the_hour_that_is_wrong_is_named(value: Any) -> None:
 
 def test_a_node_has_no_curve_of_its_own() -> None:
     with pytest.raises(ObjectError, match=r"^nodes\.a\.cpu\.hours: must be a number"):
-        Watermarks.read({"nodes": {"a": {"cpu": {"hours": [1.0] * 24}}}}, ["a"])
+        Watermarks.from_json({"nodes": {"a": {"cpu": {"hours": [1.0] * 24}}}}, ["a"])
 
 
 # In annotations.
@@ -108,7 +108,7 @@ def test_what_is_annotated_is_read_back(curve: list[float | None]) -> None:
     (use,) = workload_uses(read(curve), 1_790_000_000.0).values()
     deployment = {
         "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "annotations": {KEY: use.text()}},
+        "metadata": {"name": "web", "namespace": "default", "annotations": {KEY: use.to_json()}},
     }
     snapshot = Snapshot.from_objects([node("a"), deployment])
     assert snapshot.doubts == []
@@ -121,10 +121,10 @@ def test_an_hour_that_moved_or_became_known_is_written() -> None:
         (found,) = workload_uses(read([*curve, *[1.0] * (24 - len(curve))]), 1_790_000_000.0).values()
         return found
 
-    old = use(1.0, None).text()
-    assert change(old, use(1.04, None), WORKLOAD_GRAINS, 300) is None
-    assert change(old, use(1.2, None), WORKLOAD_GRAINS, 300) == use(1.2, None).text()
-    assert change(old, use(1.0, 1.0), WORKLOAD_GRAINS, 300) == use(1.0, 1.0).text()
+    old = use(1.0, None).to_json()
+    assert render_if_changed(old, use(1.04, None), WORKLOAD_GRAINS, 300) is None
+    assert render_if_changed(old, use(1.2, None), WORKLOAD_GRAINS, 300) == use(1.2, None).to_json()
+    assert render_if_changed(old, use(1.0, 1.0), WORKLOAD_GRAINS, 300) == use(1.0, 1.0).to_json()
 
 
 # In recordings.
@@ -133,9 +133,9 @@ def test_an_hour_that_moved_or_became_known_is_written() -> None:
 @given(hourly)
 def test_what_was_collected_is_read_back(curve: list[float | None]) -> None:
     known = read(curve)
-    again = Collected.read(Collected.of(known, 100.0).lines())
+    again = CollectedWatermarks.from_lines(CollectedWatermarks.from_watermarks(known, 100.0).to_lines())
     assert plain(again.last.curves[WEB]) == curve
-    assert again.at(0).curves is again.last.curves
+    assert again.watermarks_at(0).curves is again.last.curves
 
 
 @pytest.mark.parametrize(
@@ -148,5 +148,5 @@ def test_what_was_collected_is_read_back(curve: list[float | None]) -> None:
 )
 def test_a_line_that_is_no_curve_is_said(line: str, said: str) -> None:
     with pytest.raises(CollectedError) as caught:
-        Collected.read(["figure,object,100", line])
+        CollectedWatermarks.from_lines(["figure,object,100", line])
     assert str(caught.value) == said

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.simulation import PodArrives, Settings
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.simulation import PodArrives, SimulationSettings
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.gangs import Gang, fit_gangs
 from kschedweb.engine.studies.capacity.shapes import PodShape, pod_shape
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.gangs import configured
 from tests.engine.plugins.test_dynamicresources import claim as resource_claim
 from tests.engine.plugins.test_dynamicresources import device_class, devices
@@ -81,8 +81,8 @@ def played(objects: list[Json], shape: PodShape, pods: int) -> dict[str, int]:
     ]
     events = [PodArrives(float(at), raw) for at, raw in enumerate(raws)]
     ends: list[Snapshot] = []
-    run(Prepared(objects, list(events), 100.0, Settings()), configured(), ended=ends.append)
-    return {name: len(list(ends[0].pods.on(at))) for at, name in enumerate(ends[0].names)}
+    run_scenario(PreparedScenario(objects, list(events), 100.0, SimulationSettings()), configured(), ended=ends.append)
+    return {name: len(list(ends[0].pods.pods_on(at))) for at, name in enumerate(ends[0].names)}
 
 
 @given(
@@ -100,7 +100,7 @@ def test_capacity_gangs_and_a_run_place_the_same_pods(
     if want == "an extended resource":
         raw["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1", GPU: "1"}, "limits": {GPU: "1"}}
     shape = pod_shape(raw, cluster)
-    found = fit(cluster, configured(), shape, limit=MOST)
+    found = fit_clones(cluster, configured(), shape, limit=MOST)
     by_node = dict(zip(found.names, found.by_node.tolist(), strict=True))
     gangs = fit_gangs(cluster, configured(), Gang(shape, 1), limit=MOST)
     assert dict(zip(gangs.names, gangs.by_node.tolist(), strict=True)) == by_node

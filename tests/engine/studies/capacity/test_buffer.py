@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies.capacity.buffer import LOST_NODES, LOST_ZONE, buffer, largest_nodes
+from kschedweb.engine.studies.capacity.buffer import LOST_NODES, LOST_ZONE, compute_buffer, largest_nodes
 from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
 from tests.engine.studies.clusters import HOSTNAME, configuration, node, pod, snapshot
 
@@ -23,7 +23,7 @@ def test_a_cluster_with_room_survives_each_zone_and_the_largest_node() -> None:
         [ranked(f"a-{number}", "a", 0) for number in range(3)],
         [ranked("c-0", "c", 0)],
     )
-    found = buffer(there, configuration(), largest=1)
+    found = compute_buffer(there, configuration(), largest=1)
     assert [(one.kind, one.name, one.nodes) for one in found.losses] == [
         (LOST_ZONE, "one", ("a",)),
         (LOST_ZONE, "two", ("b", "c")),
@@ -39,13 +39,13 @@ def test_what_finds_no_room_is_told_in_the_schedulers_words() -> None:
         [node("a", "one"), node("b", "two")],
         [ranked(f"{name}-{number}", name, 0) for name in "ab" for number in range(3)],
     )
-    found = buffer(there, configuration())
+    found = compute_buffer(there, configuration())
     assert not found.survives
     assert [(one.pods, one.placed) for one in found.losses] == [(3, 1), (3, 1)]
     stranded = found.losses[0].stranded
     assert {one.pod for one in stranded} < {"default/a-0", "default/a-1", "default/a-2"}
     assert "Insufficient cpu" in stranded[0].message
-    assert found.worst == found.losses[0]
+    assert found.worst_loss == found.losses[0]
 
 
 def test_pods_that_count_make_those_go_that_do_not() -> None:
@@ -54,12 +54,12 @@ def test_pods_that_count_make_those_go_that_do_not() -> None:
         [ranked(f"a-{number}", "a", 100) for number in range(4)],
         [ranked(f"b-{number}", "b", 0) for number in range(4)],
     )
-    found = buffer(there, configuration(), priority=100)
+    found = compute_buffer(there, configuration(), priority=100)
     lost_a, lost_b = found.losses
     assert (lost_a.pods, lost_a.placed, lost_a.evicted) == (4, 4, 4)
     assert (lost_b.pods, lost_b.lower, lost_b.survived) == (0, 4, True)
     assert found.survives
-    assert not buffer(there, configuration()).survives, "then those of priority 0 count as well"
+    assert not compute_buffer(there, configuration()).survives, "then those of priority 0 count as well"
 
 
 def test_a_victim_that_counts_has_to_be_placed_itself() -> None:
@@ -68,7 +68,7 @@ def test_a_victim_that_counts_has_to_be_placed_itself() -> None:
         [ranked("high", "a", 100, cpu="4")],
         [ranked("middle", "b", 50, cpu="2"), ranked("low", "b", 0, cpu="1")],
     )
-    found = buffer(there, configuration(), priority=50)
+    found = compute_buffer(there, configuration(), priority=50)
     lost = found.losses[0]
     assert (lost.pods, lost.placed, lost.evicted) == (2, 2, 1), "middle goes to c, low is given up"
 
@@ -79,7 +79,7 @@ def test_what_is_not_placed_anew_is_counted() -> None:
         [ranked("web", "a", 5), ranked("lesser", "a", 1), pod("bare", "a", owner="", spec={"priority": 5})],
         [pod("daemon", "a", owner="DaemonSet/log")],
     )
-    found = buffer(there, configuration(), priority=5)
+    found = compute_buffer(there, configuration(), priority=5)
     lost = found.losses[0]
     assert (lost.pods, lost.lower, lost.bare, found.unzoned) == (1, 1, 1, 1)
 
@@ -91,8 +91,8 @@ def test_the_largest_are_those_with_most_to_give_and_of_equal_ones_the_fullest()
 
 
 def test_without_zones_there_is_nothing_to_lose() -> None:
-    found = buffer(snapshot([node("a")]), configuration())
-    assert (found.losses, found.unzoned, found.survives, found.worst) == ((), 1, True, None)
+    found = compute_buffer(snapshot([node("a")]), configuration())
+    assert (found.losses, found.unzoned, found.survives, found.worst_loss) == ((), 1, True, None)
 
 
 @settings(max_examples=25, deadline=None)
@@ -104,7 +104,7 @@ def test_what_is_placed_and_what_is_stranded_is_all_that_counts(pods: list[tuple
             used[place] += cpu
             raws.append(ranked(f"p-{number}", f"n{place}", priority, cpu=str(cpu)))
     there = snapshot([node(f"n{place}", f"zone-{place}") for place in range(3)], raws)
-    for lost in buffer(there, configuration(), priority=least).losses:
+    for lost in compute_buffer(there, configuration(), priority=least).losses:
         assert lost.pods == lost.placed + len(lost.stranded)
         counting = [raw for raw in raws if raw["spec"]["nodeName"] in lost.nodes and raw["spec"]["priority"] >= least]
         assert lost.pods >= len(counting)
@@ -116,7 +116,7 @@ def test_a_pulse_may_end_the_work() -> None:
         raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        buffer(snapshot([node("a", "one"), node("b")], [ranked("p", "a", 0)]), configuration(), pulse=stop)
+        compute_buffer(snapshot([node("a", "one"), node("b")], [ranked("p", "a", 0)]), configuration(), pulse=stop)
 
 
 def test_devices_of_pods_on_lost_nodes_are_given_back() -> None:
@@ -128,5 +128,5 @@ def test_devices_of_pods_on_lost_nodes_are_given_back() -> None:
         allocated("c", here, reserved=("default/x",)),
         ranked("x", "a", 0, resourceClaims=uses),
     )
-    lost = buffer(there, configuration()).losses[0]
+    lost = compute_buffer(there, configuration()).losses[0]
     assert (lost.nodes, lost.placed, [one.message for one in lost.stranded]) == (("a",), 1, [])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
 from tests.engine.storage import DRIVER, EBS, claim, csi, csi_node, made, storage_class, volume
 from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, snapshot
@@ -21,7 +21,7 @@ from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, 
 def test_as_many_fit_as_each_node_has_room_for(cores: list[int], asked: int, limits: list[int]) -> None:
     nodes = [node(f"n{at}", cpu=str(cpu), pods=str(limits[at])) for at, cpu in enumerate(cores)]
     cluster = snapshot(nodes)
-    found = fit(cluster, configuration(), pod_shape(pod("x", cpu=str(asked)), cluster))
+    found = fit_clones(cluster, configuration(), pod_shape(pod("x", cpu=str(asked)), cluster))
     by_name = dict(zip(found.names, found.by_node.tolist(), strict=True))
     assert by_name == {f"n{at}": min(cpu // asked, limits[at]) for at, cpu in enumerate(cores)}
     assert found.exact
@@ -30,14 +30,14 @@ def test_as_many_fit_as_each_node_has_room_for(cores: list[int], asked: int, lim
 
 def test_the_snapshot_itself_stays_as_it_is() -> None:
     cluster = snapshot(node("a"))
-    fit(cluster, configuration(), pod_shape(pod("x"), cluster))
+    fit_clones(cluster, configuration(), pod_shape(pod("x"), cluster))
     assert not cluster.pods.slots
 
 
 def test_nodes_that_were_open_are_told_from_those_that_never_were() -> None:
     taint = {"key": "team", "value": "ml", "effect": "NoSchedule"}
     cluster = snapshot(node("a"), node("b", taints=[taint]))
-    found = fit(cluster, configuration(), pod_shape(pod("x"), cluster))
+    found = fit_clones(cluster, configuration(), pod_shape(pod("x"), cluster))
     said = {reason.text: (reason.plugin, len(reason.nodes), reason.filled) for reason in found.reasons}
     assert said == {
         "Insufficient cpu": ("NodeResourcesFit", 1, 1),
@@ -52,7 +52,7 @@ def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
     listed = [made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [driver]}) for name in "abc"]
     uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "wait"}}]}
     cluster = snapshot(nodes, listed, storage_class("gp3", EBS), claim("wait", storageClassName="gp3"))
-    found = fit(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
+    found = fit_clones(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
     assert sorted(found.by_node.tolist()) == [0, 0, 4]
     assert found.exact
     assert "node(s) didn't match PersistentVolume's node affinity" in found.message
@@ -61,17 +61,17 @@ def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
 def test_counting_stops_at_the_limit_or_from_outside() -> None:
     cluster = snapshot(node("a"))
     shape = pod_shape(pod("x"), cluster)
-    limited = fit(cluster, configuration(), shape, limit=2)
+    limited = fit_clones(cluster, configuration(), shape, limit=2)
     assert (limited.count, limited.exact, limited.stopped) == (2, False, False)
-    stopped = fit(cluster, configuration(), shape, check=lambda done: done < 3)
+    stopped = fit_clones(cluster, configuration(), shape, check=lambda done: done < 3)
     assert (stopped.count, stopped.exact, stopped.stopped) == (3, False, True)
 
 
 def test_a_gated_pod_and_an_unknown_profile_are_not_counted() -> None:
     cluster = snapshot(node("a"))
     gated = pod_shape(pod("x", spec={"schedulingGates": [{"name": "example.com/wait"}]}), cluster)
-    assert fit(cluster, configuration(), gated).message == "waiting for scheduling gates: [example.com/wait]"
-    other = fit(cluster, configuration(), pod_shape(pod("x", spec={"schedulerName": "other"}), cluster))
+    assert fit_clones(cluster, configuration(), gated).message == "waiting for scheduling gates: [example.com/wait]"
+    other = fit_clones(cluster, configuration(), pod_shape(pod("x", spec={"schedulerName": "other"}), cluster))
     assert (other.count, other.message) == (0, 'profile not found for scheduler name "other"')
 
 
@@ -79,7 +79,9 @@ def test_spreading_ends_where_one_zone_is_full() -> None:
     spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     spread["labelSelector"] = {"matchLabels": {"app": "web"}}
     cluster = snapshot(node("a", "east", cpu="2"), node("b", "west", cpu="40"))
-    found = fit(cluster, configuration(), pod_shape(pod("x", spec={"topologySpreadConstraints": [spread]}), cluster))
+    found = fit_clones(
+        cluster, configuration(), pod_shape(pod("x", spec={"topologySpreadConstraints": [spread]}), cluster)
+    )
     assert dict(zip(found.names, found.by_node.tolist(), strict=True)) == {"a": 2, "b": 3}
     assert {reason.plugin for reason in found.reasons} == {"NodeResourcesFit", "PodTopologySpread"}
 
@@ -100,16 +102,16 @@ def test_the_next_replica_of_a_deployment_is_made_by_its_newest_replica_set() ->
 def test_a_workload_known_by_its_pods_alone_is_copied_from_one() -> None:
     cluster = snapshot(node("a"), pod("web-5d-x1", "a", cpu="2"))
     shape = workload_shape(cluster, "default/Deployment/web")
-    assert fit(cluster, configuration(), shape).count == 1
+    assert fit_clones(cluster, configuration(), shape).count == 1
 
 
 def test_a_replica_of_a_stateful_set_gets_volumes_of_its_own() -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}, {"name": "tmp", "emptyDir": {}}]
     cluster = snapshot(node("a"), pod("db-0", "a", owner="StatefulSet/db", spec={"volumes": volumes}))
-    shape = replica_shape(cluster.pod("default/db-0"), cluster)
+    shape = replica_shape(cluster.get_pod("default/db-0"), cluster)
     assert [volume["name"] for volume in shape.raw["spec"]["volumes"]] == ["tmp"]
     assert "data-db-0" in shape.notes[0]
-    found = fit(cluster, configuration(), shape)
+    found = fit_clones(cluster, configuration(), shape)
     assert (found.count, found.exact, found.unlimited) == (3, False, True)
 
 
@@ -130,8 +132,8 @@ def test_the_volumes_of_further_replicas_of_a_stateful_set_are_counted(known_by:
     cluster = snapshot(node("a"), limited, objects, [] if known_by == "a pod and its claim" else owner)
     shaped = workload_shape(cluster, "default/StatefulSet/db")
     if known_by != "its template":
-        shaped = replica_shape(cluster.pod("default/db-0"), cluster)
-    found = fit(cluster, configuration(), shaped)
+        shaped = replica_shape(cluster.get_pod("default/db-0"), cluster)
+    found = fit_clones(cluster, configuration(), shaped)
     assert (found.count, found.exact, found.notes) == (1, True, ())
     assert "max volume" in found.message
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.gangs import Gang, GangFit, fit_gangs
 from kschedweb.engine.studies.capacity.shapes import PodShape, pod_shape
 from tests.engine.gangs import BY_TOPOLOGY, configured
@@ -37,7 +37,7 @@ def test_never_more_gangs_fit_than_their_pods_alone(
     cores: list[tuple[int, str]], cpu: int, pods: int, by_zone: bool
 ) -> None:
     cluster = snapshot([node(f"n{at}", zone, cpu=str(size)) for at, (size, zone) in enumerate(cores)])
-    alone = fit(cluster, configured(), shape(cluster, cpu))
+    alone = fit_clones(cluster, configured(), shape(cluster, cpu))
     found = asked(cluster, pods, cpu, key=ZONE if by_zone else "")
     room = Counter[str]()
     for size, zone in cores:
@@ -102,7 +102,7 @@ def test_a_gated_pod_and_an_unknown_profile_are_said() -> None:
     cluster = snapshot(node("a"))
     gated = shape(cluster, spec={"schedulingGates": [{"name": "example.com/wait"}]})
     held = fit_gangs(cluster, configured(), Gang(gated, 2))
-    assert (held.count, held.results, held.message) == (0, (), fit(cluster, configured(), gated).message)
+    assert (held.count, held.results, held.message) == (0, (), fit_clones(cluster, configured(), gated).message)
     other = fit_gangs(cluster, configured(), Gang(shape(cluster, spec={"schedulerName": "other"}), 2))
     assert (other.count, other.message) == (0, 'profile not found for scheduler name "other"')
 
@@ -130,4 +130,4 @@ def test_a_release_without_groups_and_too_large_a_number_are_refused() -> None:
     with pytest.raises(ValueError, match="does not schedule such gangs"):
         fit_gangs(cluster, configured(), Gang(shape(cluster), 2, topology_key=ZONE))
     with pytest.raises(ValueError, match="cannot wait for 3"):
-        fit_gangs(cluster, configured(), Gang(shape(cluster), 2, least=3))
+        fit_gangs(cluster, configured(), Gang(shape(cluster), 2, min_members=3))

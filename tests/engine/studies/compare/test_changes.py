@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies.compare.changes import MeasureChange, changed, headline
+from kschedweb.engine.studies.compare.changes import MeasureChange, compute_change, find_headline
 
 VALUES = st.dictionaries(st.integers(1, 6), st.floats(-1e6, 1e6), max_size=6)
 
@@ -34,26 +34,26 @@ def test_with_one_seed_the_noise_floor_is_what_the_measure_resolves(
     measure: str, unit: str, before: float, after: float, differs: bool
 ) -> None:
     for base, other in ((before, after), (after, before)):
-        found = changed(measure, unit, "lower", {1: base}, {1: other})
+        found = compute_change(measure, unit, "lower", {1: base}, {1: other})
         assert found.differs is differs
         assert found.better is ((other < base) if differs else None)
 
 
 def test_with_several_seeds_it_is_their_spread() -> None:
     base = {1: 10.0, 2: 12.0, 3: 11.0}
-    steady = changed("skew_cpu", "points", "lower", base, {1: 15.0, 2: 17.1, 3: 15.9})
+    steady = compute_change("skew_cpu", "points", "lower", base, {1: 15.0, 2: 17.1, 3: 15.9})
     assert steady.differs
     assert steady.better is False
-    wild = changed("skew_cpu", "points", "lower", base, {1: 35.0, 2: 8.0, 3: 12.0})
+    wild = compute_change("skew_cpu", "points", "lower", base, {1: 35.0, 2: 8.0, 3: 12.0})
     assert wild.change > steady.change
     assert not wild.differs
     assert wild.better is None
 
 
 def test_only_seeds_that_both_have_are_compared() -> None:
-    found = changed("failed", "pods", "lower", {1: 1.0, 2: 50.0}, {1: 3.0, 3: 900.0})
+    found = compute_change("failed", "pods", "lower", {1: 1.0, 2: 50.0}, {1: 3.0, 3: 900.0})
     assert (found.before, found.after, found.change) == (1.0, 3.0, 2.0)
-    nothing = changed("failed", "pods", "lower", {2: 1.0}, {1: 3.0})
+    nothing = compute_change("failed", "pods", "lower", {2: 1.0}, {1: 3.0})
     assert (nothing.before, nothing.change, nothing.differs) == (None, 0.0, False)
 
 
@@ -64,22 +64,22 @@ def one(measure: str, before: float, after: float, floor: float = 1.0, direction
 def test_the_headline_goes_by_group_and_then_by_size_against_the_floor() -> None:
     stuck, slow = one("unscheduled", 200.0, 201.0), one("wait_p99", 0.001, 900.0)
     little, much = one("evictions", 5.0, 9.0), one("preemptions", 100.0, 106.0)
-    assert headline([slow, little, much, stuck]) is stuck
-    assert headline([slow, little, much]) is much
-    assert headline([slow, one("unscheduled", 3.0, 3.0)]) is slow
+    assert find_headline([slow, little, much, stuck]) is stuck
+    assert find_headline([slow, little, much]) is much
+    assert find_headline([slow, one("unscheduled", 3.0, 3.0)]) is slow
     neither = one("requested_cpu", 1.0, 90.0, direction="")
-    assert headline([neither, one("nodes_empty", 1.0, 3.0, direction="higher")]) is not neither
-    assert headline([one("evictions", 5.0, 5.5)]) is None
-    assert headline([]) is None
+    assert find_headline([neither, one("nodes_empty", 1.0, 3.0, direction="higher")]) is not neither
+    assert find_headline([one("evictions", 5.0, 5.5)]) is None
+    assert find_headline([]) is None
 
 
 @given(base=VALUES, other=VALUES)
 def test_a_change_is_the_same_either_way_round(base: dict[int, float], other: dict[int, float]) -> None:
     there, back = (
-        changed("skew_cpu", "points", "lower", base, other),
-        changed("skew_cpu", "points", "lower", other, base),
+        compute_change("skew_cpu", "points", "lower", base, other),
+        compute_change("skew_cpu", "points", "lower", other, base),
     )
     assert there.change == pytest.approx(-back.change)
     assert there.floor == pytest.approx(back.floor)
     assert there.differs is back.differs
-    assert changed("skew_cpu", "points", "lower", base, base).differs is False
+    assert compute_change("skew_cpu", "points", "lower", base, base).differs is False

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.simulation import Event, PodArrives, Settings
+from kschedweb.engine.simulation import PodArrives, SimulationEvent, SimulationSettings
 from kschedweb.engine.studies.compare.comparison import (
     NO_SCORES,
     NOT_SCORED,
-    Comparison,
     PlacementChange,
-    compare,
+    PlacementComparison,
+    compare_runs,
 )
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
 from tests.support import tiers
@@ -25,11 +25,11 @@ from tests.support import tiers
 PACKING = "MostAllocated"
 
 
-def compared(prepared: Prepared, first: Configuration, second: Configuration) -> Comparison:
-    return compare(run(prepared, first), run(prepared, second), prepared, first, second)
+def compared(prepared: PreparedScenario, first: Configuration, second: Configuration) -> PlacementComparison:
+    return compare_runs(run_scenario(prepared, first), run_scenario(prepared, second), prepared, first, second)
 
 
-def arrivals(*pods: dict) -> list[Event]:
+def arrivals(*pods: dict) -> list[SimulationEvent]:
     return [PodArrives(float(number), raw) for number, raw in enumerate(pods)]
 
 
@@ -49,13 +49,13 @@ def test_a_run_beside_itself_moves_nothing() -> None:
 def test_the_term_that_favours_the_new_node_most_is_named() -> None:
     events = arrivals(pod("small", requests={"cpu": "1", "memory": "1Gi"}))
     already = pod("already", on="a", requests={"cpu": "2", "memory": "4Gi"})
-    prepared = Prepared([node("a"), node("b"), already], events, 10.0)
+    prepared = PreparedScenario([node("a"), node("b"), already], events, 10.0)
     found = compared(prepared, configuration(), configuration(PACKING))
     (change,) = found.moved
     assert (change.pod, change.before, change.after, change.plugin) == ("default/small", "b", "a", "NodeResourcesFit")
     scores = {
         column.plugin: dict(zip("ab", column.weighted.tolist(), strict=True))
-        for column in decide(prepared, configuration(PACKING), "default/small").explanation.scores
+        for column in explain_try(prepared, configuration(PACKING), "default/small").explanation.scores
     }
     assert change.lead == scores["NodeResourcesFit"]["a"] - scores["NodeResourcesFit"]["b"]
     assert found.counts()["byPlugin"] == {"NodeResourcesFit": 1}
@@ -64,7 +64,7 @@ def test_the_term_that_favours_the_new_node_most_is_named() -> None:
 def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
     big, bigger = pod("big", requests={"cpu": "3"}), pod("bigger", requests={"cpu": "3500m"})
     already = pod("already", on="a", requests={"cpu": "500m"})
-    prepared = Prepared([node("a"), node("b"), already], arrivals(big, bigger), 10.0)
+    prepared = PreparedScenario([node("a"), node("b"), already], arrivals(big, bigger), 10.0)
     found = compared(prepared, configuration(), configuration(PACKING))
     assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
     by_pod = {change.pod: change for change in found.moved}
@@ -78,7 +78,7 @@ def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
 def test_pods_that_lose_and_gain_a_node_are_told_with_what_rejects_them() -> None:
     # Spread, the two small pods leave no node for the whole one; packed, they do.
     pods = [pod(f"small-{n}", requests={"cpu": "1"}) for n in range(2)] + [pod("whole", requests={"cpu": "4"})]
-    prepared = Prepared([node("a"), node("b")], arrivals(*pods), 10.0, Settings(sample=1.0))
+    prepared = PreparedScenario([node("a"), node("b")], arrivals(*pods), 10.0, SimulationSettings(sample=1.0))
     gains = compared(prepared, configuration(), configuration(PACKING))
     (gained,) = gains.newly_scheduled
     assert (gained.pod, gained.before, gained.plugin) == ("default/whole", "", "NodeResourcesFit")
@@ -89,7 +89,7 @@ def test_pods_that_lose_and_gain_a_node_are_told_with_what_rejects_them() -> Non
 
 
 def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
-    prepared = Prepared(
+    prepared = PreparedScenario(
         [node("a"), node("b"), pod("already", on="a", requests={"cpu": "2"})], arrivals(pod("one")), 10.0
     )
     all_off = {"disabled": [{"name": "*"}]}
@@ -106,8 +106,8 @@ def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
 def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int) -> None:
     prepared = crowd(seed, pods=25)
     first, second = configuration(), configuration(PACKING)
-    before, after = run(prepared, first), run(prepared, second)
-    found = compare(before, after, prepared, first, second)
+    before, after = run_scenario(prepared, first), run_scenario(prepared, second)
+    found = compare_runs(before, after, prepared, first, second)
     for change in found.moved:
         assert before.nodes[before.node[before.index[change.before_pod or change.pod]]] == change.before
         assert after.nodes[after.node[after.index[change.after_pod or change.pod]]] == change.after
@@ -119,7 +119,7 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
         assert not earliest.follows
     leading = [change for change in found.moved if change.lead is not None]
     for change in leading[:3]:
-        explanation = decide(prepared, second, change.after_pod or change.pod).explanation
+        explanation = explain_try(prepared, second, change.after_pod or change.pod).explanation
         names = [explanation.nodes[place] for place in explanation.feasible]
         terms = {
             column.plugin: int(column.weighted[names.index(change.after)] - column.weighted[names.index(change.before)])
@@ -147,6 +147,6 @@ def test_a_comparison_can_be_ended() -> None:
 
     prepared = crowd(21, pods=60)
     first, second = configuration(), configuration(PACKING)
-    before, after = run(prepared, first), run(prepared, second)
+    before, after = run_scenario(prepared, first), run_scenario(prepared, second)
     with pytest.raises(EnoughError):
-        compare(before, after, prepared, first, second, progress=progress)
+        compare_runs(before, after, prepared, first, second, progress=progress)

@@ -7,14 +7,14 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import Event, NodeDrains, PodArrives
-from kschedweb.engine.studies.compare.comparison import compare
-from kschedweb.engine.studies.compare.pairs import paired
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.play.successors import last_node, latest, scheduled_for
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.simulation import NodeDrains, PodArrives, SimulationEvent
+from kschedweb.engine.studies.compare.comparison import compare_runs
+from kschedweb.engine.studies.compare.pairs import pair_pods
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.play.successors import last_node, latest_rows, scheduled_for
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
 from tests.support import tiers
@@ -24,30 +24,30 @@ HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 
 
 def test_a_pod_and_what_took_its_place_are_one_place() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(0.0, pod("web"), None, True),
         *(NodeDrains(20.0 + n, name) for n, name in enumerate("ab")),
     ]
-    outcome = run(Prepared([node(name) for name in "abc"], events, 100.0), configuration())
+    outcome = run_scenario(PreparedScenario([node(name) for name in "abc"], events, 100.0), configuration())
     assert len(outcome.pods) > 1
-    assert list(latest(outcome)) == ["default/web"]
-    assert last_node(outcome, latest(outcome)["default/web"]) == "c"
-    assert list(latest(Outcome.decode(outcome.encode()))) == ["default/web"]
+    assert list(latest_rows(outcome)) == ["default/web"]
+    assert last_node(outcome, latest_rows(outcome)["default/web"]) == "c"
+    assert list(latest_rows(RunOutcome.decode(outcome.encode()))) == ["default/web"]
 
 
 def test_a_pod_that_is_replaced_in_one_run_alone_is_held_against_its_replacement() -> None:
     # Packed, the important pod has a node of its own. Spread, a pod makes room for it and goes beside the other one.
     pods = [pod("first", requests={"cpu": "2"}), pod("small", requests={"cpu": "2"})]
-    events: list[Event] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
+    events: list[SimulationEvent] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
     events += [PodArrives(10.0, pod("whole", requests={"cpu": "4"}, priorityClassName="high"), None, True)]
-    prepared = Prepared([node("a"), node("b"), HIGH], events, 200.0)
+    prepared = PreparedScenario([node("a"), node("b"), HIGH], events, 200.0)
     spread, packed = configuration(), configuration(PACKING)
-    before, after = run(prepared, spread), run(prepared, packed)
+    before, after = run_scenario(prepared, spread), run_scenario(prepared, packed)
     assert (len(before.pods), len(after.pods)) == (4, 3)
     for first, second, policies in ((before, after, (spread, packed)), (after, before, (packed, spread))):
-        found = compare(first, second, prepared, *policies)
+        found = compare_runs(first, second, prepared, *policies)
         assert (found.pods, found.pairs.only_before, found.pairs.only_after) == (3, [], [])
-        assert all(first.nodes[first.node[latest(first)[one.pod]]] == one.before for one in found.moved)
+        assert all(first.nodes[first.node[latest_rows(first)[one.pod]]] == one.before for one in found.moved)
     (again,) = [name for name in before.pods if name.endswith("-again1")]
     (pair,) = [one for one in found.pairs.listed if one.pod == again.removesuffix("-again1")]
     assert (first.pods[pair.before], second.pods[pair.after]) == (pair.pod, again)
@@ -58,14 +58,14 @@ def test_a_pod_that_is_replaced_in_one_run_alone_is_held_against_its_replacement
 def test_counts_of_a_comparison_agree_with_the_measures_of_its_runs(seed: int) -> None:
     prepared = crowd(seed, pods=30)
     first, second = configuration(), configuration(PACKING)
-    before, after = run(prepared, first), run(prepared, second)
-    pairs = paired(before, after)
+    before, after = run_scenario(prepared, first), run_scenario(prepared, second)
+    pairs = pair_pods(before, after)
     rows = [one.before for one in pairs.listed], [one.after for one in pairs.listed]
     assert all(len(set(some)) == len(pairs.listed) for some in rows)
-    found = compare(before, after, prepared, first, second)
+    found = compare_runs(before, after, prepared, first, second)
     for outcome in (before, after):
-        assert scheduled_for(outcome)[list(latest(outcome).values())].sum() == found.pods
-    waits = [measure(outcome)["unscheduled"].value or 0 for outcome in (before, after)]
+        assert scheduled_for(outcome)[list(latest_rows(outcome).values())].sum() == found.pods
+    waits = [compute_measures(outcome)["unscheduled"].value or 0 for outcome in (before, after)]
     assert waits[1] - waits[0] == len(found.newly_unscheduled) - len(found.newly_scheduled)
     assert len(found.moved) <= found.pods
 
@@ -73,14 +73,16 @@ def test_counts_of_a_comparison_agree_with_the_measures_of_its_runs(seed: int) -
 def test_pods_that_a_workload_has_more_of_are_told_apart() -> None:
     owner = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}]}
 
-    def outcome(names: str) -> Outcome:
+    def outcome(names: str) -> RunOutcome:
         raws = [pod(name) for name in names]
         for raw in raws:
             raw["metadata"] |= json.loads(json.dumps(owner))
-        return run(Prepared([node("a")], [PodArrives(0.0, raw) for raw in raws], 10.0), configuration())
+        return run_scenario(
+            PreparedScenario([node("a")], [PodArrives(0.0, raw) for raw in raws], 10.0), configuration()
+        )
 
     first, second = outcome("abc"), outcome("cdefg")
-    found = paired(first, second)
+    found = pair_pods(first, second)
     pairs = [(one.pod, first.pods[one.before], second.pods[one.after]) for one in found.listed]
     assert [tuple(name.removeprefix("default/") for name in one) for one in pairs] == [
         ("c", "c", "c"), ("a", "a", "d"), ("b", "b", "e"),
@@ -89,7 +91,9 @@ def test_pods_that_a_workload_has_more_of_are_told_apart() -> None:
 
 
 def test_an_older_outcome_is_paired_by_the_names_of_pods() -> None:
-    outcome = run(crowd(3, pods=12), configuration())
-    older = Outcome(**{**vars(outcome), "first": outcome.first[:0], "workload": outcome.workload[:0], "workloads": []})
-    assert len(latest(older)) == len(set(outcome.pods))
-    assert len(paired(older, older).listed) == scheduled_for(outcome)[list(outcome.index.values())].sum()
+    outcome = run_scenario(crowd(3, pods=12), configuration())
+    older = RunOutcome(
+        **{**vars(outcome), "first": outcome.first[:0], "workload": outcome.workload[:0], "workloads": []}
+    )
+    assert len(latest_rows(older)) == len(set(outcome.pods))
+    assert len(pair_pods(older, older).listed) == scheduled_for(outcome)[list(outcome.index.values())].sum()

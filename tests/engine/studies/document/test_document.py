@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.studies import DocumentError, read
+from kschedweb.engine.studies import ScenarioError, read_scenario
 from kschedweb.engine.studies.document.parts import DrainNodes, Generate
 
 
 def problems(**document: object) -> list[str]:
-    with pytest.raises(DocumentError) as caught:
-        read({"name": "x", **document})
+    with pytest.raises(ScenarioError) as caught:
+        read_scenario({"name": "x", **document})
     return [str(problem) for problem in caught.value.problems]
 
 
 def test_a_document_is_read_with_its_defaults() -> None:
-    document = read({"name": "quiet"})
-    assert (document.base.snapshot, document.run.place, document.run.until) == (None, "all", None)
+    document = read_scenario({"name": "quiet"})
+    assert (document.base.snapshot, document.run.place, document.run.end) == (None, "all", None)
     assert (document.run.cycle, document.run.sample, document.use.source) == (0.001, 60.0, "none")
 
 
 def test_times_are_durations_or_seconds() -> None:
     change = {"drainNodes": {"nodes": ["a"]}}
-    document = read({"name": "x", "changes": [{"at": "1h30m", **change}, {"at": 90, **change}, change]})
+    document = read_scenario({"name": "x", "changes": [{"at": "1h30m", **change}, {"at": 90, **change}, change]})
     assert [change.at for change in document.changes] == [5400.0, 90.0, 0.0]
     assert isinstance(document.changes[0].action, DrainNodes)
 
@@ -60,12 +60,14 @@ def test_unknown_keys_are_told_with_those_that_are_known() -> None:
 
 
 def test_what_is_no_object_is_told() -> None:
-    with pytest.raises(DocumentError, match="must be an object, is a list"):
-        read([])
+    with pytest.raises(ScenarioError, match="must be an object, is a list"):
+        read_scenario([])
 
 
 def test_a_generator_has_its_defaults() -> None:
-    document = read({"name": "x", "arrivals": [{"generate": {"perHour": 60, "shapes": [{"cpu": 1}], "tide": {}}}]})
+    document = read_scenario(
+        {"name": "x", "arrivals": [{"generate": {"perHour": 60, "shapes": [{"cpu": 1}], "tide": {}}}]}
+    )
     (part,) = document.arrivals
     assert isinstance(part, Generate)
     assert part.tide is not None

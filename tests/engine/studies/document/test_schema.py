@@ -10,7 +10,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies import DocumentError, DocumentProblem, json_schema, read
+from kschedweb.engine.studies import DocumentProblem, ScenarioError, json_schema, read_scenario
 from tests.support import tiers
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
@@ -61,14 +61,14 @@ WHOLE: dict[str, Any] = {
 
 def refused(raw: Any) -> list[DocumentProblem]:
     try:
-        read(raw)
-    except DocumentError as error:
+        read_scenario(raw)
+    except ScenarioError as error:
         return error.problems
     return []
 
 
 def test_a_document_with_every_key_is_read_and_meets_the_schema() -> None:
-    read(WHOLE)
+    read_scenario(WHOLE)
     SCHEMA.validate(WHOLE)
     SCHEMA.check_schema(SCHEMA.schema)
 

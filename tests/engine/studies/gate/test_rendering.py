@@ -13,9 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kschedweb.engine.studies.gate.gate import DEFAULTS, GateQuestion, Policy, prepared_of, verdict
-from kschedweb.engine.studies.gate.rendering import FORMATS, LONGEST, MOST_LISTED, junit, markdown, render
-from kschedweb.engine.studies.gate.thresholds import read
+from kschedweb.engine.studies.gate.gate import DEFAULTS, GatePolicy, GateQuestion, compute_verdict, prepared_of
+from kschedweb.engine.studies.gate.rendering import (
+    FORMATS,
+    LONGEST,
+    MOST_LISTED,
+    render_junit,
+    render_markdown,
+    render_verdict,
+)
+from kschedweb.engine.studies.gate.thresholds import read_thresholds
 from tests.engine.studies.gates import PACKED, cluster
 
 Json = dict[str, Any]
@@ -41,9 +48,12 @@ NASTY = '<b>|`*_"&amp;]]>\x00\x07\ud800\n@team #12 ![x](y) ~~z~~ \\'
 def plain(**changes: Any) -> Json:
     """A verdict with a check that passes and one that fails."""
     asked = GateQuestion(
-        Policy("policy.yaml", PACKED), Policy(DEFAULTS), read({"maxMoved": 0, "maxPending": 0}), "cluster.json"
+        GatePolicy("policy.yaml", PACKED),
+        GatePolicy(DEFAULTS),
+        read_thresholds({"maxMoved": 0, "maxPending": 0}),
+        "cluster.json",
     )
-    return verdict(prepared_of(cluster()), asked).to_dict() | changes
+    return compute_verdict(prepared_of(cluster()), asked).to_dict() | changes
 
 
 def check(**changes: Any) -> Json:
@@ -73,12 +83,12 @@ def shown(text: str) -> str:
 
 
 def test_json_is_the_verdict_itself() -> None:
-    assert json.loads(render(plain(), "json")) == plain()
+    assert json.loads(render_verdict(plain(), "json")) == plain()
 
 
 def test_junit_has_a_case_for_each_check_and_names_the_pods_of_those_that_fail() -> None:
     found = plain()
-    root = valid(junit(found))
+    root = valid(render_junit(found))
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert list(cases) == [one["label"] for one in found["checks"]]
     failure = cases["Moved pods"].find("failure")
@@ -95,7 +105,7 @@ def test_junit_has_a_case_for_each_check_and_names_the_pods_of_those_that_fail()
 
 
 def test_markdown_is_a_verdict_a_table_and_folded_pods() -> None:
-    text = markdown(plain())
+    text = render_markdown(plain())
     assert text.startswith("## ❌ Scheduling policy fails\n")
     assert "**policy.yaml** against kube-scheduler's defaults, on cluster.json: 6 pods on 4 nodes." in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
@@ -104,7 +114,7 @@ def test_markdown_is_a_verdict_a_table_and_folded_pods() -> None:
     assert "<details><summary>Moved pods: " in text
     assert text.count("<details>") == text.count("</details>") == 1
     assert "Moved pods by the plugin that moved them: NodeResourcesFit" in text
-    passed = markdown(plain(verdict="pass", checks=[check(passed=True, pods=[])]))
+    passed = render_markdown(plain(verdict="pass", checks=[check(passed=True, pods=[])]))
     assert passed.startswith("## ✅ Scheduling policy passes\n")
     assert "<details>" not in passed
 
@@ -113,7 +123,9 @@ def test_markdown_is_a_verdict_a_table_and_folded_pods() -> None:
 def test_nothing_that_a_cluster_says_breaks_out(form: str) -> None:
     pod = {"pod": NASTY, "before": NASTY, "after": NASTY, "plugin": NASTY, "lead": 3, "said": NASTY}
     bad = check(name=NASTY, label=NASTY, sentence=NASTY, unit=NASTY, pods=[pod])
-    text = render(plain(checks=[bad], policy=NASTY, about=NASTY, notes=[NASTY], counts={"byPlugin": {NASTY: 2}}), form)
+    text = render_verdict(
+        plain(checks=[bad], policy=NASTY, about=NASTY, notes=[NASTY], counts={"byPlugin": {NASTY: 2}}), form
+    )
     if form == "json":
         assert json.loads(text)["policy"] == NASTY
     elif form == "junit":
@@ -148,8 +160,8 @@ def test_nothing_that_a_cluster_says_breaks_out(form: str) -> None:
 @given(st.text(max_size=80))
 def test_any_text_is_well_formed_xml_and_one_line_of_markdown(text: str) -> None:
     found = plain_of(text)
-    assert valid(junit(found)).find(".//failure") is not None
-    table = [line for line in markdown(found).splitlines() if line.startswith("| ❌")]
+    assert valid(render_junit(found)).find(".//failure") is not None
+    table = [line for line in render_markdown(found).splitlines() if line.startswith("| ❌")]
     assert len(table) == 1
 
 
@@ -165,12 +177,12 @@ def plain_of(text: str) -> Json:
 def test_markdown_fits_a_comment_however_much_there_is_to_say() -> None:
     pod = {"pod": "n" * 500, "before": "b" * 500, "after": "a" * 500, "plugin": "P", "lead": 1, "said": "s" * 5000}
     long = check(pods=[pod] * 50, more=9_950, sentence="s" * 5000)
-    text = markdown(plain(checks=[long], notes=["n" * 5000] * 50))
+    text = render_markdown(plain(checks=[long], notes=["n" * 5000] * 50))
     assert len(text) < 65_536
     assert text.count("n" * (LONGEST - 1) + "…") == 2 * MOST_LISTED
     assert f"and {10_000 - MOST_LISTED:,} further pods." in text
 
 
 def test_junit_says_how_many_pods_it_does_not_name() -> None:
-    failure = valid(junit(plain(checks=[check(more=7)]))).findtext(".//failure") or ""
+    failure = valid(render_junit(plain(checks=[check(more=7)]))).findtext(".//failure") or ""
     assert failure.splitlines()[-2:] == ["a/b: n1 -> no node; P; no room", "and 7 further pods"]

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.documents.json_schema import Schemas
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.gate.thresholds import THRESHOLDS, Amount, Limits, Thresholds, read
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.gate.thresholds import THRESHOLDS, Amount, MeasureLimits, Thresholds, read_thresholds
 
 NUMBERS = st.integers(0, 10_000).map(float) | st.integers(0, 1000).map(lambda number: number / 8)
 AMOUNTS = st.builds(Amount, NUMBERS, st.booleans())
-LIMITS = st.builds(Limits, NUMBERS | st.none(), st.none(), AMOUNTS)
+LIMITS = st.builds(MeasureLimits, NUMBERS | st.none(), st.none(), AMOUNTS)
 ASKED = st.builds(
     Thresholds,
     AMOUNTS | st.none(),
@@ -28,22 +28,24 @@ ASKED = st.builds(
 
 def test_without_thresholds_no_pod_may_be_newly_unschedulable() -> None:
     for raw in (None, {}, {"maxNewlyUnschedulable": None}):
-        assert read(raw) == Thresholds()
+        assert read_thresholds(raw) == Thresholds()
     assert Thresholds().max_newly_unschedulable == Amount(0.0)
 
 
 def test_numbers_percentages_and_any_are_told_apart() -> None:
-    found = read({"maxNewlyUnschedulable": "any", "maxMoved": "12.5 %", "maxPending": 3, "maxSkewIncrease": 0.5})
+    found = read_thresholds(
+        {"maxNewlyUnschedulable": "any", "maxMoved": "12.5 %", "maxPending": 3, "maxSkewIncrease": 0.5}
+    )
     assert found == Thresholds(None, Amount(12.5, True), 3, 0.5)
-    assert read({"maxMoved": "7"}).max_moved == Amount(7.0)
-    assert Amount(12.5, True).of(200.0) == 25.0
-    assert Amount(12.5).of(200.0) == 12.5
-    assert Amount(10.0, True).of(-50.0) == 5.0
+    assert read_thresholds({"maxMoved": "7"}).max_moved == Amount(7.0)
+    assert Amount(12.5, True).value_of(200.0) == 25.0
+    assert Amount(12.5).value_of(200.0) == 12.5
+    assert Amount(10.0, True).value_of(-50.0) == 5.0
 
 
 @given(ASKED)
 def test_what_is_read_is_written_back_the_same(asked: Thresholds) -> None:
-    assert read(asked.plain) == asked
+    assert read_thresholds(asked.plain) == asked
 
 
 @pytest.mark.parametrize(
@@ -68,12 +70,12 @@ def test_what_is_read_is_written_back_the_same(asked: Thresholds) -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(raw: Any, said: str) -> None:
-    with pytest.raises(DocumentError) as caught:
-        read(raw)
+    with pytest.raises(ScenarioError) as caught:
+        read_thresholds(raw)
     assert said.replace("known are maxMoved", "known are ") in str(caught.value)
 
 
 def test_the_schema_names_every_key_with_a_sentence() -> None:
-    schema = Schemas().struct(THRESHOLDS)
+    schema = Schemas().struct_schema(THRESHOLDS)
     assert set(schema["properties"]) == {field.name for field in THRESHOLDS.fields}
     assert all(one.get("description", "").endswith(".") for one in schema["properties"].values())

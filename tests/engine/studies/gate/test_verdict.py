@@ -11,27 +11,35 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.objects.access import reference
+from kschedweb.engine.objects.json_access import describe_object
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.compare.comparison import compare
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.compare.comparison import compare_runs
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate.gate import (
     DEFAULTS,
+    GatePolicy,
     GateQuestion,
     GateVerdict,
-    Policy,
+    compute_verdict,
     newest_time,
     prepared_of,
     read_objects,
-    verdict,
 )
-from kschedweb.engine.studies.gate.rendering import FORMATS, render
-from kschedweb.engine.studies.gate.thresholds import read
-from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, amount, judge, number, worse
-from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, Measure
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.play.successors import latest
+from kschedweb.engine.studies.gate.rendering import FORMATS, render_verdict
+from kschedweb.engine.studies.gate.thresholds import read_thresholds
+from kschedweb.engine.studies.gate.verdict import (
+    MOST_PODS,
+    NO_PROFILE,
+    RunPair,
+    compute_worsening,
+    format_amount,
+    format_number,
+    judge_runs,
+)
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.measure.values import HIGHER, LOWER, RunMeasure
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.play.successors import latest_rows
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED, cluster, renamed
 from tests.engine.studies.worlds import configuration, crowd
@@ -44,9 +52,10 @@ Json = dict[str, Any]
 def judged(
     objects: list[Json], policy: Any = PACKED, baseline: Any = None, place: str = "all", **asked: Any
 ) -> GateVerdict:
-    held = Policy("baseline", baseline) if baseline is not None else Policy(DEFAULTS)
-    return verdict(
-        prepared_of(objects, place=place), GateQuestion(Policy("policy", policy), held, read(asked), "a small cluster")
+    held = GatePolicy("baseline", baseline) if baseline is not None else GatePolicy(DEFAULTS)
+    return compute_verdict(
+        prepared_of(objects, place=place),
+        GateQuestion(GatePolicy("policy", policy), held, read_thresholds(asked), "a small cluster"),
     )
 
 
@@ -56,7 +65,7 @@ def check(found: GateVerdict, name: str) -> Any:
 
 @pytest.mark.parametrize(("value", "text"), [(0.9999, "1 node-hour"), (0.917, "0.917 node-hours")])
 def test_what_is_shown_as_one_is_in_the_singular(value: float, text: str) -> None:
-    assert amount(value, "node-hours") == text
+    assert format_amount(value, "node-hours") == text
 
 
 def test_a_policy_against_itself_passes_everything() -> None:
@@ -191,16 +200,16 @@ def test_skew_may_grow_by_so_many_points() -> None:
 
 def test_a_percentage_changes_by_points_and_may_change_by_a_share_of_itself() -> None:
     prepared, before, after = crowd(11), configuration(), configuration("MostAllocated")
-    first, second = run(prepared, before), run(prepared, after)
-    compared = compare(first, second, prepared, before, after)
-    pair = Pair(first, second, measure(first), measure(second), compared)
+    first, second = run_scenario(prepared, before), run_scenario(prepared, after)
+    compared = compare_runs(first, second, prepared, before, after)
+    pair = RunPair(first, second, compute_measures(first), compute_measures(second), compared)
     name, ends = "fragmentation_memory", {5: "at most 5 points more.", "5%": "at most 5 % more."}
     for most, end in ends.items():
-        one = judge(pair, read({"measures": {name: {"maxChange": most}}})).checks[-1]
+        one = judge_runs(pair, read_thresholds({"measures": {name: {"maxChange": most}}})).checks[-1]
         assert (one.name, one.unit) == (name, "%")
         assert one.value is not None
         assert one.baseline is not None
-        assert f" {number(abs(one.value - one.baseline))} points " in one.sentence
+        assert f" {format_number(abs(one.value - one.baseline))} points " in one.sentence
         assert one.value != one.baseline
         assert one.sentence.endswith(end)
 
@@ -239,7 +248,7 @@ def test_any_measure_may_be_limited(name: str, limits: Json, passes: bool) -> No
     ],
 )
 def test_what_is_worse_depends_on_the_measure(direction: str, value: float, base: float, expected: float) -> None:
-    assert worse(Measure("m", "M", value, "pods", direction, "M."), value, base) == expected
+    assert compute_worsening(RunMeasure("m", "M", value, "pods", direction, "M."), value, base) == expected
 
 
 def test_a_measure_that_vanishes_fails() -> None:
@@ -250,7 +259,7 @@ def test_a_measure_that_vanishes_fails() -> None:
 
 
 def test_an_unknown_measure_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(DocumentError, match=r"thresholds.measures\['skew_cpuu'\]: is not measured here; .* skew_cpu,"):
+    with pytest.raises(ScenarioError, match=r"thresholds.measures\['skew_cpuu'\]: is not measured here; .* skew_cpu,"):
         judged(cluster(), measures={"skew_cpuu": {"max": 1}})
 
 
@@ -263,7 +272,7 @@ def test_only_the_first_pods_are_named() -> None:
 
 @pytest.mark.parametrize("kind", ["Node", "Pod"])
 def test_a_dump_without_nodes_or_pods_does_not_pass_for_having_tried_nothing(kind: str) -> None:
-    with pytest.raises(DocumentError, match=f"there is no {kind.lower()} in it"):
+    with pytest.raises(ScenarioError, match=f"there is no {kind.lower()} in it"):
         judged([one for one in cluster() if one["kind"] != kind])
 
 
@@ -285,12 +294,12 @@ def test_what_is_left_out_and_what_is_said_in_vain_is_told() -> None:
 
 def test_a_policy_that_kube_scheduler_refuses_is_refused_with_its_line() -> None:
     text = PACKED.replace("MostAllocated", "MostAlocated")
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(ScenarioError) as caught:
         judged(cluster(), policy=text)
     assert caught.value.problems[0].path == "policy"
     assert caught.value.problems[0].text.startswith("line ")
     assert "MostAlocated" in str(caught.value)
-    with pytest.raises(DocumentError, match=r"^baseline: "):
+    with pytest.raises(ScenarioError, match=r"^baseline: "):
         judged(cluster(), baseline="kind: Pod")
 
 
@@ -299,7 +308,7 @@ def test_lists_are_taken_apart_and_other_values_refused() -> None:
     nested = {"kind": "List", "items": [{"kind": "NodeList", "items": items}]}
     assert [raw["kind"] for raw in read_objects([nested, [{"kind": "Service"}]])] == ["Node", "Pod", "Service"]
     for wrong, problem in ((None, "a null"), ("x", "a text")):
-        with pytest.raises(DocumentError, match=f"snapshot: must hold Kubernetes objects: {problem} is not"):
+        with pytest.raises(ScenarioError, match=f"snapshot: must hold Kubernetes objects: {problem} is not"):
             read_objects([{"kind": "List", "items": [wrong]}])
 
 
@@ -322,9 +331,9 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
         if text == "Under policy:":
             raise Stop
 
-    asked = GateQuestion(Policy("policy", PACKED), Policy(DEFAULTS), read({}), "")
+    asked = GateQuestion(GatePolicy("policy", PACKED), GatePolicy(DEFAULTS), read_thresholds({}), "")
     with pytest.raises(Stop):
-        verdict(prepared_of(cluster(20, 400)), asked, progress=progress)
+        compute_verdict(prepared_of(cluster(20, 400)), asked, progress=progress)
     assert dict.fromkeys(heard) == {f"Under {DEFAULTS}:": None, "Under policy:": None}
 
 
@@ -333,16 +342,16 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
 def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     """Whatever happens in a run: drains, failures, preemption."""
     prepared, before, after = crowd(seed), configuration(), configuration("MostAllocated")
-    first, second = run(prepared, before), run(prepared, after)
-    compared = compare(first, second, prepared, before, after)
-    pair = Pair(first, second, measure(first), measure(second), compared)
-    found = judge(pair, read({"maxMoved": 0, "maxPending": 0}))
+    first, second = run_scenario(prepared, before), run_scenario(prepared, after)
+    compared = compare_runs(first, second, prepared, before, after)
+    pair = RunPair(first, second, compute_measures(first), compute_measures(second), compared)
+    found = judge_runs(pair, read_thresholds({"maxMoved": 0, "maxPending": 0}))
     unschedulable, moved, pending = found.checks
-    ends = [{pod: outcome.node[row] for pod, row in latest(outcome).items()} for outcome in (first, second)]
+    ends = [{pod: outcome.node[row] for pod, row in latest_rows(outcome).items()} for outcome in (first, second)]
     both = ends[0].keys() & ends[1].keys()
     assert moved.value == sum(ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0 for pod in both)
     assert pending.value == len(second.pending)
-    rows = [(latest(outcome), set(outcome.pending.tolist())) for outcome in (first, second)]
+    rows = [(latest_rows(outcome), set(outcome.pending.tolist())) for outcome in (first, second)]
     waits = [{pod for pod, row in named.items() if row in waiting} for named, waiting in rows]
     never = {pod for pod in both if ends[0][pod] >= 0 > ends[1][pod]}
     assert unschedulable.value == len((waits[1] - waits[0]) | never)
@@ -358,12 +367,12 @@ def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
 @given(st.lists(bent(), min_size=3, max_size=3), st.sampled_from(["all", "pending"]))
 def test_no_bent_object_of_a_dump_breaks_a_verdict(items: list[Json], place: str) -> None:
     """Each is judged with the others, or named among the notes; or the whole is refused."""
-    taken = {reference(item) for item in items}
-    others = [item for item in originals() if reference(item) not in taken]
-    with contextlib.suppress(DocumentError):
+    taken = {describe_object(item) for item in items}
+    others = [item for item in originals() if describe_object(item) not in taken]
+    with contextlib.suppress(ScenarioError):
         found = judged([*others, *items], place=place, maxMoved=0, maxPending=0, maxSkewIncrease=0)
         for form in FORMATS:
-            assert render(found.to_dict(), form)
+            assert render_verdict(found.to_dict(), form)
 
 
 def test_a_snapshot_is_measured_alike_whether_its_use_is_known_or_not() -> None:
@@ -371,7 +380,10 @@ def test_a_snapshot_is_measured_alike_whether_its_use_is_known_or_not() -> None:
     names, levels = [f"node-{place}" for place in range(4)], np.array([60.0, 10.0, 20.0, 30.0])
     known = Watermarks(names, np.full(4, newest_time(cluster())), {("cpu", "5m"): levels})
     plain, used = (
-        {one.name: one.value for one in measure(run(prepared_of(cluster(), utilisation=marks), configuration()))}
+        {
+            one.name: one.value
+            for one in compute_measures(run_scenario(prepared_of(cluster(), utilisation=marks), configuration()))
+        }
         for marks in (None, known)
     )
     assert plain == {name: used[name] for name in plain}

@@ -5,25 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedweb.engine.simulation import Event, NodeDrains, NodeFallsSilent, PodArrives, Settings
-from kschedweb.engine.studies.measure.fragmentation import fragmentation
-from kschedweb.engine.studies.measure.measured import Measures
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.simulation import NodeDrains, NodeFallsSilent, PodArrives, SimulationEvent, SimulationSettings
+from kschedweb.engine.studies.measure.fragmentation import compute_fragmentation
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.measure.values import Measures
+from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import BUDGET, GPU, configuration, crowd
 
 HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 
 
-def measured(objects: list[dict], events: list[Event], until: float | None = 100.0) -> Measures:
-    return measure(run(Prepared(objects, events, until, Settings(cycle=0.0, sample=10.0)), configuration()))
+def measured(objects: list[dict], events: list[SimulationEvent], until: float | None = 100.0) -> Measures:
+    return compute_measures(
+        run_scenario(
+            PreparedScenario(objects, events, until, SimulationSettings(cycle=0.0, sample=10.0)), configuration()
+        )
+    )
 
 
 def test_time_to_schedule_counts_pods_that_were_bound() -> None:
-    events: list[Event] = [PodArrives(0.0, pod("first", requests={"cpu": "4"}), 50.0)]
+    events: list[SimulationEvent] = [PodArrives(0.0, pod("first", requests={"cpu": "4"}), 50.0)]
     events += [PodArrives(10.0 + n, pod(f"waits-{n}", requests={"cpu": "1"})) for n in range(2)]
     events += [PodArrives(20.0, pod("never", requests={"cpu": "9"}))]
     found = measured([node("only")], events)
@@ -37,7 +41,7 @@ def test_time_to_schedule_counts_pods_that_were_bound() -> None:
 
 
 def test_skew_and_spread_of_requests() -> None:
-    events: list[Event] = [PodArrives(50.0, pod("late", requests={"cpu": "2"}, nodeSelector={"side": "a"}))]
+    events: list[SimulationEvent] = [PodArrives(50.0, pod("late", requests={"cpu": "2"}, nodeSelector={"side": "a"}))]
     already = pod("already", on="b", requests={"cpu": "1"})
     found = measured([node("a", labels={"side": "a"}), node("b"), already], events)
     # a: 0 % until 50 s, then 50 %; b: 25 % of 4 CPU all the time.
@@ -56,7 +60,7 @@ def test_values_have_no_digits_that_depend_on_the_order_of_sums() -> None:
 
 
 def test_empty_nodes_preemptions_and_evictions() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(0.0, pod("low", requests={"cpu": "4"}, nodeSelector={"side": "a"}, terminationGracePeriodSeconds=0)),
         PodArrives(
             10.0, pod("high", requests={"cpu": "4"}, nodeSelector={"side": "a"}, priorityClassName="high"), None, True
@@ -71,18 +75,18 @@ def test_empty_nodes_preemptions_and_evictions() -> None:
 
 
 def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(0.0, pod("web", nodeSelector={"side": "a"}), None, True),
         NodeFallsSilent(10.0, "a"),
     ]
-    prepared = Prepared([node("a", labels={"side": "a"}), node("b")], events, 600.0)
-    outcome = Outcome.decode(run(prepared, configuration()).encode())
-    assert measure(outcome)["evictions"].value == 1.0
-    assert outcome.moves.kind.tolist() == [Kind.BOUND]  # it is still there, and another one waits for the node
-    (told,) = outcome.forced.time.tolist()
+    prepared = PreparedScenario([node("a", labels={"side": "a"}), node("b")], events, 600.0)
+    outcome = RunOutcome.decode(run_scenario(prepared, configuration()).encode())
+    assert compute_measures(outcome)["evictions"].value == 1.0
+    assert outcome.moves.kind.tolist() == [MoveKind.BOUND]  # it is still there, and another one waits for the node
+    (told,) = outcome.forced_moves.time.tolist()
     assert 300.0 < told < 400.0
-    assert outcome.pods[outcome.forced.pod[0]] == "default/web"
-    assert measure(outcome)["unscheduled"].value == 1.0
+    assert outcome.pods[outcome.forced_moves.pod[0]] == "default/web"
+    assert compute_measures(outcome)["unscheduled"].value == 1.0
 
 
 def test_a_budget_is_disrupted_by_more_evictions_at_once_than_it_allows() -> None:
@@ -97,11 +101,11 @@ def test_a_budget_is_disrupted_by_more_evictions_at_once_than_it_allows() -> Non
 def test_a_pod_that_is_replaced_in_time_is_not_down_any_more() -> None:
     objects = [*(node(name) for name in "abcde"), BUDGET]
     pods = [pod(f"p{n}", labels={"app": "app-0"}, requests={"cpu": "4"}) for n in range(3)]
-    events: list[Event] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
-    outcome = run(Prepared(objects, events, 10.0), configuration())
+    events: list[SimulationEvent] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
+    outcome = run_scenario(PreparedScenario(objects, events, 10.0), configuration())
     first, second = (outcome.nodes[outcome.node[row]] for row in range(2))
-    apart: list[Event] = [NodeDrains(20.0, first), NodeDrains(60.0, second)]
-    together: list[Event] = [NodeDrains(20.0, first), NodeDrains(20.0, second)]
+    apart: list[SimulationEvent] = [NodeDrains(20.0, first), NodeDrains(60.0, second)]
+    together: list[SimulationEvent] = [NodeDrains(20.0, first), NodeDrains(20.0, second)]
     for drains, beyond in ((apart, 0.0), (together, 1.0)):
         found = measured(objects, [*events, *drains])
         assert found["evictions"].value == 2.0
@@ -116,16 +120,16 @@ def test_fragmentation_of_devices_is_that_of_the_paper() -> None:
     eligible = np.ones((3, 2), dtype=np.uint8)
     # Without a GPU all 6 are of no use; the small one can use all; the large one fits nowhere: 6 again.
     counts = np.array([2, 1, 1])
-    assert fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 0 + 1 * 6) / 4 / 6)
+    assert compute_fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 0 + 1 * 6) / 4 / 6)
     # Where the small one may not go to the second node, its 4 GPUs are a fragment for it too.
     eligible[1, 1] = 0
-    assert fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 4 + 1 * 6) / 4 / 6)
+    assert compute_fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 4 + 1 * 6) / 4 / 6)
 
 
 def test_fragmentation_of_cpu_is_what_lies_beside_too_little_memory() -> None:
     free = np.array([[3000.0, 1000.0], [1.0, 10.0]])
     requests = np.array([[500], [2]])
-    share = fragmentation(free, requests, np.array([5]), np.ones((1, 2), dtype=np.uint8), 0)
+    share = compute_fragmentation(free, requests, np.array([5]), np.ones((1, 2), dtype=np.uint8), 0)
     assert share == pytest.approx(3000 / 4000)
 
 
@@ -136,21 +140,21 @@ def test_fragmentation_of_cpu_is_what_lies_beside_too_little_memory() -> None:
 )
 def test_there_is_no_fragmentation_of_nothing(free: list[list[float]], counts: list[int]) -> None:
     eligible = np.ones((1, 2), dtype=np.uint8)
-    assert fragmentation(np.array(free), np.array([[1]]), np.array(counts), eligible, 0) is None
+    assert compute_fragmentation(np.array(free), np.array([[1]]), np.array(counts), eligible, 0) is None
 
 
 def test_a_run_is_measured_with_the_nodes_that_its_pods_may_go_to() -> None:
     gpus = [node(name, labels={"gpu-model": name}, allocatable={GPU: "4"}) for name in "ab"]
     tainted = node("c", allocatable={GPU: "8"}, taints=[{"key": "k", "effect": "NoSchedule"}])
-    events: list[Event] = [PodArrives(0.0, pod("one", requests={GPU: "1"}, nodeSelector={"gpu-model": "a"}))]
+    events: list[SimulationEvent] = [PodArrives(0.0, pod("one", requests={GPU: "1"}, nodeSelector={"gpu-model": "a"}))]
     found = measured([*gpus, tainted], events)
     # 3 + 4 + 8 are free; only those of a are of use to the workload.
     assert found[f"fragmentation_{GPU}"].value == pytest.approx(100 * 12 / 15)
 
 
 def test_measures_have_units_and_survive_plain_data() -> None:
-    found = measure(run(crowd(11), configuration()))
-    assert Measures.of(found.to_dict()) == found
+    found = compute_measures(run_scenario(crowd(11), configuration()))
+    assert Measures.from_dict(found.to_dict()) == found
     names = [one.name for one in found]
     assert len(set(names)) == len(names)
     for one in found:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies import prepare, read
-from kschedweb.engine.studies.measure.measured import When
-from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.measure.objectives import list_objectives, moved, places
+from kschedweb.engine.studies import prepare_scenario, read_scenario
+from kschedweb.engine.studies.measure.measures import compute_measures
+from kschedweb.engine.studies.measure.objectives import last_nodes, list_objectives, measure_moved
 from kschedweb.engine.studies.measure.registry import MOVED
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.measure.values import When
+from kschedweb.engine.studies.play.run import run_scenario
 from tests.support.seed_runs import PACKED, document
 
 
@@ -16,8 +16,8 @@ def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_o
     configuration = load(None).configuration
     assert configuration is not None
     priced = {**document(), "prices": {"currency": "EUR", "prices": []}}
-    outcome = run(prepare(read(priced), [], {}, seed=1, now=0.0), configuration)
-    measures = {one.name: (one.label, one.direction) for one in measure(outcome)}
+    outcome = run_scenario(prepare_scenario(read_scenario(priced), [], {}, seed=1, now=0.0), configuration)
+    measures = {one.name: (one.label, one.direction) for one in compute_measures(outcome)}
     whens = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.PRICED})
     listed = {one.name: (one.label, one.direction) for one in list_objectives(outcome.resources, whens)}
     assert listed.pop(MOVED) == ("Pods that go elsewhere", "lower")
@@ -26,7 +26,8 @@ def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_o
 
 def test_pods_that_move_have_a_node_in_both_runs() -> None:
     assert (
-        moved({"a": "x", "b": "", "c": "x", "d": "x"}, {"a": "y", "b": "x", "c": "", "d": "x", "e": "x"}).value == 1.0
+        measure_moved({"a": "x", "b": "", "c": "x", "d": "x"}, {"a": "y", "b": "x", "c": "", "d": "x", "e": "x"}).value
+        == 1.0
     )
 
 
@@ -35,7 +36,11 @@ def test_places_are_where_pods_were_last() -> None:
     for text in (None, PACKED):
         configuration = load(text).configuration
         assert configuration is not None
-        found.append(places(run(prepare(read(document()), [], {}, seed=1, now=0.0), configuration)))
+        found.append(
+            last_nodes(
+                run_scenario(prepare_scenario(read_scenario(document()), [], {}, seed=1, now=0.0), configuration)
+            )
+        )
     assert set(found[0]) == set(found[1])
     assert all(node == "" or node.startswith("node-") for node in found[0].values())
-    assert (moved(*found).value or 0) > 0
+    assert (measure_moved(*found).value or 0) > 0

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import Event, NodeJoins, NodeLeaves, PodArrives, Settings
-from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.simulation import NodeJoins, NodeLeaves, PodArrives, SimulationEvent, SimulationSettings
+from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.measure.occupancy import empty_nodes, node_hours
-from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.outcome import RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
 from tests.support import tiers
@@ -34,26 +34,28 @@ def test_a_node_with_nothing_but_pods_of_daemonsets_and_static_pods_is_empty() -
         owned(pod("web", on="b"), "ReplicaSet"),
         pod("bare", on="d"),
     ]
-    outcome = run(Prepared([*(node(name) for name in "abcd"), *on_nodes], [], 1800.0), configuration())
+    outcome = run_scenario(PreparedScenario([*(node(name) for name in "abcd"), *on_nodes], [], 1800.0), configuration())
     assert empty_nodes(outcome, [0.0, 1800.0]).tolist() == [2, 2]
-    assert measure(outcome)["nodes_empty"].value == 2.0
-    assert measure(outcome)["node_hours"].value == 2.0  # four nodes, half an hour
-    assert measure(outcome)["node_hours_used"].value == 1.0
+    assert compute_measures(outcome)["nodes_empty"].value == 2.0
+    assert compute_measures(outcome)["node_hours"].value == 2.0  # four nodes, half an hour
+    assert compute_measures(outcome)["node_hours_used"].value == 1.0
 
 
 def test_hours_are_those_for_which_nodes_were_there_and_worked() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(600.0, pod("short"), 1200.0),
         NodeJoins(1800.0, node("late")),
         NodeLeaves(2700.0, "begun"),
     ]
-    outcome = run(Prepared([node("begun")], events, 3600.0, Settings(cycle=0.0)), configuration())
+    outcome = run_scenario(
+        PreparedScenario([node("begun")], events, 3600.0, SimulationSettings(cycle=0.0)), configuration()
+    )
     assert node_hours(outcome) == pytest.approx((0.75 + 0.5, 1200 / 3600), abs=1e-6)
     assert empty_nodes(outcome, [0.0, 700.0, 1900.0, 3600.0]).tolist() == [1, 0, 2, 1]
 
 
 def test_without_nodes_there_is_nothing() -> None:
-    outcome = run(Prepared([], [], 100.0), configuration())
+    outcome = run_scenario(PreparedScenario([], [], 100.0), configuration())
     assert node_hours(outcome) == (0.0, 0.0)
     assert empty_nodes(outcome, [0.0]).tolist() == [0]
 
@@ -61,7 +63,7 @@ def test_without_nodes_there_is_nothing() -> None:
 @settings(max_examples=tiers.count(8, 60), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_hours_are_the_sum_of_what_is_seen_at_every_moment(seed: int) -> None:
-    outcome: Outcome = run(crowd(seed, pods=25), configuration())
+    outcome: RunOutcome = run_scenario(crowd(seed, pods=25), configuration())
     edges = np.unique(
         np.concatenate([[0.0, outcome.end], outcome.moves.time, outcome.node_log.time]).clip(0, outcome.end)
     )

@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from kschedweb.engine.studies.measure.figures import RunFigures
-from kschedweb.engine.studies.measure.measured import When
-from kschedweb.engine.studies.measure.objectives import EVERY, list_objectives
+from kschedweb.engine.studies.measure.objectives import ALL_CONDITIONS, list_objectives
 from kschedweb.engine.studies.measure.registry import (
     FAMILIES,
     GROUPS,
@@ -20,6 +19,7 @@ from kschedweb.engine.studies.measure.registry import (
     rank_of,
     specs_of,
 )
+from kschedweb.engine.studies.measure.values import When
 
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
 SPECS = list(specs_of(RESOURCES))
@@ -56,9 +56,9 @@ def test_every_measure_of_a_run_has_its_function_and_is_an_objective() -> None:
     for spec in SPECS:
         in_runs = spec.when not in (When.PLACED_ANEW, When.COMPARED)
         assert (spec.compute is not None) == in_runs, spec.name
-        assert (spec.name in objectives) == (spec.when in EVERY), spec.name
+        assert (spec.name in objectives) == (spec.when in ALL_CONDITIONS), spec.name
     known = {spec.compute for spec in MEASURES}
-    helpers = {"has", "open_levels"}
+    helpers = {"has_data", "open_levels"}
     public = {name for name, value in vars(RunFigures).items() if callable(value) and not name.startswith("_")}
     assert {getattr(RunFigures, name) for name in public - helpers} <= known, "a function that no measure has"
 

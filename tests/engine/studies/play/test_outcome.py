@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import Event, NodeLeaves, PodArrives, PodLeaves, Settings
+from kschedweb.engine.simulation import NodeLeaves, PodArrives, PodLeaves, SimulationEvent, SimulationSettings
 from kschedweb.engine.studies.play import outcome as outcomes
-from kschedweb.engine.studies.play.outcome import Kind, Outcome, OutcomeError
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.prepared import Prepared
+from kschedweb.engine.studies.play.outcome import MoveKind, OutcomeError, RunOutcome
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
 from tests.support import tiers
@@ -24,19 +24,19 @@ CPU = "cpu"
 SEEDS = st.integers(0, 10_000)
 
 
-def walked(outcome: Outcome, time: float) -> list[int]:
+def walked(outcome: RunOutcome, time: float) -> list[int]:
     """Where each pod is, by one move after the other."""
     places = [-1] * len(outcome.pods)
     for at, row, place, kind in zip(
         outcome.moves.time, outcome.moves.pod, outcome.moves.node, outcome.moves.kind, strict=True
     ):
         if at <= time:
-            places[row] = int(place) if kind == Kind.BOUND else -1
+            places[row] = int(place) if kind == MoveKind.BOUND else -1
     return places
 
 
 def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> None:
-    outcome = run(crowd(1), configuration())
+    outcome = run_scenario(crowd(1), configuration())
     outcome.notes, outcome.refused = ["left out"], [(0.0, "Pod a: no"), (5.0, "Pod a: no"), (6.0, "Pod b: no")]
     assert outcome.list_notes(3) == ["left out", "Pod a: no", "Pod b: no"]
     assert outcome.list_notes(2) == ["left out", "Pod a: no", "and 1 further note"]
@@ -45,8 +45,8 @@ def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> Non
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:
-    outcome = run(crowd(seed), configuration())
-    again = Outcome.decode(outcome.encode())
+    outcome = run_scenario(crowd(seed), configuration())
+    again = RunOutcome.decode(outcome.encode())
     assert again.encode() == outcome.encode()
     assert (again.pods, again.nodes, again.texts, again.refused) == (
         outcome.pods,
@@ -62,16 +62,16 @@ def test_bytes_and_back_are_the_same(seed: int) -> None:
 @given(seed=SEEDS)
 def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
     prepared = crowd(seed)
-    first = run(prepared, configuration()).encode()
-    run(prepared, configuration("MostAllocated"))
-    again, alone = (run(one, configuration()).encode() for one in (prepared, replace(prepared)))
+    first = run_scenario(prepared, configuration()).encode()
+    run_scenario(prepared, configuration("MostAllocated"))
+    again, alone = (run_scenario(one, configuration()).encode() for one in (prepared, replace(prepared)))
     assert first == again == alone
 
 
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS, times=st.lists(st.floats(-1, 2100), min_size=1, max_size=8), keyframe=st.sampled_from([3, 7, 4096]))
 def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list[float], keyframe: int) -> None:
-    outcome = run(crowd(seed), configuration())
+    outcome = run_scenario(crowd(seed), configuration())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outcomes, "KEYFRAME", keyframe)
         for time in times:
@@ -81,7 +81,7 @@ def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_loads_are_the_sums_over_the_pods_that_are_there(seed: int) -> None:
-    outcome = run(crowd(seed), configuration())
+    outcome = run_scenario(crowd(seed), configuration())
     times = np.linspace(0.0, outcome.end, 13)
     asked = outcome.requested(times, CPU)
     for row, time in enumerate(times):
@@ -89,20 +89,20 @@ def test_loads_are_the_sums_over_the_pods_that_are_there(seed: int) -> None:
         on = places >= 0
         np.add.at(sums, places[on], outcome.requests[0, on])
         np.testing.assert_array_equal(asked[row], sums)
-    loads = outcome.loads(times, CPU)
+    loads = outcome.requested_shares(times, CPU)
     assert np.nanmin(loads) >= 0.0
     assert np.nanmax(loads) <= 1.0
 
 
 def test_a_node_that_left_has_no_load() -> None:
-    prepared = Prepared([node("a"), node("b")], [NodeLeaves(50.0, "a")], 100.0, Settings(sample=10.0))
-    loads = run(prepared, configuration()).loads([0.0, 49.0, 50.0, 100.0], CPU)
+    prepared = PreparedScenario([node("a"), node("b")], [NodeLeaves(50.0, "a")], 100.0, SimulationSettings(sample=10.0))
+    loads = run_scenario(prepared, configuration()).requested_shares([0.0, 49.0, 50.0, 100.0], CPU)
     assert np.isnan(loads[:, 0]).tolist() == [False, False, True, True]
     assert not np.isnan(loads[:, 1]).any()
 
 
 def test_who_left_and_why_is_in_the_log() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(0.0, pod("ends", requests={CPU: "1"}), 10.0),
         PodArrives(0.0, pod("deleted", requests={CPU: "1"}, terminationGracePeriodSeconds=5)),
         PodLeaves(20.0, "default/deleted"),
@@ -112,13 +112,13 @@ def test_who_left_and_why_is_in_the_log() -> None:
     ]
     classes = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     events[4] = PodArrives(40.0, pod("high", requests={CPU: "4"}, priorityClassName="high"))
-    prepared = Prepared([node("only"), classes], events, 100.0, Settings(cycle=0.0))
-    outcome = run(prepared, configuration())
+    prepared = PreparedScenario([node("only"), classes], events, 100.0, SimulationSettings(cycle=0.0))
+    outcome = run_scenario(prepared, configuration())
     moves = outcome.moves
     left = [
-        (outcome.pods[row], Kind(kind).name, round(float(time)), outcome.texts[text] if text >= 0 else "")
+        (outcome.pods[row], MoveKind(kind).name, round(float(time)), outcome.texts[text] if text >= 0 else "")
         for time, row, kind, text in zip(moves.time, moves.pod, moves.kind, moves.text, strict=True)
-        if kind != Kind.BOUND
+        if kind != MoveKind.BOUND
     ]
     assert left == [
         ("default/ends", "LEFT", 10, ""),
@@ -129,12 +129,12 @@ def test_who_left_and_why_is_in_the_log() -> None:
 
 
 def test_without_an_end_the_run_lasts_until_nothing_more_happens() -> None:
-    events: list[Event] = [
+    events: list[SimulationEvent] = [
         PodArrives(5.0, pod("one", requests={CPU: "3"}), 60.0),
         PodArrives(6.0, pod("two", requests={CPU: "3"})),
     ]
     events.append(PodArrives(7.0, pod("never", requests={CPU: "9"})))
-    outcome = run(Prepared([node("only")], events, None), configuration())
+    outcome = run_scenario(PreparedScenario([node("only")], events, None), configuration())
     assert outcome.bound[1] > 65.0
     assert outcome.end < 120.0
     assert [outcome.pods[row] for row in outcome.pending] == ["default/never"]
@@ -142,9 +142,9 @@ def test_without_an_end_the_run_lasts_until_nothing_more_happens() -> None:
 
 
 def test_a_node_that_fails_is_waited_for() -> None:
-    outcome = run(crowd(3), configuration())
+    outcome = run_scenario(crowd(3), configuration())
     assert outcome.end == 2000.0
-    quiet = run(Prepared(crowd(3).objects, crowd(3).events, None), configuration())
+    quiet = run_scenario(PreparedScenario(crowd(3).objects, crowd(3).events, None), configuration())
     assert quiet.end < math.inf
     assert set(outcome.pods) >= {f"default/p{number:03d}" for number in range(40)}
 
@@ -161,7 +161,7 @@ def test_progress_is_told_and_may_end_the_run() -> None:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        run(crowd(1, pods=400), configuration(), progress=progress)
+        run_scenario(crowd(1, pods=400), configuration(), progress=progress)
     assert told[0][0] < told[1][0]
     assert told[0][1] < told[1][1]
     assert told[0][2] >= 401
@@ -179,18 +179,18 @@ def test_progress_is_told_and_may_end_the_run() -> None:
 )
 def test_bytes_that_are_no_outcome_are_refused(damaged: bytes, said: str) -> None:
     with pytest.raises(OutcomeError, match=said):
-        Outcome.decode(damaged)
+        RunOutcome.decode(damaged)
 
 
 def test_bytes_that_were_cut_off_are_refused() -> None:
-    data = run(crowd(1, pods=3), configuration()).encode()
+    data = run_scenario(crowd(1, pods=3), configuration()).encode()
     with pytest.raises(OutcomeError):
-        Outcome.decode(data[:-20])
+        RunOutcome.decode(data[:-20])
 
 
 def test_a_long_run_is_sampled_less_often() -> None:
-    prepared = Prepared([node("only")], [], 1000.0, Settings(sample=1.0, most_samples=10))
-    times = run(prepared, configuration()).samples.time
+    prepared = PreparedScenario([node("only")], [], 1000.0, SimulationSettings(sample=1.0, most_samples=10))
+    times = run_scenario(prepared, configuration()).samples.time
     assert len(times) <= 10
     gaps = np.diff(times)
     assert times[0] == 0.0

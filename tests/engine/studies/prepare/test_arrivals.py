@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from kschedweb.engine.simulation import PodArrives
-from kschedweb.engine.studies import Prepared
+from kschedweb.engine.studies import PreparedScenario
 from tests.engine.studies.prepare.test_prepared import prepared, problems, run, zoned
 
 
-def generated(seed: int = 1, **generate: object) -> Prepared:
+def generated(seed: int = 1, **generate: object) -> PreparedScenario:
     shapes = [{"cpu": "500m", "memory": "1Gi", "weight": 3, "life": "2h"}, {"cpu": 2, "name": "big"}]
     return prepared(*zoned("a"), seed=seed, arrivals=[{"generate": {"perHour": 600, "shapes": shapes, **generate}}])
 
 
-def comings(made: Prepared) -> list[PodArrives]:
+def comings(made: PreparedScenario) -> list[PodArrives]:
     return [event for event in made.events if isinstance(event, PodArrives)]
 
 

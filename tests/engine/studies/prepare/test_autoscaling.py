@@ -9,10 +9,10 @@ import pytest
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import ScalerComes
-from kschedweb.engine.simulation.recorded import Follower, RecordedUse
+from kschedweb.engine.simulation.recorded_use import Follower, RecordedUse
 from kschedweb.engine.simulation.scaling.load import Load, Share
-from kschedweb.engine.studies import DocumentError, Prepared, prepare, read
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies import PreparedScenario, ScenarioError, prepare_scenario, read_scenario
+from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.estimate import EstimatedUse
 from tests.engine.builders import node, pod
 from tests.engine.simulation.scaling.test_scalers import NODES, WEB, autoscale, workload
@@ -33,13 +33,13 @@ def hpa(name: str = "web", kind: str = "Deployment", target: str = "web", **spec
     }  # fmt: skip
 
 
-def made(*changes: dict[str, Any], **document: Any) -> Prepared:
+def made(*changes: dict[str, Any], **document: Any) -> PreparedScenario:
     raw = {"name": "x", "changes": [*FIRST, *changes], "run": {"until": "1h"}, **document}
-    return prepare(read(raw), [], {"use.csv": TRACE}, seed=1, now=0.0)
+    return prepare_scenario(read_scenario(raw), [], {"use.csv": TRACE}, seed=1, now=0.0)
 
 
 def problems(*changes: dict[str, Any], **document: Any) -> list[str]:
-    with pytest.raises(DocumentError) as error:
+    with pytest.raises(ScenarioError) as error:
         made(*changes, **document)
     return [str(problem) for problem in error.value.problems]
 
@@ -84,7 +84,7 @@ def test_autoscalers_among_the_objects_are_followed_where_use_is_known() -> None
     (event,) = [one for one in found.events if isinstance(one, ScalerComes)]
     assert (event.time, event.scaler.kind.workload) == (0.0, WEB)
     assert not found.notes
-    assert run(found, configuration()).scaled == [WEB]
+    assert run_scenario(found, configuration()).scaled == [WEB]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_change_takes_precedence_and_without_controllers_none_is_followed() ->
     both = made(autoscale(load=LOAD, max=3), objects=[hpa()])
     (event,) = [one for one in both.events if isinstance(one, ScalerComes)]
     assert event.scaler.autoscaler is not None
-    assert event.scaler.autoscaler.most == 3
+    assert event.scaler.autoscaler.max_replicas == 3
     use = {"from": "trace", "file": "use.csv"}
     off = made(objects=[hpa()], use=use, run={"until": "1h", "controllers": False})
     assert not [one for one in off.events if isinstance(one, ScalerComes)]
@@ -117,7 +117,7 @@ def test_a_change_takes_precedence_and_without_controllers_none_is_followed() ->
 
 def test_recorded_use_is_what_two_pods_used_however_many_share_it() -> None:
     """The curve doubles after ten minutes: then twice as many pods are wanted, and each uses as much as before."""
-    found = run(made(autoscale(targetCpu=50), use={"from": "trace", "file": "use.csv"}), configuration())
+    found = run_scenario(made(autoscale(targetCpu=50), use={"from": "trace", "file": "use.csv"}), configuration())
     assert found.scalings.after.tolist() == [4]
     log = found.use
     total = (log.cpu / 100.0 * 16.0).sum(axis=1)
@@ -131,7 +131,7 @@ def test_recorded_use_is_what_two_pods_used_however_many_share_it() -> None:
 def test_pods_divide_what_is_recorded(load: Load | None, count: int) -> None:
     use = RecordedUse({"a": 16.0}, np.array([[50.0] * 3]), 300.0, {WEB: Follower(0, 2.0)})
     for number in range(count):
-        use.came(Pod.read(owned(pod(f"p{number}", on="a", requests={"cpu": "2"}), "Deployment", "web")), 0.0)
+        use.came(Pod.from_json(owned(pod(f"p{number}", on="a", requests={"cpu": "2"}), "Deployment", "web")), 0.0)
     use.share(WEB, Share(load, 2), [], 0.0)
     whole = 3.0 if load else 2.0
     assert use.shared(WEB, 0.0) == whole
@@ -143,17 +143,17 @@ def test_pods_divide_what_was_measured() -> None:
     objects = [owned(pod(f"p{n}", on="n0", requests={"cpu": "1"}), "Deployment", "web") for n in range(2)]
     raw = {"name": "x", "use": {"from": "watermarks"}, "run": {"place": "pending", "until": "10m"}}
     base = [node("n0"), node("n1"), *objects]
-    made = prepare(read(raw), base, {}, seed=1, now=NOW, utilisation=known(50.0, 0.0))
+    made = prepare_scenario(read_scenario(raw), base, {}, seed=1, now=NOW, utilisation=known(50.0, 0.0))
     assert made.use is not None
     use = made.use()
     assert isinstance(use, EstimatedUse)
-    pods = [Pod.read(one) for one in objects]
+    pods = [Pod.from_json(one) for one in objects]
     for one in pods:
         use.came(one, 0.0)
     before = use.measured(0.0).column("cpu", "5m").tolist()
     use.share(WEB, Share(None, 2), pods, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(before)
-    third = Pod.read(owned(pod("p2", on="n1", requests={"cpu": "1"}), "Deployment", "web"))
+    third = Pod.from_json(owned(pod("p2", on="n1", requests={"cpu": "1"}), "Deployment", "web"))
     use.came(third, 1.0)
     n0, n1 = use.measured(1.0).column("cpu", "5m").tolist()
     together = use.shared(WEB, 1.0)

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.watermarks.collected import Collected
+from kschedweb.engine.state.cluster_objects import ClusterObjects
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies import Prepared, prepare, read
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies import PreparedScenario, prepare_scenario, read_scenario
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
-from kschedweb.engine.studies.prepare.history import Played
+from kschedweb.engine.studies.prepare.history import UseReplay
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import default, owned
 
@@ -35,17 +35,17 @@ def web(name: str, on: str = "", cpu: str = "1") -> dict:
     return owned(pod(name, on=on, requests={"cpu": cpu}), "StatefulSet", "web")
 
 
-def scenario(watermarks: Watermarks, *objects: dict, place: str = "pending", **document: object) -> Prepared:
+def scenario(watermarks: Watermarks, *objects: dict, place: str = "pending", **document: object) -> PreparedScenario:
     nodes = [node(name) for name in watermarks.names]
     raw = {"name": "x", "use": {"from": "watermarks"}, "run": {"place": place, "until": "10m"}, **document}
-    return prepare(read(raw), [*nodes, *objects], {}, seed=1, now=NOW, utilisation=watermarks)
+    return prepare_scenario(read_scenario(raw), [*nodes, *objects], {}, seed=1, now=NOW, utilisation=watermarks)
 
 
-def column(made: Prepared, *running: dict) -> list[float]:
+def column(made: PreparedScenario, *running: dict) -> list[float]:
     assert made.use is not None
     use = made.use()
     for raw in running:
-        use.came(Pod.read(raw), 0.0)
+        use.came(Pod.from_json(raw), 0.0)
     return use.measured(0.0).column("cpu", "5m").tolist()
 
 
@@ -106,7 +106,7 @@ def test_it_is_measured_often_while_pods_are_placed_anew() -> None:
 def test_a_run_that_places_all_pods_anew_ends_with_the_use_of_where_they_are() -> None:
     pods = [web(f"web-{n}", "n0", cpu="500m") for n in range(4)]
     made = scenario(known(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all")
-    outcome = run(made, default())
+    outcome = run_scenario(made, default())
     on = [sum(outcome.node[row] == place for row in range(4)) for place in range(2)]
     assert sum(on) == 4
     assert on[1] > 0
@@ -123,12 +123,12 @@ def test_no_use_is_lost_and_none_is_made_up(
     pods: list[tuple[int, int, bool]], percent: list[float], each: float
 ) -> None:
     listed = [
-        Pod.read(web(f"p{n}", f"n{on}") if told else pod(f"p{n}", on=f"n{on}", requests={"cpu": f"{milli}m"}))
+        Pod.from_json(web(f"p{n}", f"n{on}") if told else pod(f"p{n}", on=f"n{on}", requests={"cpu": f"{milli}m"}))
         for n, (on, milli, told) in enumerate(pods)
     ]
     has = {f"n{place}": {"cpu": 4000, "memory": 1} for place in range(3)}
-    found = Collected.of(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), NOW)
-    use = EstimatedUse(Estimate(Played(found, NOW, 0.0), listed, has, has, ClusterObjects()))
+    found = CollectedWatermarks.from_watermarks(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), NOW)
+    use = EstimatedUse(Estimate(UseReplay(found, NOW, 0.0), listed, has, has, ClusterObjects()))
     for one in listed:
         use.came(one, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(percent, abs=1e-3)
@@ -145,11 +145,11 @@ def test_of_very_many_measurements_some_are_kept_and_tries_are_still_found(monke
     pods = [web(f"web-{n}", "n0", cpu="500m") for n in range(4)]
     late = {"at": "8m", "addWorkload": {"manifest": {**web("late"), "metadata": {"name": "late"}}}}
     made = scenario(known(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all", changes=[late])
-    outcome = run(made, default())
+    outcome = run_scenario(made, default())
     assert 32 <= len(outcome.use.time) < 64 < len(outcome.measures.time)
     assert np.ptp(np.diff(outcome.use.time[:20])) == 0.0
-    by_log = decide(made, default(), "default/late", outcome=outcome)
-    replayed = decide(made, default(), "default/late", attempts=1)
+    by_log = explain_try(made, default(), "default/late", outcome=outcome)
+    replayed = explain_try(made, default(), "default/late", attempts=1)
     assert by_log.placement == replayed.placement
     columns = [one.snapshot.watermarks.column("cpu", "5m") for one in (by_log, replayed) if one.snapshot.watermarks]
     assert np.array_equal(columns[0], columns[1])

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.state.watermarks.collected_watermarks import CollectedError, CollectedWatermarks
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies import DocumentError, Prepared, prepare, read
-from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.run import run
-from kschedweb.engine.studies.prepare.history import Played
+from kschedweb.engine.studies import PreparedScenario, ScenarioError, prepare_scenario, read_scenario
+from kschedweb.engine.studies.play.explained_tries import explain_try
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.prepare.history import UseReplay
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import default, owned
 
@@ -26,32 +26,34 @@ WEB = "default/StatefulSet/web"
 HOUR, DAY = 3600.0, 86400.0
 
 
-def history(cpu: list[list[float]], web: list[float], step: float = HOUR / 2, end: float = NOW) -> Collected:
+def history(cpu: list[list[float]], web: list[float], step: float = HOUR / 2, end: float = NOW) -> CollectedWatermarks:
     """``cpu`` percent of nodes n0, n1 … and cores of a pod of ``web``, each ``step`` seconds up to ``end``."""
     values = np.array(cpu)
     times = np.array([end - step * place for place in range(len(cpu) - 1, -1, -1)])
     names = [f"n{place}" for place in range(values.shape[1])]
     nodes = {("cpu", "5m"): values, ("cpu", "15m_std"): values / 10.0}
     last = Watermarks(names, np.full(len(names), end - 30.0), {}, source="prometheus")
-    return Collected.over(times, nodes, [WEB], {("cpu", "15m"): np.array(web)[:, None]}, last)
+    return CollectedWatermarks.from_columns(times, nodes, [WEB], {("cpu", "15m"): np.array(web)[:, None]}, last)
 
 
 def web(name: str, on: str = "", cpu: str = "1") -> dict:
     return owned(pod(name, on=on, requests={"cpu": cpu}), "StatefulSet", "web")
 
 
-def scenario(found: Collected | None, *objects: dict, window: str = "1h", **document: object) -> Prepared:
+def scenario(
+    found: CollectedWatermarks | None, *objects: dict, window: str = "1h", **document: object
+) -> PreparedScenario:
     nodes = [node(name) for name in (found.names if found else ["n0"])]
     use = {"from": "history", "window": window}
     raw = {"name": "x", "use": use, "run": {"place": "pending", "until": window}, **document}
-    return prepare(read(raw), [*nodes, *objects], {}, seed=1, now=NOW, utilisation=found)
+    return prepare_scenario(read_scenario(raw), [*nodes, *objects], {}, seed=1, now=NOW, utilisation=found)
 
 
-def column(made: Prepared, time: float, *running: dict) -> list[float]:
+def column(made: PreparedScenario, time: float, *running: dict) -> list[float]:
     assert made.use is not None
     use = made.use()
     for raw in running:
-        use.came(Pod.read(raw), 0.0)
+        use.came(Pod.from_json(raw), 0.0)
     return use.measured(time).column("cpu", "5m").tolist()
 
 
@@ -85,12 +87,12 @@ def test_pods_that_came_before_the_time_went_on_use_what_those_do_that_come_afte
     assert made.use is not None
     use = made.use()
     for place in range(3):
-        use.came(Pod.read(web(f"new-{place}", "n1")), 0.0)
+        use.came(Pod.from_json(web(f"new-{place}", "n1")), 0.0)
     use.measured(0.0)
-    use.left(Pod.read(web("new-0", "n1")), 10.0)
+    use.left(Pod.from_json(web("new-0", "n1")), 10.0)
     gone_on = use.measured(HOUR / 2).column("cpu", "5m").tolist()
     assert gone_on == column(made, HOUR / 2, web("new-1", "n1"), web("new-2", "n1"))
-    use.left(Pod.read(web("new-1", "n1")), HOUR / 2)
+    use.left(Pod.from_json(web("new-1", "n1")), HOUR / 2)
     assert use.measured(HOUR / 2).column("cpu", "5m").tolist() == column(made, HOUR / 2, web("new-2", "n1"))
 
 
@@ -145,15 +147,16 @@ def test_gaps_are_held_and_told() -> None:
     ("found", "window", "said"),
     [
         (None, "1h", "use.from: no history of use is known of this base: collect watermarks of its cluster"),
-        (Collected.of(THREE.last, NOW), "1h", "use.from: no history of use is known of this base"),
+        (CollectedWatermarks.from_watermarks(THREE.last, NOW), "1h",
+         "use.from: no history of use is known of this base"),
         (THREE, "6h", "use.window: the history of this base begins at 2023-11-14 21:13 UTC, 1h before its snapshot: "
          "take a window of at most 1h"),
         (history([[1.0], [2.0]], [0, 0], end=NOW - DAY), "1h", "use.from: the history of this base ends at 2023-11-13"),
         (history([[1.0], [2.0]], [0, 0], end=NOW + DAY), "1h", "use.from: the history of this base ends at 2023-11-15"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_told_with_what_is(found: Collected | None, window: str, said: str) -> None:
-    with pytest.raises(DocumentError) as caught:
+def test_what_is_not_there_is_told_with_what_is(found: CollectedWatermarks | None, window: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
         scenario(found, window=window)
     assert str(caught.value).startswith(said)
 
@@ -167,8 +170,8 @@ def test_what_is_not_there_is_told_with_what_is(found: Collected | None, window:
     ],
 )
 def test_keys_that_do_not_go_together_are_refused(use: dict, said: str) -> None:
-    with pytest.raises(DocumentError) as caught:
-        read({"name": "x", "use": use})
+    with pytest.raises(ScenarioError) as caught:
+        read_scenario({"name": "x", "use": use})
     assert str(caught.value).startswith(said)
 
 
@@ -176,24 +179,24 @@ def test_a_run_follows_the_tide_and_its_decisions_are_found_again() -> None:
     pods = [web(f"web-{n}", "n0", cpu="500m") for n in range(4)]
     late = {"at": "40m", "addWorkload": {"manifest": {**web("late"), "metadata": {"name": "late"}}}}
     made = scenario(THREE, *pods, changes=[late], run={"place": "all", "until": "1h"})
-    outcome = run(made, default())
+    outcome = run_scenario(made, default())
     times = outcome.use.time
     cpu = outcome.use.cpu.sum(axis=1)
     # 30 and 90 percent of a node, whoever is where; a further pod uses 0.4 cores more.
     assert cpu[(times > 1.0) & (times < HOUR / 2)] == pytest.approx(30.0)
     assert cpu[(times >= HOUR / 2) & (times < 2400.0)] == pytest.approx(90.0)
-    by_log = decide(made, default(), "default/late", outcome=outcome)
-    replayed = decide(made, default(), "default/late", attempts=1)
+    by_log = explain_try(made, default(), "default/late", outcome=outcome)
+    replayed = explain_try(made, default(), "default/late", attempts=1)
     assert by_log.placement == replayed.placement
     columns = [one.snapshot.watermarks.column("cpu", "5m") for one in (by_log, replayed) if one.snapshot.watermarks]
     assert np.array_equal(columns[0], columns[1])
-    assert run(made, default()).encode() == outcome.encode()
+    assert run_scenario(made, default()).encode() == outcome.encode()
 
 
 def test_figures_come_back_from_text_as_they_were() -> None:
     figures = {**THREE.nodes, ("memory", "1h"): np.array([[0.1, math.nan], [1 / 3, 1e9], [2.0, 3.0]])}
-    found = Collected.over(THREE.times, figures, THREE.owners, THREE.workloads, THREE.last)
-    again = Collected.read(found.lines())
+    found = CollectedWatermarks.from_columns(THREE.times, figures, THREE.owners, THREE.workloads, THREE.last)
+    again = CollectedWatermarks.from_lines(found.to_lines())
     assert (list(again.names), list(again.owners), again.last.source) == (["n0", "n1"], [WEB], "prometheus")
     assert again.times.tolist() == found.times.tolist()
     assert again.last.updated.tolist() == found.last.updated.tolist()
@@ -206,7 +209,7 @@ def test_figures_come_back_from_text_as_they_were() -> None:
 def test_no_text_makes_reading_fail_in_another_way(lines: list[str]) -> None:
     for head in ([], ["figure,object,1,2"]):
         with contextlib.suppress(CollectedError):
-            assert len(Collected.read([*head, *lines]).times) == 2
+            assert len(CollectedWatermarks.from_lines([*head, *lines]).times) == 2
 
 
 @pytest.mark.parametrize(
@@ -231,10 +234,10 @@ def test_no_text_makes_reading_fail_in_another_way(lines: list[str]) -> None:
 )
 def test_text_that_holds_no_figures_is_refused_with_its_line(lines: list[str], said: str) -> None:
     with pytest.raises(CollectedError) as caught:
-        Collected.read(lines)
+        CollectedWatermarks.from_lines(lines)
     assert str(caught.value).startswith(said)
 
 
 def test_the_newest_time_counts_that_was_known() -> None:
-    played = Played(THREE, NOW, HOUR)
-    assert [played.place(time) for time in (0.0, 1799.0, 1800.0, 3599.0, 3600.0, 5400.0)] == [0, 0, 1, 1, 0, 1]
+    played = UseReplay(THREE, NOW, HOUR)
+    assert [played.index_at(time) for time in (0.0, 1799.0, 1800.0, 3599.0, 3600.0, 5400.0)] == [0, 0, 1, 1, 0, 1]

@@ -10,24 +10,24 @@ import pytest
 from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation
-from kschedweb.engine.studies import DocumentError, Prepared, prepare, read
-from kschedweb.engine.studies.play.run import run as run_whatif
+from kschedweb.engine.studies import PreparedScenario, ScenarioError, prepare_scenario, read_scenario
+from kschedweb.engine.studies.play.run import run_scenario as run_whatif
 from tests.engine.builders import node, pod
 
 ZONE = "topology.kubernetes.io/zone"
 
 
-def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1, **document: Any) -> Prepared:
+def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1, **document: Any) -> PreparedScenario:
     before = json.dumps(objects)
-    made = prepare(read({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0)
+    made = prepare_scenario(read_scenario({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0)
     assert json.dumps(objects) == before  # A base is shared by all who prepare something of it.
     return made
 
 
-def run(made: Prepared, until: float | None = None) -> Result:
+def run(made: PreparedScenario, until: float | None = None) -> Result:
     use = made.use() if made.use else None
     simulation = Simulation(made.objects, default(), made.events, made.settings, use=use)
-    return simulation.run(until or made.until or 3600.0)
+    return simulation.run(until or made.end or 3600.0)
 
 
 def default() -> Configuration:
@@ -37,7 +37,7 @@ def default() -> Configuration:
 
 
 def problems(*objects: dict, **document: Any) -> list[str]:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(ScenarioError) as caught:
         prepared(*objects, **document)
     return [str(problem) for problem in caught.value.problems]
 
@@ -47,7 +47,7 @@ def owned(raw: dict, kind: str, name: str) -> dict:
     return {**raw, "metadata": {**raw["metadata"], "ownerReferences": [owner]}}
 
 
-def names(made: Prepared) -> list[str]:
+def names(made: PreparedScenario) -> list[str]:
     return [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Node"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies import prepare, read
+from kschedweb.engine.studies import prepare_scenario, read_scenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import owned, prepared, problems, run, zoned
 
@@ -15,8 +15,8 @@ NOW = 1_700_000_000.0
 
 def test_known_watermarks_stay_as_old_as_they_were() -> None:
     known = Watermarks(["n0"], np.array([NOW - 30.0]), {("cpu", "5m"): np.array([40.0])})
-    document = read({"name": "x", "use": {"from": "watermarks"}})
-    made = prepare(document, zoned("a"), {}, seed=1, now=NOW, utilisation=known)
+    document = read_scenario({"name": "x", "use": {"from": "watermarks"}})
+    made = prepare_scenario(document, zoned("a"), {}, seed=1, now=NOW, utilisation=known)
     assert made.use is not None
     use = made.use()
     assert use.measured(0.0).updated.tolist() == [-30.0]
@@ -45,7 +45,7 @@ def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None
     for time in range(0, 601, 300):
         if time == 0:
             for raw, name in ((pod("web", on="n0", requests={"cpu": "2"}), "web"), (pod("alone", on="n0"), "alone")):
-                use.came(Pod.read(owned(raw, "StatefulSet", "web") if name == "web" else raw), 0.0)
+                use.came(Pod.from_json(owned(raw, "StatefulSet", "web") if name == "web" else raw), 0.0)
         watermarks = use.measured(float(time))
     # Half of 2 cores and half of 1 core are 1.5 of 4 cores.
     assert watermarks.column("cpu", "5m").tolist() == [37.5]
@@ -54,9 +54,9 @@ def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None
 
 def test_a_recording_that_cannot_be_read_is_told_with_its_line() -> None:
     files = {"cpu": b"machine,1,2\nother,1,NaN\n"}
-    document = read({"name": "x", "use": {"from": "trace", "file": "cpu"}})
+    document = read_scenario({"name": "x", "use": {"from": "trace", "file": "cpu"}})
     try:
-        prepare(document, zoned("a"), files, seed=1, now=0.0)
+        prepare_scenario(document, zoned("a"), files, seed=1, now=0.0)
         said = ""
     except ValueError as error:
         said = str(error)
@@ -66,7 +66,7 @@ def test_a_recording_that_cannot_be_read_is_told_with_its_line() -> None:
 def test_times_of_pods_that_keep_their_nodes_are_counted_from_the_beginning() -> None:
     bound = pod("web", on="n0")
     bound["status"] = {"startTime": "2023-11-14T22:13:10Z"}
-    document = read({"name": "x", "run": {"place": "pending"}})
-    made = prepare(document, [*zoned("a"), bound], {}, seed=1, now=NOW)
+    document = read_scenario({"name": "x", "run": {"place": "pending"}})
+    made = prepare_scenario(document, [*zoned("a"), bound], {}, seed=1, now=NOW)
     (raw,) = (raw for raw in made.objects if raw["kind"] == "Pod")
-    assert Pod.read(raw).started == -10.0
+    assert Pod.from_json(raw).started == -10.0

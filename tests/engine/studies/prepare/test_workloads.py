@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import Any
 
-from kschedweb.engine.controllers.naming import letters
+from kschedweb.engine.controllers.naming import draw_letters
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives, Simulation
 from tests.engine.builders import node, pod
@@ -99,7 +99,7 @@ def test_pods_of_a_daemon_set_whose_letters_are_the_same_have_names_of_their_own
     """Of 5,000 nodes there are some in half of all cases: no scenario of that size could run."""
     drawn: dict[str, str] = {}
     for number in itertools.count():
-        drawn_before = drawn.setdefault(letters(f"default/agent/node-{number}", 5), f"node-{number}")
+        drawn_before = drawn.setdefault(draw_letters(f"default/agent/node-{number}", 5), f"node-{number}")
         if drawn_before != f"node-{number}":
             break
     nodes = node(drawn_before), node(f"node-{number}")
@@ -176,7 +176,7 @@ def test_pods_of_a_workload_may_be_a_group_that_the_scenario_adds() -> None:
     (gang,) = (one for one in made.objects if one["kind"] == "PodGroup")
     assert gang["spec"]["priority"] == 7
     configuration = configured()
-    start = made.start(configuration.release)
+    start = made.start_state(configuration.release)
     result = Simulation(start, configuration, made.events, made.settings).run(60.0)
     assert [(one.group, one.placed, one.message) for one in result.groups] == [("default/gang", True, "")]
     assert len({one.time for one in result.bound}) == 1

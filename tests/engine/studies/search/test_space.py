@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY, Configuration
-from kschedweb.engine.patience import Abandoned, Patience, limited
+from kschedweb.engine.patience import Patience, WorkAbandoned, limit_by
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.search import fields
-from kschedweb.engine.studies.search.space import Dimension, Space, read
+from kschedweb.engine.studies.search.space import Dimension, Space, read_space
 
 FIT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
 STRATEGY = "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.type"
@@ -23,11 +23,11 @@ HARD = "profiles[0].pluginConfig[InterPodAffinity].args.hardPodAffinityWeight"
 
 
 def space(*dimensions: dict[str, Any], base: dict[str, Any] | None = None) -> Space:
-    return read(list(dimensions), {**EMPTY, **(base or {})})
+    return read_space(list(dimensions), {**EMPTY, **(base or {})})
 
 
 def configured(found: Space, *point: Any) -> Configuration:
-    loaded = load(found.document(point))
+    loaded = load(found.document_at(point))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
@@ -37,23 +37,23 @@ def weights(configuration: Configuration) -> dict[str, int]:
 
 
 def problems(*dimensions: Any, base: dict[str, Any] | None = None) -> dict[str, str]:
-    with pytest.raises(DocumentError) as refused:
-        read(list(dimensions), {**EMPTY, **(base or {})})
+    with pytest.raises(ScenarioError) as refused:
+        read_space(list(dimensions), {**EMPTY, **(base or {})})
     return {one.path: one.text for one in refused.value.problems}
 
 
 def test_a_weight_is_set_and_all_others_stay() -> None:
     found = space({"path": FIT, "from": 1, "to": 5})
     before = weights(found.configuration)
-    assert found.start == (1,)
+    assert found.base_point == (1,)
     assert weights(configured(found, 4)) == {**before, "NodeResourcesFit": 4}
 
 
 def test_trying_values_stops_once_nobody_waits() -> None:
     """Each value loads the whole policy: of one with 9,000 resources a page for a new sweep took 78 s."""
     waits = Patience()
-    waits.leave()
-    with limited(waits), pytest.raises(Abandoned):
+    waits.abandon()
+    with limit_by(waits), pytest.raises(WorkAbandoned):
         space({"path": FIT, "from": 1, "to": 5})
 
 
@@ -67,9 +67,9 @@ def test_a_weight_of_zero_takes_the_score_out_and_leaves_the_filter() -> None:
 def test_a_plugin_that_does_not_score_has_weight_zero_and_can_be_weighed() -> None:
     off = {"profiles": [{"plugins": {"score": {"disabled": [{"name": "NodeResourcesFit"}]}}}]}
     found = space({"path": FIT, "from": 0, "to": 5}, base=off)
-    assert found.start == (0,)
+    assert found.base_point == (0,)
     assert weights(configured(found, 3))["NodeResourcesFit"] == 3
-    assert found.document((0,)) == {**EMPTY, **off}
+    assert found.document_at((0,)) == {**EMPTY, **off}
 
 
 def test_an_argument_is_set_and_its_neighbours_keep_their_defaults() -> None:
@@ -83,16 +83,16 @@ def test_the_base_s_own_words_stay_and_its_document_is_not_touched() -> None:
     base = {"percentageOfNodesToScore": 50, "profiles": [{"schedulerName": "mine", "pluginConfig": [
         {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 9}}]}]}  # fmt: skip
     found = space({"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}, base=base)
-    made = found.document(("MostAllocated",))
+    made = found.document_at(("MostAllocated",))
     assert made["percentageOfNodesToScore"] == 50
     assert made["profiles"][0]["pluginConfig"][0] == base["profiles"][0]["pluginConfig"][0]  # type: ignore[index]
     assert len(base["profiles"][0]["pluginConfig"]) == 1  # type: ignore[index]
-    assert found.document(("LeastAllocated",)) == {**EMPTY, **base}
+    assert found.document_at(("LeastAllocated",)) == {**EMPTY, **base}
 
 
 def test_a_grid_is_every_combination_the_last_varying_fastest() -> None:
     found = space({"path": FIT, "from": 1, "to": 3}, {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]})
-    points = list(found.grid())
+    points = list(found.iterate_grid())
     assert found.size == len(points) == 6
     assert points[:3] == [(1, "LeastAllocated"), (1, "MostAllocated"), (2, "LeastAllocated")]
 
@@ -121,7 +121,7 @@ def test_values_of_a_grid(raw: dict[str, Any], values: tuple[float, ...]) -> Non
 def test_values_of_whole_numbers_are_whole_in_order_and_within_the_ends(low: int, width: int, step: int) -> None:
     dimension = Dimension("x", low=low, high=low + width, step=min(step, width))
     values = dimension.values()
-    assert all(isinstance(one, int) and dimension.holds(one) for one in values)
+    assert all(isinstance(one, int) and dimension.can_hold(one) for one in values)
     assert list(values) == sorted(set(values))
     assert values[0] == low
     assert len(values) == dimension.size
@@ -129,8 +129,8 @@ def test_values_of_whole_numbers_are_whole_in_order_and_within_the_ends(low: int
 
 def test_points_that_differ_in_one_dimension_take_turns() -> None:
     found = space({"path": FIT, "from": 1, "to": 9}, {"path": HARD, "from": 0, "to": 2})
-    assert found.start == (1, 1)
-    assert found.alone(3) == [(5, 1), (1, 0), (9, 1), (1, 2)]
+    assert found.base_point == (1, 1)
+    assert found.vary_one_dimension(3) == [(5, 1), (1, 0), (9, 1), (1, 2)]
 
 
 def test_what_was_read_is_read_again_from_plain_data() -> None:
@@ -198,8 +198,8 @@ def test_a_base_that_is_not_valid_is_said_to_be_so() -> None:
 @pytest.mark.parametrize("path", ["", ".", "[0]", "a.", "a[", "a[]", "a b", "a]b"])
 def test_paths_that_are_none(path: str) -> None:
     with pytest.raises(fields.PathError):
-        fields.steps(path)
+        fields.parse_path(path)
 
 
 def test_names_in_brackets_may_hold_dots_and_slashes() -> None:
-    assert fields.steps("a[nvidia.com/gpu].weight") == ("a", "nvidia.com/gpu", "weight")
+    assert fields.parse_path("a[nvidia.com/gpu].weight") == ("a", "nvidia.com/gpu", "weight")

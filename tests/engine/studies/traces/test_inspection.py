@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies import DocumentError
+from kschedweb.engine.studies import ScenarioError
 from kschedweb.engine.studies.document import limits
 from kschedweb.engine.studies.traces import inspection
-from kschedweb.engine.studies.traces.inspection import CSV, KINDS, NODES, PODS, RECORDING, RECORDS, inspect, kind_of
-from kschedweb.engine.studies.traces.text import TraceError, count, lines
+from kschedweb.engine.studies.traces.inspection import (
+    CSV,
+    KINDS,
+    NODES,
+    PODS,
+    RECORDING,
+    RECORDS,
+    inspect_file,
+    kind_of,
+)
+from kschedweb.engine.studies.traces.text import TraceError, count_lines, read_lines
 from tests.data import DATA
 from tests.engine.builders import node
 from tests.engine.studies.traces.test_traces import NODES as NODE_LINES
@@ -22,14 +31,14 @@ from tests.engine.studies.traces.test_traces import arrivals, pods, record, trac
 
 def refused(data: bytes, kind: str = "") -> str:
     with pytest.raises(TraceError) as caught:
-        inspect(kind, data)
+        inspect_file(kind, data)
     return str(caught.value)
 
 
 def test_a_table_of_pods_is_told_with_its_columns_first_rows_times_and_bad_lines() -> None:
     data = pods("a,1000,2048,1,460,T4,LS,Running,10,200,50", "b,-5,64,0,0,,BE,Pending,20,90,", "c,1,1,0,0,,,,5,,")
     for packed in (data, gzip.compress(data)):
-        found = inspect("", packed)
+        found = inspect_file("", packed)
         assert (found.kind, found.lines, found.looked_at, found.usable) == (PODS, 4, 4, 2)
         assert found.columns[:3] == ["name", "cpu_milli", "memory_mib"]
         assert [row[:2] for row in found.rows] == [["a", "1000"], ["b", "-5"], ["c", "1"]]
@@ -45,17 +54,17 @@ def test_a_table_of_pods_is_told_with_its_columns_first_rows_times_and_bad_lines
 def test_each_kind_is_told_by_its_first_line() -> None:
     records = "\n".join([record("12:00:00", "Add", node("n1")), record("12:00:30", "Delete", node("n1"))]).encode()
     recording = b"machine-1,10,20.5\nmachine-2,30,40\n"
-    found = {kind: inspect("", data) for kind, data in {NODES: NODE_LINES.encode(), RECORDS: records}.items()}
+    found = {kind: inspect_file("", data) for kind, data in {NODES: NODE_LINES.encode(), RECORDS: records}.items()}
     assert [one.kind for one in found.values()] == [NODES, RECORDS]
     assert [one.usable for one in found.values()] == [2, 2]
     assert found[RECORDS].rows[0] == ["2024-05-01T12:00:00+00:00", "Add", "Node", "", "n1"]
     first, last = found[RECORDS].span or (0.0, 0.0)
     assert last - first == 30.0
-    table = inspect("", b"submitted,cores\n1,2\n3,4\n5\n")
+    table = inspect_file("", b"submitted,cores\n1,2\n3,4\n5\n")
     assert (table.kind, table.columns, table.rows[0], table.usable) == (CSV, ["submitted", "cores"], ["1", "2"], 2)
     assert table.problems == [(4, "is left out: has 1 cells, the first line 2")]
-    assert inspect(CSV, recording).kind == kind_of(recording) == RECORDING
-    machines = inspect("", recording)
+    assert inspect_file(CSV, recording).kind == kind_of(recording) == RECORDING
+    machines = inspect_file("", recording)
     assert (machines.columns, machines.rows[0]) == (["machine", "0 min", "5 min"], ["machine-1", "10 %", "20.5 %"])
     assert (machines.usable, machines.span) == (2, (0.0, 600.0))
 
@@ -77,10 +86,10 @@ def test_files_of_no_use_are_refused_with_their_line() -> None:
 
 
 def test_lines_beyond_those_that_are_looked_at_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(inspection.LOOKED_AT, PODS, 101)
-    monkeypatch.setitem(inspection.MOST, PODS, 150)
+    monkeypatch.setitem(inspection.INSPECTED_LINES, PODS, 101)
+    monkeypatch.setitem(inspection.MAX_OBJECTS, PODS, 150)
     rows = [f"p{n},{-1 if n % 4 == 0 else 1},1,0,0,,,,{n},," for n in range(400)]
-    found = inspect("", pods(*rows))
+    found = inspect_file("", pods(*rows))
     assert (found.lines, found.looked_at, found.usable, found.cost.objects) == (401, 101, 75, 300)
     assert found.problems[-2:] == [
         (0, "has about 300 lines that can be used; a scenario takes at most 150"),
@@ -98,7 +107,7 @@ def test_a_file_of_more_lines_than_are_taken_is_refused_by_counting(monkeypatch:
 
 def test_the_recorded_cluster_is_judged_as_it_is_read() -> None:
     data = (DATA / "openb_pod_list_default.csv.gz").read_bytes()
-    found = inspect("", data)
+    found = inspect_file("", data)
     assert (found.kind, found.lines, found.usable) == (PODS, 8153, 8152)
     assert [f"f: {text}" for line, text in found.problems] == traced(data).notes
     assert len(arrivals(traced(data))) == found.cost.objects
@@ -107,14 +116,14 @@ def test_the_recorded_cluster_is_judged_as_it_is_read() -> None:
 @given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1), st.booleans())
 def test_lines_are_counted_as_they_are_read(text: str, packed: bool) -> None:
     data = gzip.compress(text.encode()) if packed else text.encode()
-    assert count(data) == len(list(lines(data)))
+    assert count_lines(data) == len(list(read_lines(data)))
 
 
 @given(st.binary(max_size=300), st.sampled_from(["", *KINDS]), st.booleans())
 def test_any_bytes_are_judged_or_refused_with_a_reason(tail: bytes, kind: str, head: bool) -> None:
     data = (pods() if head else b"") + tail
     try:
-        found = inspect(kind, data)
+        found = inspect_file(kind, data)
     except TraceError:
         usable = 0
     else:
@@ -123,5 +132,5 @@ def test_any_bytes_are_judged_or_refused_with_a_reason(tail: bytes, kind: str, h
     if kind == PODS and head:
         try:
             assert len(arrivals(traced(data))) == usable
-        except DocumentError:
+        except ScenarioError:
             assert not usable

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.simulation import NodeChanges, NodeFallsSilent, NodeJoins, NodeLeaves, PodArrives, PodLeaves
-from kschedweb.engine.studies import DocumentError, Prepared
+from kschedweb.engine.studies import PreparedScenario, ScenarioError
 from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_PODS
-from kschedweb.engine.studies.traces.text import TraceError, lines
+from kschedweb.engine.studies.traces.text import TraceError, read_lines
 from tests.data import DATA
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import prepared, run
@@ -24,12 +24,12 @@ PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creat
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-0,32000,262144,2,T4\nopenb-1,64000,1024,0,\n"
 
 
-def traced(content: Any, form: str = "openb", **trace: Any) -> Prepared:
+def traced(content: Any, form: str = "openb", **trace: Any) -> PreparedScenario:
     return prepared(files={"f": content}, arrivals=[{"trace": {"file": "f", "format": form, **trace}}])
 
 
 def refused(content: Any, form: str = "openb", **trace: Any) -> str:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(ScenarioError) as caught:
         traced(content, form, **trace)
     (problem,) = caught.value.problems
     assert problem.path.startswith("arrivals[0].trace")
@@ -40,7 +40,7 @@ def pods(*rows: str) -> bytes:
     return (PODS + "".join(f"{row}\n" for row in rows)).encode()
 
 
-def arrivals(made: Prepared) -> dict[str, tuple[float, float | None]]:
+def arrivals(made: PreparedScenario) -> dict[str, tuple[float, float | None]]:
     found = {}
     for event in made.events:
         if isinstance(event, PodArrives):
@@ -232,7 +232,7 @@ def test_any_bytes_are_read_or_refused_with_a_reason(tail: bytes, form: str, hea
     problems = []
     try:
         traced(gzip.compress(content) if packed else content, form)
-    except DocumentError as error:
+    except ScenarioError as error:
         problems = error.problems
     assert all(problem.path.startswith("arrivals[0].trace") for problem in problems)
 
@@ -243,12 +243,12 @@ def test_lines_come_back_as_they_were_however_they_are_packed_and_cut(written: l
     packed = gzip.compress(text)
     wanted = [written[0].removeprefix("\ufeff"), *written[1:]]
     for source in (text, packed, [text[place : place + 3] for place in range(0, len(text), 3)]):
-        assert list(lines(source)) == wanted
+        assert list(read_lines(source)) == wanted
 
 
 def test_a_bomb_is_stopped_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kschedweb.engine.studies.traces.text.MOST_BYTES", 1 << 20)
     bomb = gzip.compress(b"a,b\n" * (1 << 20))
     with pytest.raises(TraceError, match="the file holds more than 1 MiB"):
-        for _ in lines(bomb):
+        for _ in read_lines(bomb):
             pass

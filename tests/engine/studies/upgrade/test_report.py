@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.releases import RELEASES, released
+from kschedweb.engine.releases import RELEASES, get_release
 from kschedweb.engine.releases.changes import CHANGES
-from kschedweb.engine.studies.gate.gate import GateQuestion, Policy, prepared_of, verdict
+from kschedweb.engine.studies.gate.gate import GatePolicy, GateQuestion, compute_verdict, prepared_of
 from kschedweb.engine.studies.gate.thresholds import Thresholds
-from kschedweb.engine.studies.upgrade.configurations import GONE, NEW, fields
-from kschedweb.engine.studies.upgrade.report import clauses, gates
+from kschedweb.engine.studies.upgrade.configurations import NEW, REMOVED, compare_fields
+from kschedweb.engine.studies.upgrade.report import compare_gates, split_clauses
 from tests.engine.builders import CONFIGURATION
 from tests.engine.studies.gates import cluster
 
@@ -22,9 +22,11 @@ NAMED = {change.name: change for change in CHANGES}
 def upgraded(change: str, before: str, after: str, **switched: bool) -> Json | None:
     """The report over the cluster of a change."""
     scenario = NAMED[change].scenario or {}
-    first, second = (Policy("policy", None, release) for release in (released(before), released(after, switched)))
+    first, second = (
+        GatePolicy("policy", None, release) for release in (get_release(before), get_release(after, switched))
+    )
     asked = GateQuestion(second, first, Thresholds(), "a cluster")
-    return verdict(prepared_of([*scenario["objects"], *scenario["pending"]], place="pending"), asked).upgrade
+    return compute_verdict(prepared_of([*scenario["objects"], *scenario["pending"]], place="pending"), asked).upgrade
 
 
 def test_between_one_release_and_itself_there_is_no_upgrade() -> None:
@@ -76,42 +78,42 @@ def test_messages_are_told_by_what_is_gone_and_what_is_new(change: str, gone: li
 
 def test_messages_are_alike_where_counts_and_nodes_alone_differ() -> None:
     texts = [f"0/{count} nodes are available: {count} Insufficient cpu, 1 node(s) were off." for count in (4, 5)]
-    assert clauses(texts[0]) == clauses(texts[1])
-    assert "Insufficient cpu" in clauses(texts[0])
+    assert split_clauses(texts[0]) == split_clauses(texts[1])
+    assert "Insufficient cpu" in split_clauses(texts[0])
 
 
 def test_fields_are_those_that_one_release_alone_knows_and_those_with_another_default() -> None:
-    found = {one.path: one for one in fields(None, RELEASES["1.35"], RELEASES["1.37"])}
+    found = {one.path: one for one in compare_fields(None, RELEASES["1.35"], RELEASES["1.37"])}
     assert found["Plugins.podGroupPostFilter"].kind == NEW
     timeout = found["profiles[default-scheduler].pluginConfig[DynamicResources].args.bindingTimeout"]
     assert (timeout.before, timeout.after) == (None, "10m0s")
     assert any(path.endswith("multiPoint.enabled (order)") for path in found)
-    back = {one.path: one for one in fields(None, RELEASES["1.37"], RELEASES["1.35"])}
-    assert back["Plugins.podGroupPostFilter"].kind == GONE
+    back = {one.path: one for one in compare_fields(None, RELEASES["1.37"], RELEASES["1.35"])}
+    assert back["Plugins.podGroupPostFilter"].kind == REMOVED
     assert found.keys() == back.keys()
-    assert fields(None, RELEASES["1.36"], RELEASES["1.36"]) == []
+    assert compare_fields(None, RELEASES["1.36"], RELEASES["1.36"]) == []
 
 
 def test_fields_of_a_configuration_that_one_release_refuses_are_those_of_the_schema_alone() -> None:
     refused = {**CONFIGURATION, "profiles": [{"plugins": {"podGroupPostFilter": {"enabled": []}}}]}
-    found = fields(refused, RELEASES["1.36"], RELEASES["1.37"])
+    found = compare_fields(refused, RELEASES["1.36"], RELEASES["1.37"])
     assert found
     assert {one.kind for one in found} == {NEW}
 
 
 def test_gates_are_those_whose_state_differs() -> None:
-    found = {one.name: one for one in gates(RELEASES["1.35"], RELEASES["1.37"])}
+    found = {one.name: one for one in compare_gates(RELEASES["1.35"], RELEASES["1.37"])}
     storage = found["StorageCapacityScoring"]
     assert storage.before is not None
     assert storage.after is not None
     assert (storage.before.default, storage.after.default) == (False, True)
     assert found["GangScheduling"].after is None
-    assert gates(RELEASES["1.36"], RELEASES["1.36"]) == []
+    assert compare_gates(RELEASES["1.36"], RELEASES["1.36"]) == []
 
 
 def test_the_report_counts_what_the_comparison_counts() -> None:
-    first, second = (Policy("policy", None, released(name)) for name in ("1.35", "1.37"))
-    found = verdict(prepared_of(cluster(6, 20)), GateQuestion(second, first, Thresholds(), "a cluster"))
+    first, second = (GatePolicy("policy", None, get_release(name)) for name in ("1.35", "1.37"))
+    found = compute_verdict(prepared_of(cluster(6, 20)), GateQuestion(second, first, Thresholds(), "a cluster"))
     assert found.upgrade is not None
     counts = found.judged.counts
     elsewhere = counts["moved"] + counts["newlyUnscheduled"] + counts["newlyScheduled"]

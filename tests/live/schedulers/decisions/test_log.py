@@ -13,17 +13,17 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from kschedweb.engine.live import Decision, Ranked
+from kschedweb.engine.live import Decision, RankedNode
 from kschedweb.engine.releases import CURRENT
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions import log as decisionlog
-from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, records_write
+from kschedweb.live.schedulers.decisions.log import DecisionColumns, DecisionLog, DecisionResult, records_write
 from kschedweb.live.schedulers.decisions.retention import decisions_clean
 from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row
 from kschedweb.live.schedulers.metrics import Instruments
 from kschedweb.live.schedulers.models import LiveColumns, LiveDecision, LiveScheduler, Result
-from kschedweb.live.schedulers.running.figures import Figures
-from kschedweb.live.schedulers.running.ledger import Books, Ledger
+from kschedweb.live.schedulers.running.figures import RunFigures
+from kschedweb.live.schedulers.running.ledger import Ledger, LedgerContext
 from tests.live.schedulers.judging import judged
 
 TODAY = round(time.time()) - 100.0
@@ -38,7 +38,7 @@ def decision(number: int = 1, *, uid: str = "", at: float = TODAY) -> Decision:
         node="node-1",
         evaluated=3,
         feasible=2,
-        top=(Ranked("node-1", 120, {"ImageLocality": 20, "NodeResourcesFit": 100}),),
+        top=(RankedNode("node-1", 120, {"ImageLocality": 20, "NodeResourcesFit": 100}),),
         margin=4,
         durations={"Filter": 0.001},
     )
@@ -71,16 +71,16 @@ def test_a_decision_is_kept_as_it_was_made(live: LiveScheduler) -> None:
 
 
 def test_writing_a_batch_again_after_a_crash_changes_nothing(live: LiveScheduler) -> None:
-    held = row(live, result=Result.HELD)
+    held = row(live, result=Result.ON_HOLD)
     outcome = DecisionResult(held.pk, Result.BOUND, timezone.now(), latency=1.5)
     records_write(live.pk, [held, outcome])
-    records_write(live.pk, [row(live, result=Result.HELD)])
+    records_write(live.pk, [row(live, result=Result.ON_HOLD)])
     kept = LiveDecision.objects.get()
     assert (kept.result, kept.latency) == (Result.BOUND, 1.5)
 
 
 def test_the_first_end_of_a_decision_counts(live: LiveScheduler) -> None:
-    held = row(live, result=Result.HELD)
+    held = row(live, result=Result.ON_HOLD)
     records_write(live.pk, [held, DecisionResult(held.pk, Result.DENIED, timezone.now(), "denied by ann: too large")])
     records_write(live.pk, [DecisionResult(held.pk, Result.UNSCHEDULABLE, timezone.now(), "something else")])
     kept = LiveDecision.objects.get()
@@ -88,8 +88,8 @@ def test_the_first_end_of_a_decision_counts(live: LiveScheduler) -> None:
 
 
 def test_columns_belong_to_a_decision_that_is_kept(live: LiveScheduler) -> None:
-    records_write(live.pk, [row(live), Columns(decision_id(live.pk, decision()), lambda: b"packed")])
-    records_write(live.pk, [Columns(uuid.uuid4(), lambda: b"of none")])
+    records_write(live.pk, [row(live), DecisionColumns(decision_id(live.pk, decision()), lambda: b"packed")])
+    records_write(live.pk, [DecisionColumns(uuid.uuid4(), lambda: b"of none")])
     assert [bytes(kept.content) for kept in LiveColumns.objects.all()] == [b"packed"]
     assert LiveDecision.objects.get().has_columns
 
@@ -107,7 +107,7 @@ def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newe
     records_write(live.pk, [ended(row(live, number, at=young)) for number in range(5)])
     records_write(live.pk, [ended(row(live, 10 + number, at=old)) for number in range(3)])
     every = [decision_id(live.pk, decision(number, at=young)) for number in range(5)]
-    records_write(live.pk, [Columns(one, lambda: b"x") for one in every])
+    records_write(live.pk, [DecisionColumns(one, lambda: b"x") for one in every])
     LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=100)
     assert decisions_clean(now=now) == 3
     assert LiveDecision.objects.count() == 5
@@ -120,10 +120,10 @@ def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newe
 
 def test_what_a_person_is_asked_about_is_kept_in_full_and_bound_pods_displace_no_others(live: LiveScheduler) -> None:
     old = TODAY - 40 * 86400
-    held, fits_nowhere = row(live, 1, Result.HELD, at=old), ended(row(live, 2, Result.UNSCHEDULABLE))
+    held, fits_nowhere = row(live, 1, Result.ON_HOLD, at=old), ended(row(live, 2, Result.UNSCHEDULABLE))
     bound = [ended(row(live, number)) for number in range(3, 8)]
     rows = [held, fits_nowhere, *bound]
-    records_write(live.pk, [*rows, *(Columns(one.pk, lambda: b"x") for one in rows)])
+    records_write(live.pk, [*rows, *(DecisionColumns(one.pk, lambda: b"x") for one in rows)])
     LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=6)
     decisions_clean()
     kept = {held.pk, fits_nowhere.pk, bound[-1].pk, bound[-2].pk}
@@ -137,7 +137,7 @@ def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_col
     tries = [ended(row(live, 1, Result.UNSCHEDULABLE, at=TODAY - 60 * number)) for number in range(4)]
     for one, message in zip(tries, ("full", "full", "full", "tainted"), strict=True):
         one.message, one.node = message, ""
-    records_write(live.pk, [*tries, *(Columns(one.pk, lambda: b"x") for one in tries[1:])])
+    records_write(live.pk, [*tries, *(DecisionColumns(one.pk, lambda: b"x") for one in tries[1:])])
     assert selectors.same_result(tries[0]) == tries[1]
     assert selectors.same_result(tries[3]) is None
 
@@ -145,13 +145,15 @@ def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_col
 def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 100) -> list[uuid.UUID]:
     """Of which tries every verdict is kept, where there is never any time; each with whether it is held."""
     log = DecisionLog(live.pk)
-    books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep, engine=CURRENT.engine)
-    ledger = Ledger(books, log, Figures(), Instruments("c", "kschedweb", "lease"))
+    books = LedgerContext(
+        live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep, engine=CURRENT.engine
+    )
+    ledger = Ledger(books, log, RunFigures(), Instruments("c", "kschedweb", "lease"))
     ledger._budget, seconds = 0.0, itertools.count(0.0, 10.0)
     found = judged("pending-00000")
     for tried, held in tries:
-        ledger.explain(tried, lambda: found, 0.0, lambda: next(seconds), idle=False, held=held)
-    return [one.decision for one in log._waiting if isinstance(one, Columns)]
+        ledger.explain_decision(tried, lambda: found, 0.0, lambda: next(seconds), idle=False, is_held=held)
+    return [one.decision for one in log._waiting if isinstance(one, DecisionColumns)]
 
 
 def test_what_is_held_and_new_reasons_are_explained_however_little_time_there_is(live: LiveScheduler) -> None:
@@ -179,11 +181,11 @@ def test_records_wait_while_the_database_is_away_and_are_written_in_their_order(
         really(scheduler, batch)
 
     monkeypatch.setattr(decisionlog, "records_write", write)
-    monkeypatch.setattr(decisionlog, "EVERY", 0.01)
+    monkeypatch.setattr(decisionlog, "WRITE_INTERVAL", 0.01)
     monkeypatch.setattr(decisionlog, "LONGEST_WAIT", 0.02)
     log = DecisionLog(live.pk)
     log.start()
-    held = row(live, result=Result.HELD)
+    held = row(live, result=Result.ON_HOLD)
     log.add(held)
     until(lambda: log.away)
     log.add(DecisionResult(held.pk, Result.BOUND, timezone.now()))
@@ -204,7 +206,7 @@ def test_one_record_that_cannot_be_written_does_not_take_others_with_it(
     log = DecisionLog(live.pk)
     for number in range(3):
         log.add(row(live, number))
-    log.add(Columns(decision_id(live.pk, decision(1)), broken))
+    log.add(DecisionColumns(decision_id(live.pk, decision(1)), broken))
     log.add(row(live, 4))
     log.start()
     until(lambda: log.waiting == 0)

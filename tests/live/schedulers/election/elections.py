@@ -64,8 +64,8 @@ class DirectLock:
         self._reach()
         self.seen = self.server.write(record, self.seen)
 
-    def tell(self, what: str) -> None:
-        self.told.append(what)
+    def tell(self, action: str) -> None:
+        self.told.append(action)
 
     def _reach(self) -> None:
         if self.away:
@@ -136,7 +136,7 @@ class SteppedLock:
         seen = self.seen
         self.seen = self.line.call(lambda: self.server.write(record, seen))
 
-    def tell(self, what: str) -> None:
+    def tell(self, action: str) -> None:
         """Events change nothing."""
 
 

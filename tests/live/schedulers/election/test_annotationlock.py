@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
-from kschedweb.live.schedulers.election.annotationlock import KEY, ConfigMapLock, EndpointsLock, parsed, text_of
+from kschedweb.live.schedulers.election.annotationlock import KEY, ConfigMapLock, EndpointsLock, parse_record, text_of
 from kschedweb.live.schedulers.election.elector import Record
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 
@@ -27,7 +27,7 @@ def lock(kind: type[ObjectLock] = EndpointsLock) -> ObjectLock:
 
 
 def test_a_record_of_client_go_is_read_and_written_alike() -> None:
-    record = parsed(THEIRS)
+    record = parse_record(THEIRS)
     assert record == Record("host_1", 15, 1795320000.0, 1795320002.0, 3)
     assert text_of(record) == THEIRS
 
@@ -43,7 +43,7 @@ def test_a_record_of_client_go_is_read_and_written_alike() -> None:
     )
 )
 def test_what_is_written_is_read_again(record: Record) -> None:
-    assert parsed(text_of(record)) == record
+    assert parse_record(text_of(record)) == record
 
 
 def test_times_are_written_in_whole_seconds() -> None:
@@ -60,7 +60,7 @@ def test_times_are_written_in_whole_seconds() -> None:
     ],
 )
 def test_what_is_missing_counts_as_nothing(text: str, record: Record) -> None:
-    assert parsed(text) == record
+    assert parse_record(text) == record
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_all_else_of_the_object_stays_as_it_is() -> None:
     metadata = {"name": "water", "resourceVersion": "7", "annotations": annotations, "labels": {"a": "b"}}
     subsets = [{"addresses": [{"ip": "10.0.0.1"}]}]
     found: dict[str, Any] = {"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets}
-    held = lock().holding(found, parsed(THEIRS))
+    held = lock().with_record(found, parse_record(THEIRS))
     assert held == {**found, "metadata": {**metadata, "annotations": {**annotations, KEY: THEIRS}}}
     assert annotations[KEY] == "{}"

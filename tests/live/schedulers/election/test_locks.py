@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from kschedweb.live.schedulers.election.locks import PARTS, exclude, steps
+from kschedweb.live.schedulers.election.locks import PARTS, exclude_each_other, migration_steps
 from kschedweb.live.schedulers.models import Lock
 
 
@@ -25,12 +25,12 @@ def test_there_is_every_kind_that_kube_scheduler_had() -> None:
     ],
 )
 def test_the_way_between_two_is_the_shortest(one: str, other: str, way: list[str]) -> None:
-    assert steps(one, other) == way
+    assert migration_steps(one, other) == way
 
 
 def test_on_every_way_each_keeps_the_next_out() -> None:
     for one, other in product(PARTS, PARTS):
-        for kind, following in pairwise([one, *steps(one, other), other]):
-            assert exclude(kind, following)
-    assert not exclude("endpoints", "leases")
-    assert not exclude("configmaps", "endpointsleases")
+        for kind, following in pairwise([one, *migration_steps(one, other), other]):
+            assert exclude_each_other(kind, following)
+    assert not exclude_each_other("endpoints", "leases")
+    assert not exclude_each_other("configmaps", "endpointsleases")

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kschedweb.live.schedulers import services
-from kschedweb.live.schedulers.election.terms import Source, election_of, terms_of
+from kschedweb.live.schedulers.election.terms import SettingSource, election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import revision_in_force
 from kschedweb.live.schedulers.services import FORGOTTEN
@@ -62,16 +62,16 @@ def roll_out(live: LiveScheduler, admin: User, to: Policy) -> LiveScheduler:
 def test_a_policy_that_says_nothing_leaves_the_cluster_its_own_lock(live: LiveScheduler) -> None:
     assert {name: value for name, (value, _, _) in shown(live).items()} == DEFAULTS
     sources = {source for _, source, _ in shown(live).values()}
-    assert sources == {Source.SITE, Source.DEFAULT}  # the site alone says that a leader is elected
+    assert sources == {SettingSource.SITE, SettingSource.DEFAULT}  # the site alone says that a leader is elected
 
 
 def test_what_the_policy_says_is_used(live: LiveScheduler, admin: User, policy: Callable[..., Policy]) -> None:
     live = roll_out(live, admin, policy(**LOCK, **TIMES, leaderElect=False))
     found = shown(live)
     assert {name: found[name][:2] for name in {**LOCK, **TIMES}} == {
-        name: (value, Source.POLICY) for name, value in {**LOCK, **TIMES, "leaseDuration": "1m0s"}.items()
+        name: (value, SettingSource.POLICY) for name, value in {**LOCK, **TIMES, "leaseDuration": "1m0s"}.items()
     }
-    assert found["leaderElect"] == ("true", Source.SITE, "false")
+    assert found["leaderElect"] == ("true", SettingSource.SITE, "false")
     terms = terms_of(live)
     assert (terms.title, terms.lease, terms.renew, terms.retry) == ("leases schedulers/batch", 60, 40, 5)
 
@@ -90,12 +90,12 @@ def test_settings_of_the_live_scheduler_and_of_the_site_win_and_say_over_what(
     live = services.live_change(user=admin, live=live, lock="configmapsleases", lease_name="mine")
     settings.LEASE_SECONDS = 6
     found = shown(live)
-    assert found["resourceLock"] == ("configmapsleases", Source.SCHEDULER, "")
-    assert found["resourceName"] == ("mine", Source.SCHEDULER, "batch")
-    assert found["resourceNamespace"] == ("schedulers", Source.POLICY, "")
-    assert found["leaseDuration"] == ("6s", Source.SITE, "1m0s")
-    assert found["renewDeadline"] == ("4s", Source.SITE, "40s")
-    assert found["retryPeriod"] == ("0.8s", Source.SITE, "5s")
+    assert found["resourceLock"] == ("configmapsleases", SettingSource.SCHEDULER, "")
+    assert found["resourceName"] == ("mine", SettingSource.SCHEDULER, "batch")
+    assert found["resourceNamespace"] == ("schedulers", SettingSource.POLICY, "")
+    assert found["leaseDuration"] == ("6s", SettingSource.SITE, "1m0s")
+    assert found["renewDeadline"] == ("4s", SettingSource.SITE, "40s")
+    assert found["retryPeriod"] == ("0.8s", SettingSource.SITE, "5s")
 
 
 @pytest.mark.parametrize(

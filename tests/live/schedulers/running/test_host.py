@@ -83,7 +83,7 @@ def test_a_run_begins_and_ends_with_the_mode_of_its_row(on: LiveScheduler, admin
     hosting._tick()
     assert [run.begun for run in made] == [1]
     row = Candidate.objects.get()
-    assert (row.identity, row.leading, row.depths) == (hosting.identity(on), True, {"active": 2})
+    assert (row.identity, row.leading, row.depths) == (hosting.identity_of(on), True, {"active": 2})
     services.live_set_mode(user=admin, live=on, mode=Mode.OFF)
     hosting._tick()
     assert made[0].ended == 1
@@ -134,8 +134,8 @@ def test_a_lock_that_was_rolled_out_is_taken_when_the_last_process_has_given_the
     services.live_roll_out(user=admin, live=on, revision=revision, expected=on.revision)
     one._tick()
     assert [(run.begun, run.ended) for run in made] == [(1, 1), (1, 0)]  # nobody begins while the other may lead
-    waiting = Candidate.objects.get(identity=one.identity(on))
-    assert f"{two.identity(on)} takes part by leases kube-system/kschedweb-kschedweb" in waiting.error
+    waiting = Candidate.objects.get(identity=one.identity_of(on))
+    assert f"{two.identity_of(on)} takes part by leases kube-system/kschedweb-kschedweb" in waiting.error
     Candidate.objects.update(leading=False)
     assert "leases kube-system/elsewhere is taken once" in status_of(LiveScheduler.objects.get()).advice
     two._tick()
@@ -159,9 +159,9 @@ def test_live_schedulers_of_one_process_are_candidates_beside_each_other(
 def test_what_was_changed_since_it_was_read_does_not_begin(
     on: LiveScheduler, admin: User, made: list[Quiet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = list(host.selectors.running())
+    before = list(host.selectors.list_running())
     services.live_change(user=admin, live=on, lock=Lock.ENDPOINTS)
-    monkeypatch.setattr(host.selectors, "running", lambda: before)
+    monkeypatch.setattr(host.selectors, "list_running", lambda: before)
     hosting = Host()
     hosting._tick()
     assert not made
@@ -223,7 +223,7 @@ def test_sigusr2_has_every_run_compare_what_it_knows_with_a_fresh_list(on: LiveS
     hosting = Host()
     before = signal.getsignal(signal.SIGUSR2)
     try:
-        hosting.listen()
+        hosting.listen_for_signal()
         hosting._tick()
         os.kill(os.getpid(), signal.SIGUSR2)
         hosting._tick()

@@ -14,7 +14,7 @@ from kschedweb.clusters.following.reflector import Backoff
 from kschedweb.engine.live import GroupRef, ReportGroup
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.patches import group_status_patch, status_patch
-from kschedweb.live.schedulers.writing.recorder import event_name, micro_time, truncated
+from kschedweb.live.schedulers.writing.recorder import event_name, micro_time, truncate_note
 
 FALSE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
 NOW = "2026-11-21T12:00:00Z"
@@ -64,14 +64,16 @@ def test_a_groups_condition_is_of_the_object_that_was_tried() -> None:
 
 def test_facts_follow_the_pods() -> None:
     pods = KnownPods()
-    pods.saw({"metadata": {"uid": "a", "resourceVersion": "7", "generation": 2}, "status": {"nominatedNodeName": "n"}})
-    pods.saw({"metadata": {"uid": "b", "resourceVersion": "8"}})
-    assert pods.of("a") == PodFacts("7", 2, (), "n")
-    pods.keep({"b"})
-    assert pods.of("a") == PodFacts()
-    assert pods.of("b").resource_version == "8"
-    pods.gone("b")
-    assert pods.of("b") == PodFacts()
+    pods.update_pod(
+        {"metadata": {"uid": "a", "resourceVersion": "7", "generation": 2}, "status": {"nominatedNodeName": "n"}}
+    )
+    pods.update_pod({"metadata": {"uid": "b", "resourceVersion": "8"}})
+    assert pods.facts_of("a") == PodFacts("7", 2, (), "n")
+    pods.keep_only({"b"})
+    assert pods.facts_of("a") == PodFacts()
+    assert pods.facts_of("b").resource_version == "8"
+    pods.remove_pod("b")
+    assert pods.facts_of("b") == PodFacts()
 
 
 @given(st.lists(st.floats(0, 3), max_size=40), st.floats(0.5, 100), st.integers(1, 20))
@@ -81,7 +83,7 @@ def test_a_token_bucket_never_lets_more_through_than_it_says(pauses: list[float]
     times: list[float] = []
     for pause in pauses:
         now[0] += pause
-        times.append(now[0] + bucket.take())
+        times.append(now[0] + bucket.take_token())
     assert times == sorted(times)
     for first, start in enumerate(times):
         for last in range(first, len(times)):
@@ -94,9 +96,9 @@ def test_a_limit_that_lets_nothing_through_is_refused_and_a_stop_ends_the_wait()
             TokenBucket(qps, burst)
     stop = threading.Event()
     bucket = TokenBucket(0.001, 1)
-    assert bucket.turn(stop)
+    assert bucket.wait_turn(stop)
     stop.set()
-    assert not bucket.turn(stop)
+    assert not bucket.wait_turn(stop)
 
 
 def test_rests_double_to_half_a_minute_and_begin_anew_after_quiet() -> None:
@@ -104,17 +106,17 @@ def test_rests_double_to_half_a_minute_and_begin_anew_after_quiet() -> None:
     backoff = Backoff(clock=lambda: now[0], chance=lambda: 0.0)
     rests = []
     for _ in range(8):
-        rests.append(backoff.rest())
+        rests.append(backoff.next_delay())
         now[0] += rests[-1]
     assert rests == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
     now[0] += 121.0
-    assert backoff.rest() == pytest.approx(0.8)
-    assert Backoff(clock=lambda: 0.0, chance=lambda: 1.0).rest() == pytest.approx(1.6)
+    assert backoff.next_delay() == pytest.approx(0.8)
+    assert Backoff(clock=lambda: 0.0, chance=lambda: 1.0).next_delay() == pytest.approx(1.6)
 
 
 @given(st.text())
 def test_a_note_is_cut_to_what_an_event_holds(text: str) -> None:
-    note = truncated(text * 50)
+    note = truncate_note(text * 50)
     assert len(note.encode()) <= 1024
     assert note == text * 50 or note.endswith(" ...")
 

@@ -13,7 +13,7 @@ from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.scenarios.models import ScenarioRevision
-from kschedweb.web.nodemap.grouping import unpacked
+from kschedweb.web.nodemap.grouping import unpack_column
 from kschedweb.web.nodemap.nodemap import STATES
 from tests.support import seed_runs
 
@@ -33,15 +33,15 @@ def changed(editor: User, *changes: dict[str, Any]) -> Run:
 
 
 def test_frames_stand_at_every_change_and_hold_what_the_log_says(editor: User) -> None:
-    outcome = selectors.outcome(seed_runs.run(editor))
-    times, exact = nodes.moments(outcome)
+    outcome = selectors.load_outcome(seed_runs.run(editor))
+    times, exact = nodes.frame_moments(outcome)
     assert exact
     assert set(outcome.moves.time.tolist()) <= set(times.tolist())
-    counts = nodes.values(outcome, "pods", times)
+    counts = nodes.map_values(outcome, "pods", times)
     for place, time in enumerate(times.tolist()):
         placed = outcome.placed(time)
         assert counts[place].tolist() == np.bincount(placed[placed >= 0], minlength=len(outcome.nodes)).tolist()
-    np.testing.assert_allclose(nodes.values(outcome, "cpu", times), 100 * outcome.loads(times, "cpu"))
+    np.testing.assert_allclose(nodes.map_values(outcome, "cpu", times), 100 * outcome.requested_shares(times, "cpu"))
 
 
 def test_a_node_is_cordoned_silent_and_gone_when_it_is(editor: User) -> None:
@@ -51,10 +51,10 @@ def test_a_node_is_cordoned_silent_and_gone_when_it_is(editor: User) -> None:
         {"at": "2m", "failZone": {"zone": "zone-1"}},
         {"at": "4m", "removeNodes": {"nodes": ["node-2"]}},
     )
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
 
     def state(name: str, minutes: float) -> str:
-        value = nodes.values(outcome, "state", [60.0 * minutes])[0][outcome.nodes.index(name)]
+        value = nodes.map_values(outcome, "state", [60.0 * minutes])[0][outcome.nodes.index(name)]
         return "gone" if np.isnan(value) else STATES[int(value)]
 
     assert state("node-0", 0.5) != "cordoned"
@@ -66,21 +66,21 @@ def test_a_node_is_cordoned_silent_and_gone_when_it_is(editor: User) -> None:
 
 
 def test_a_step_goes_to_the_next_change(editor: User) -> None:
-    outcome = selectors.outcome(seed_runs.run(editor))
-    steps = nodes.steps([outcome])
+    outcome = selectors.load_outcome(seed_runs.run(editor))
+    steps = nodes.player_steps([outcome])
     assert steps == sorted(set(steps))
-    before, after = nodes.around(steps, 200.0, outcome.end)
+    before, after = nodes.neighbour_steps(steps, 200.0, outcome.end)
     assert before < 200.0 < after
-    inside = nodes.changes(outcome)
+    inside = nodes.change_times(outcome)
     assert not ((inside > before + 1e-6) & (inside < after - 1e-6)).any()
-    assert nodes.around(steps, outcome.end, outcome.end)[1] == outcome.end
-    assert nodes.around([0.0], 0.0, 600.0) == (0.0, 600.0)
+    assert nodes.neighbour_steps(steps, outcome.end, outcome.end)[1] == outcome.end
+    assert nodes.neighbour_steps([0.0], 0.0, 600.0) == (0.0, 600.0)
 
 
 def test_the_pods_of_a_node_come_and_go_as_the_log_says(editor: User) -> None:
-    outcome = selectors.outcome(seed_runs.run(editor))
+    outcome = selectors.load_outcome(seed_runs.run(editor))
     for place, name in enumerate(outcome.nodes):
-        found = nodes.stays(outcome, name)
+        found = nodes.list_stays(outcome, name)
         for time in (0.0, 0.0105, 300.5, 400.0, 600.0):
             then = {
                 pod
@@ -91,12 +91,12 @@ def test_the_pods_of_a_node_come_and_go_as_the_log_says(editor: User) -> None:
             assert then == {outcome.pods[row] for row in there.tolist()}
         assert found["allocatable"]["cpu"] == [4000.0]
     with pytest.raises(KeyError):
-        nodes.stays(outcome, "node-99")
+        nodes.list_stays(outcome, "node-99")
 
 
 def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[str], Any], editor: User) -> None:
     run = seed_runs.run(editor)
-    outcome = selectors.outcome(run)
+    outcome = selectors.load_outcome(run)
     client = api_as("viewer")
     address = f"/api/v1/runs/{run.pk}/map/"
     found = client.get(address)
@@ -107,12 +107,12 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
     assert document["groupings"][0]["label"] == "zone"
     frames = client.get(f"{address}frames/?show=cpu").json()
     assert frames["times"] == len(document["times"])
-    values = unpacked(frames).reshape(frames["times"], len(outcome.nodes))
+    values = unpack_column(frames).reshape(frames["times"], len(outcome.nodes))
     assert not values[0].any()
-    shares = 100 * outcome.loads([outcome.end], "cpu")[0]
+    shares = 100 * outcome.requested_shares([outcome.end], "cpu")[0]
     assert values[-1].tolist() == np.rint(shares).tolist()
     one = client.get(f"{address}frames/?show=cpu&at=600").json()
-    assert (one["times"], unpacked(one).tolist()) == (1, values[-1].tolist())
+    assert (one["times"], unpack_column(one).tolist()) == (1, values[-1].tolist())
     assert client.get(f"{address}pods/?node=node-0").json()["node"] == "node-0"
     for wrong, status, said in (
         ("frames/?show=gold", 400, "show: one of cpu, memory, pods, state."),
@@ -156,8 +156,8 @@ def test_nodes_are_in_the_groups_that_their_labels_say_at_each_time(
     assert zones(600) == {"zone-1": 4, "zone-2": 1, "no zone": 1, "zone-9": 1}
     document = api_as("viewer").get(f"/api/v1/runs/{run.pk}/map/").json()
     zone = document["groupings"][0]
-    names = [document["names"][place] for place in unpacked(zone["shifts"]["nodes"]).tolist()]
-    values = [zone["values"][code] for code in unpacked(zone["shifts"]["codes"]).tolist()]
+    names = [document["names"][place] for place in unpack_column(zone["shifts"]["nodes"]).tolist()]
+    values = [zone["values"][code] for code in unpack_column(zone["shifts"]["codes"]).tolist()]
     assert list(zip(zone["shifts"]["times"], names, values, strict=True)) == [
         (120.0, "node-0", "zone-1"),
         (120.0, "node-3", "zone-1"),

@@ -175,7 +175,7 @@ def test_who_owns_the_scenario_shares_it_where_it_is_looked_at(client_as: Client
     assert client.post(address)["Location"] == f"/comparisons/{comparison.pk}/"
     assert address not in client.get(f"/comparisons/{comparison.pk}/").content.decode()
     assert client_as("viewer").get(f"/comparisons/{comparison.pk}/").status_code == 200
-    selectors.forget()
+    selectors.clear_caches()
 
 
 def test_a_comparison_says_everywhere_by_which_kube_scheduler_each_policy_ran(client_as: Clients, editor: User) -> None:

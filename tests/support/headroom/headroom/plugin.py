@@ -12,24 +12,24 @@ from kschedweb.engine.authoring import (
     SUCCESS,
     ArgsSpec,
     Cycle,
-    Field,
     Floats,
     Ints,
     PluginSpec,
     Problem,
     Rows,
     Snapshot,
+    StructField,
     Verdicts,
     args_struct,
-    child,
+    child_path,
     invalid,
-    rounded,
+    round_half_away,
     unschedulable,
 )
 
 RESOURCES, WINDOW, LEAST = ("cpu", "memory"), "15m", 10.0
 SHORT = "headroom"
-STATUSES = (SUCCESS, unschedulable("node(s) had too little headroom", about=SHORT))
+STATUSES = (SUCCESS, unschedulable("node(s) had too little headroom", fact=SHORT))
 
 
 class Headroom:
@@ -44,7 +44,7 @@ class Headroom:
         return Verdicts((self.left(cycle.snapshot) < self.least).astype(np.int32)[rows], STATUSES)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        return rounded(np.nan_to_num(self.left(cycle.snapshot)))[rows]
+        return round_half_away(np.nan_to_num(self.left(cycle.snapshot)))[rows]
 
     def left(self, snapshot: Snapshot) -> Floats:
         """Percent of the resource that each node does not use, at least 0, NaN where that is not known. [nodes]."""
@@ -61,14 +61,14 @@ def set_defaults(args: dict[str, Any]) -> None:
 
 def problems(args: dict[str, Any], path: str) -> list[Problem]:
     least = args["leastPercent"]
-    return [] if 0 <= least <= 100 else [invalid(child(path, "leastPercent"), least, "must be a percentage")]
+    return [] if 0 <= least <= 100 else [invalid(child_path(path, "leastPercent"), least, "must be a percentage")]
 
 
 ARGS = args_struct(
     "HeadroomArgs",
     "Of which resource, and how much of it must be left.",
-    Field("resource", STRING, "Which resource counts.", default=RESOURCES[0], enum=RESOURCES),
-    Field("leastPercent", FLOAT64, "Nodes with less take no pods.", pointer=True, default=LEAST, usual=(0, 50)),
+    StructField("resource", STRING, "Which resource counts.", default=RESOURCES[0], enum=RESOURCES),
+    StructField("leastPercent", FLOAT64, "Nodes with less take no pods.", pointer=True, default=LEAST, usual=(0, 50)),
 )
 SPEC = PluginSpec(
     "Headroom",

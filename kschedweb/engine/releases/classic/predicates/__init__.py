@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kschedweb.engine.framework.interface import FilterPlugin
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases.classic.catalogue import NO_EXECUTE
 from kschedweb.engine.releases.classic.predicates import node, room, volumes
 from kschedweb.engine.releases.classic.predicates.affinity import MatchInterPodAffinity, MatchInterPodAffinityByTerm
 from kschedweb.engine.releases.classic.predicates.services import CheckServiceAffinity
 
 Factory = Callable[[str, Json], FilterPlugin]
-NAMED: dict[str, Factory] = {
+PREDICATES: dict[str, Factory] = {
     "CheckNodeCondition": node.CheckNodeCondition,
     "CheckNodeUnschedulable": node.CheckNodeUnschedulable,
     "GeneralPredicates": room.GeneralPredicates,
@@ -41,6 +41,6 @@ ARGUED: dict[str, Factory] = {
 OLD: dict[str, Factory] = {"MatchInterPodAffinity": MatchInterPodAffinityByTerm}
 
 
-def known(*, old: bool) -> dict[str, Factory]:
+def predicate_factories(*, old: bool) -> dict[str, Factory]:
     """Constructors of predicates by name, and by kind of argument; ``old`` is 1.9."""
-    return NAMED | ARGUED | (OLD if old else {})
+    return PREDICATES | ARGUED | (OLD if old else {})

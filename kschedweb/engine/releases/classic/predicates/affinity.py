@@ -6,23 +6,23 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
-from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, Required
-from kschedweb.engine.releases.classic import words
+from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, RequiredCounts
+from kschedweb.engine.releases.classic import reasons
 from kschedweb.engine.releases.classic.objects import as_of_then, faults_of, find_placed_fault
 from kschedweb.engine.state.columns import Mask, Rows
-from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.topology import Tally, TopologySums
+from kschedweb.engine.state.label_groups import Selection
+from kschedweb.engine.state.topology import SelectionTally, TopologySums
 
 FAULTY = "MatchInterPodAffinity.faulty"  # some selector cannot be parsed
 TERMS = "MatchInterPodAffinity.terms"
 BACK = "MatchInterPodAffinity.back"  # the keys of the pods that were let back in
 
 EXISTING, AFFINITY, ANTI_AFFINITY = (
-    unschedulable(words.POD_AFFINITY, reason)
-    for reason in (words.EXISTING_RULES, words.AFFINITY_RULES, words.ANTI_AFFINITY_RULES)
+    unschedulable(reasons.POD_AFFINITY, reason)
+    for reason in (reasons.EXISTING_RULES, reasons.AFFINITY_RULES, reasons.ANTI_AFFINITY_RULES)
 )
 
 
@@ -43,25 +43,25 @@ class MatchInterPodAffinity(InterPodAffinity):
         self.name = name
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        found = super().pre_filter(cycle)
-        own = faults_of(cycle.pod.pod_affinity)
-        if not (own.required or own.anti_required or cycle.snapshot.pods.unreadable):
-            return found
+        result = super().pre_filter(cycle)
+        faults = faults_of(cycle.pod.pod_affinity)
+        if not (faults.required or faults.anti_required or cycle.snapshot.pods.unreadable):
+            return result
         cycle.state[FAULTY] = True
         return PreFilterResult()
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        state: Required | None = cycle.state.get(self.name)
-        if FAULTY in cycle.state and (found := self._fail(cycle, rows, state)) is not None:
-            return found
+        state: RequiredCounts | None = cycle.state.get(self.name)
+        if FAULTY in cycle.state and (verdicts := self._fail_unparsable(cycle, rows, state)) is not None:
+            return verdicts
         if state is None:
-            return Verdicts.uniform(cycle.size(rows))
-        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+            return Verdicts.uniform(cycle.num_rows(rows))
+        snapshot, affinity = cycle.snapshot, cycle.pod.pod_affinity
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        for key in dict.fromkeys(term.topology_key for term in own.anti_required):
+        for key in dict.fromkeys(term.topology_key for term in affinity.anti_required):
             codes[state.anti.at_nodes(key) > 0] = 3
-        if own.required:
-            codes[~self._near(cycle, state)] = 2
+        if affinity.required:
+            codes[~self._satisfies_affinity(cycle, state)] = 2
         if state.existing.number:
             codes[state.existing.positive_at_nodes()] = 1
         return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
@@ -70,22 +70,22 @@ class MatchInterPodAffinity(InterPodAffinity):
         """Whether ``pod`` matters; where a selector cannot be parsed, every pod that terms are compared with does."""
         return FAULTY in cycle.state or super().depends_on(cycle, pod)
 
-    def _fail(self, cycle: Cycle, rows: Rows, state: Required | None) -> Verdicts | None:
+    def _fail_unparsable(self, cycle: Cycle, rows: Rows, state: RequiredCounts | None) -> Verdicts | None:
         """What becomes of the nodes because a selector cannot be parsed; ``None`` where 1.13 does not read it."""
         snapshot, pod = cycle.snapshot, cycle.pod
         if fault := find_placed_fault(snapshot.pods, "anti_required"):
-            said = f"Failed to get all terms that pod {pod.key} matches, err: {fault}"
-            return Verdicts.uniform(cycle.size(rows), error(said))
-        own, compared = faults_of(pod.pod_affinity), self.reads_terms_alone or bool(snapshot.pods.slots)
+            message = f"Failed to get all terms that pod {pod.key} matches, err: {fault}"
+            return Verdicts.uniform(cycle.num_rows(rows), error(message))
+        faults, compared = faults_of(pod.pod_affinity), self.reads_terms_alone or bool(snapshot.pods.slots)
         statuses = [SUCCESS, EXISTING]
         codes = np.full(len(snapshot), len(statuses), dtype=np.int32)
-        if own.required and compared:
-            words = f"Cannot schedule pod {pod.key} onto node {{}}, because of PodAffinity, err: {own.required}"
+        if faults.required and compared:
+            words = f"Cannot schedule pod {pod.key} onto node {{}}, because of PodAffinity, err: {faults.required}"
             codes += np.arange(len(snapshot), dtype=np.int32)
             statuses += [error(words.format(name)) for name in snapshot.names]
-        elif own.required:
+        elif faults.required:
             statuses.append(AFFINITY)
-        elif own.anti_required and compared:
+        elif faults.anti_required and compared:
             statuses.append(ANTI_AFFINITY)
         else:
             return None
@@ -93,7 +93,7 @@ class MatchInterPodAffinity(InterPodAffinity):
             codes[state.existing.positive_at_nodes()] = 1
         return Verdicts(codes[rows], tuple(statuses))
 
-    def _count(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+    def _update_with_pod(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
         """As 1.13 keeps count during preemption, which is not how it counts at first.
 
         Of a pod that is promised a node only its own anti-affinity counts. A pod that is let back in counts for all
@@ -101,22 +101,22 @@ class MatchInterPodAffinity(InterPodAffinity):
         """
         if self.name not in cycle.state:  # no pod on a node cares, but this one, which is promised a node, may
             existing, affinity, anti = (TopologySums(cycle.snapshot) for _ in range(3))
-            cycle.state[self.name] = Required(existing, affinity, anti, False)
+            cycle.state[self.name] = RequiredCounts(existing, affinity, anti, False)
         state, me, pod = cycle.state[self.name], cycle.pod, as_of_then(pod)
-        own = me.pod_affinity
+        pod_affinity = me.pod_affinity
         for term in pod.pod_affinity.anti_required:
             if term.matches(me.namespace, me.labels, {}):
-                state.existing.add(term.topology_key, node, 1, sign)
+                state.existing.add_amount(term.topology_key, node, 1, sign)
         if not pod.node_name:
             return
-        if own.required and all(term.matches(pod.namespace, pod.labels, {}) for term in own.required):
-            for term in own.required:
-                state.affinity.add(term.topology_key, node, 1, sign)
-        for term in self._against(cycle, pod, sign):
-            state.anti.add(term.topology_key, node, 1, sign)
+        if pod_affinity.required and all(term.matches(pod.namespace, pod.labels, {}) for term in pod_affinity.required):
+            for term in pod_affinity.required:
+                state.affinity.add_amount(term.topology_key, node, 1, sign)
+        for term in self._matching_anti_terms(cycle, pod, sign):
+            state.anti.add_amount(term.topology_key, node, 1, sign)
 
     @staticmethod
-    def _against(cycle: Cycle, pod: Pod, sign: int) -> tuple[PodTerm, ...]:
+    def _matching_anti_terms(cycle: Cycle, pod: Pod, sign: int) -> tuple[PodTerm, ...]:
         """The terms of anti-affinity for which the pod counts, which comes (``sign`` 1) or goes."""
         terms = cycle.pod.pod_affinity.anti_required
         matching = tuple(term for term in terms if term.matches(pod.namespace, pod.labels, {}))
@@ -129,14 +129,14 @@ class MatchInterPodAffinity(InterPodAffinity):
             return matching
         return terms if matching else ()
 
-    def _near(self, cycle: Cycle, state: Required) -> Mask:
+    def _satisfies_affinity(self, cycle: Cycle, state: RequiredCounts) -> Mask:
         """The nodes near, in each term's topology, a pod that matches all required affinity terms."""
-        found: Mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
-        if state.affinity.empty and state.matches_itself:
-            return found
+        mask: Mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
+        if state.affinity.is_empty and state.matches_itself:
+            return mask
         for term in cycle.pod.pod_affinity.required:
-            found &= state.affinity.at_nodes(term.topology_key) > 0
-        return found
+            mask &= state.affinity.at_nodes(term.topology_key) > 0
+        return mask
 
 
 class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
@@ -148,33 +148,37 @@ class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
     reads_terms_alone = True
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        found = super().pre_filter(cycle)
+        result = super().pre_filter(cycle)
         if cycle.pod.pod_affinity.required and self.name in cycle.state:
-            own = cycle.keep(f"{self.name}.terms", lambda: [_of_term(cycle, term) for term in _required(cycle)])
-            cycle.state[TERMS] = [(term, tally.counts(), self._meant(cycle, term)) for term, tally in own]
-        return found
+            tallies = cycle.memoize(
+                f"{self.name}.terms", lambda: [_of_term(cycle, term) for term in _required_terms(cycle)]
+            )
+            cycle.state[TERMS] = [
+                (term, tally.current_counts(), self._matches_any_pod(cycle, term)) for term, tally in tallies
+            ]
+        return result
 
     @staticmethod
-    def _meant(cycle: Cycle, term: PodTerm) -> bool:
+    def _matches_any_pod(cycle: Cycle, term: PodTerm) -> bool:
         """Whether some placed pod matches, on whatever node."""
         return bool(cycle.snapshot.pods.nodes_of(Selection(((term.namespaces, term.selector),))).size)
 
-    def _near(self, cycle: Cycle, state: Required) -> Mask:
+    def _satisfies_affinity(self, cycle: Cycle, state: RequiredCounts) -> Mask:
         snapshot, pod = cycle.snapshot, cycle.pod
-        found: Mask = np.ones(len(snapshot), dtype=np.bool_)
+        mask: Mask = np.ones(len(snapshot), dtype=np.bool_)
         for term, counts, meant in cycle.state[TERMS]:
             if meant:
-                found &= snapshot.label(term.topology_key).at_nodes(counts > 0, False)
+                mask &= snapshot.label_column(term.topology_key).at_nodes(counts > 0, False)
             elif not term.matches(pod.namespace, pod.labels, {}):
-                found[:] = False
-        return found
+                mask[:] = False
+        return mask
 
 
-def _required(cycle: Cycle) -> tuple[PodTerm, ...]:
+def _required_terms(cycle: Cycle) -> tuple[PodTerm, ...]:
     return cycle.pod.pod_affinity.required
 
 
-def _of_term(cycle: Cycle, term: PodTerm) -> tuple[PodTerm, Tally]:
-    column = cycle.snapshot.label(term.topology_key)
+def _of_term(cycle: Cycle, term: PodTerm) -> tuple[PodTerm, SelectionTally]:
+    column = cycle.snapshot.label_column(term.topology_key)
     selection = Selection(((term.namespaces, term.selector),))
-    return term, Tally(cycle.snapshot, selection, column.codes, len(column.values))
+    return term, SelectionTally(cycle.snapshot, selection, column.codes, len(column.values))

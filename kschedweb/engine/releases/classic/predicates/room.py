@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PluginScope, Verdicts
 from kschedweb.engine.framework.status import unschedulable
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
-from kschedweb.engine.plugins.nodeports import taken
-from kschedweb.engine.plugins.noderesourcesfit import PODS, Failure, combined
-from kschedweb.engine.releases.classic import words
-from kschedweb.engine.releases.classic.objects import BASIC, asked
-from kschedweb.engine.releases.classic.predicates.node import HostName, MatchNodeSelector, NodePredicate, verdicts
+from kschedweb.engine.plugins.nodeports import nodes_with_port_conflict
+from kschedweb.engine.plugins.noderesourcesfit import PODS, Failure, combine_failures
+from kschedweb.engine.releases.classic import reasons
+from kschedweb.engine.releases.classic.objects import BASIC, get_requests
+from kschedweb.engine.releases.classic.predicates.node import HostName, MatchNodeSelector, NodePredicate, make_verdicts
 from kschedweb.engine.state.columns import Mask, Rows
 
 
@@ -27,26 +27,29 @@ class PodFitsResources:
         self.name = name
         self.ignored: frozenset[str] = argument.get("ignored", frozenset())  # resources that extenders manage
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.ROOM
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.ROOM
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        return _verdicts(cycle, rows, self.failures(cycle, rows))
+        return _combine_failures(cycle, rows, self.find_failures(cycle, rows))
 
-    def failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
+    def find_failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
         """Each resource that may be lacking, with the nodes of ``rows`` where it is."""
-        snapshot, wanted = cycle.snapshot, asked(cycle.pod)
-        found = [Failure("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
-        if wanted.nothing:
-            return found
-        names = [*BASIC, *sorted(name for name in wanted.requests if name not in BASIC and not self._ignores(name))]
+        snapshot, requests = cycle.snapshot, get_requests(cycle.pod)
+        failures = [Failure("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], resource=PODS)]
+        if requests.is_empty:
+            return failures
+        names = [
+            *BASIC,
+            *sorted(name for name in requests.requests if name not in BASIC and not self._is_ignored(name)),
+        ]
         for name in names:
-            used = snapshot.amounts(snapshot.requested, name)[rows] + wanted.requests.get(name, 0)
-            short = snapshot.amounts(snapshot.allocatable, name)[rows] < used
-            found.append(Failure(f"Insufficient {name}", short, about=name))
-        return found
+            used = snapshot.resource_row(snapshot.requested, name)[rows] + requests.requests.get(name, 0)
+            short = snapshot.resource_row(snapshot.allocatable, name)[rows] < used
+            failures.append(Failure(f"Insufficient {name}", short, resource=name))
+        return failures
 
-    def _ignores(self, name: str) -> bool:
+    def _is_ignored(self, name: str) -> bool:
         return name in self.ignored and is_extended(name)
 
 
@@ -56,11 +59,11 @@ class PodFitsHostPorts:
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.PODS if pod.host_ports else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.PODS if pod.host_ports else PluginScope.NODE
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        return verdicts(taken(cycle.snapshot, cycle.pod.host_ports)[rows], words.HOST_PORTS)
+        return make_verdicts(nodes_with_port_conflict(cycle.snapshot, cycle.pod.host_ports)[rows], reasons.HOST_PORTS)
 
 
 class GeneralPredicates(PodFitsResources):
@@ -70,19 +73,21 @@ class GeneralPredicates(PodFitsResources):
         super().__init__(name, argument)
         self._nodes: list[NodePredicate] = [HostName("HostName", {}), MatchNodeSelector("MatchNodeSelector", {})]
 
-    def scope(self, pod: Pod) -> Scope:
+    def scope(self, pod: Pod) -> PluginScope:
         particular = pod.node_name or pod.host_ports or pod.node_selector or pod.node_affinity.required is not None
-        return Scope.PODS if particular else Scope.ROOM
+        return PluginScope.PODS if particular else PluginScope.ROOM
 
-    def failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
+    def find_failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
         snapshot, pod = cycle.snapshot, cycle.pod
-        found = super().failures(cycle, rows)
-        if self.scope(pod) is Scope.ROOM:
-            return found
-        host, selector = cycle.keep(self.name, lambda: [one.rejects(snapshot, pod) for one in self._nodes])
-        ports = taken(snapshot, pod.host_ports) if pod.host_ports else None
-        wrong = ((words.HOST_NAME, host), (words.HOST_PORTS, ports), (words.SELECTOR, selector))
-        return [*found, *(Failure(reason, mask[rows]) for reason, mask in wrong if mask is not None)]
+        failures = super().find_failures(cycle, rows)
+        if self.scope(pod) is PluginScope.ROOM:
+            return failures
+        host, selector = cycle.memoize(
+            self.name, lambda: [predicate.find_rejected(snapshot, pod) for predicate in self._nodes]
+        )
+        ports = nodes_with_port_conflict(snapshot, pod.host_ports) if pod.host_ports else None
+        wrong = ((reasons.HOST_NAME, host), (reasons.HOST_PORTS, ports), (reasons.SELECTOR, selector))
+        return [*failures, *(Failure(reason, mask[rows]) for reason, mask in wrong if mask is not None)]
 
 
 class NoDiskConflict:
@@ -91,23 +96,23 @@ class NoDiskConflict:
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.PODS if any(volume.disk is not None for volume in pod.volumes) else Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.PODS if any(volume.disk is not None for volume in pod.volumes) else PluginScope.NODE
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         disks = [volume.disk for volume in cycle.pod.volumes if volume.disk is not None]
         if not disks:
-            return Verdicts.uniform(cycle.size(rows))
+            return Verdicts.uniform(cycle.num_rows(rows))
         mask: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
         for disk in disks:
             mask |= cycle.snapshot.volume_use.disk_conflicts(disk)
-        return verdicts(mask[rows], words.DISK_CONFLICT)
+        return make_verdicts(mask[rows], reasons.DISK_CONFLICT)
 
 
-def _verdicts(cycle: Cycle, rows: Rows, failures: list[Failure]) -> Verdicts:
+def _combine_failures(cycle: Cycle, rows: Rows, failures: list[Failure]) -> Verdicts:
     failures = [failure for failure in failures if failure.short.any()]
     if len(failures) > 1:
-        return combined(failures)
+        return combine_failures(failures)
     if not failures:
-        return Verdicts.uniform(cycle.size(rows))
-    return Verdicts.where(failures[0].short, unschedulable(failures[0].reason, about=failures[0].about))
+        return Verdicts.uniform(cycle.num_rows(rows))
+    return Verdicts.from_mask(failures[0].short, unschedulable(failures[0].reason, fact=failures[0].resource))

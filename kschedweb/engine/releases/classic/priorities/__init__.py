@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kschedweb.engine.framework.interface import ScorePlugin
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
 Factory = Callable[[str, Json], ScorePlugin]
-NAMED: dict[str, Factory] = {
+PRIORITIES: dict[str, Factory] = {
     "SelectorSpreadPriority": spreading.SelectorSpread,
     "ServiceSpreadingPriority": spreading.SelectorSpread,
     "InterPodAffinityPriority": spreading.InterPodAffinityPriority,
@@ -19,10 +19,10 @@ NAMED: dict[str, Factory] = {
     "BalancedResourceAllocation": room.BalancedResourceAllocation,
     "ResourceLimitsPriority": room.ResourceLimits,
     "NodePreferAvoidPodsPriority": node.NodePreferAvoidPods,
-    "NodeAffinityPriority": node.NodeAffinity,
-    "TaintTolerationPriority": node.TaintToleration,
-    "ImageLocalityPriority": node.ImageLocality,
-    "EqualPriority": node.Equal,
+    "NodeAffinityPriority": node.NodeAffinityPriority,
+    "TaintTolerationPriority": node.TaintTolerationPriority,
+    "ImageLocalityPriority": node.ImageLocalityPriority,
+    "EqualPriority": node.EqualPriority,
 }
 ARGUED: dict[str, Factory] = {
     "serviceAntiAffinity": spreading.ServiceAntiAffinity,
@@ -31,11 +31,11 @@ ARGUED: dict[str, Factory] = {
 }
 # Priorities that were different in 1.9.
 OLD: dict[str, Factory] = {
-    "ImageLocalityPriority": node.PlainImageLocality,
+    "ImageLocalityPriority": node.PlainImageLocalityPriority,
     "serviceAntiAffinity": spreading.PlainServiceAntiAffinity,
 }
 
 
-def known(*, old: bool) -> dict[str, Factory]:
+def priority_factories(*, old: bool) -> dict[str, Factory]:
     """Constructors of priorities by name, and by kind of argument; ``old`` is 1.9."""
-    return NAMED | ARGUED | (OLD if old else {})
+    return PRIORITIES | ARGUED | (OLD if old else {})

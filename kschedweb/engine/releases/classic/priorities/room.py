@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.framework.interface import Cycle, Scope
-from kschedweb.engine.framework.scoring import share_of, truncated
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.framework.interface import Cycle, PluginScope
+from kschedweb.engine.framework.scoring import divide_toward_zero, share_of
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.releases.classic.objects import asked
+from kschedweb.engine.releases.classic.objects import get_requests
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 
 MAX_PRIORITY = 10
@@ -29,37 +29,37 @@ class RoomPriority:
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.ROOM
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.ROOM
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        known, shares = cycle.state.get(SHARES, (None, []))
-        if known is not rows:
-            shares = _shares(cycle, rows)
+        cached_rows, shares = cycle.state.get(SHARES, (None, []))
+        if cached_rows is not rows:
+            shares = _compute_shares(cycle, rows)
             cycle.state[SHARES] = rows, shares
-        return self.combine(shares)
+        return self.combine_shares(shares)
 
-    def combine(self, shares: list[Share]) -> Ints:
+    def combine_shares(self, shares: list[Share]) -> Ints:
         """The score for (requested, allocatable) of CPU and of memory: by default the mean of both."""
-        cpu, memory = (self.one(requested, allocatable) for requested, allocatable in shares)
+        cpu, memory = (self.score_resource(requested, allocatable) for requested, allocatable in shares)
         total = cpu + memory
-        return total // 2 if total.min(initial=0) >= 0 else truncated(total, 2)
+        return total // 2 if total.min(initial=0) >= 0 else divide_toward_zero(total, 2)
 
-    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+    def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         raise NotImplementedError
 
 
 class LeastRequested(RoomPriority):
     """(allocatable - requested) * 10 / allocatable, for CPU and for memory; then the mean of both."""
 
-    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+    def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         return share_of(np.maximum(allocatable - requested, 0), np.maximum(allocatable, 1), MAX_PRIORITY)
 
 
 class MostRequested(RoomPriority):
     """requested * 10 / allocatable, for CPU and for memory; then the mean of both."""
 
-    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+    def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         fitting = np.where(requested > allocatable, 0, requested)
         return share_of(fitting, np.maximum(allocatable, 1), MAX_PRIORITY)
 
@@ -78,7 +78,7 @@ class RequestedToCapacityRatio(RoomPriority):
         self.points: list[Point] = points or list(DEFAULT_SHAPE)
         self._curve = broken_line(self.points)
 
-    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+    def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         free = share_of(allocatable - requested, np.maximum(allocatable, 1), MAX_UTILIZATION)
         full = (allocatable == 0) | (requested > allocatable)
         used = np.where(full, MAX_UTILIZATION, MAX_UTILIZATION - free)
@@ -89,8 +89,8 @@ class RequestedToCapacityRatio(RoomPriority):
 class BalancedResourceAllocation(RoomPriority):
     """10 - 10 * |share of CPU - share of memory|; 0 if a share is 1 or more."""
 
-    def combine(self, shares: list[Share]) -> Ints:
-        cpu, memory = (_fraction(*share) for share in shares)
+    def combine_shares(self, shares: list[Share]) -> Ints:
+        cpu, memory = (_fraction_of_capacity(*share) for share in shares)
         score = ((1 - np.abs(cpu - memory)) * float(MAX_PRIORITY)).astype(np.int64)
         return np.where((cpu >= 1) | (memory >= 1), 0, score)
 
@@ -101,27 +101,30 @@ class ResourceLimits:
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.NODE
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.NODE
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        snapshot, enough = cycle.snapshot, np.zeros(cycle.size(rows), dtype=np.bool_)
+        snapshot, enough = cycle.snapshot, np.zeros(cycle.num_rows(rows), dtype=np.bool_)
         for name in (CPU, MEMORY):
-            if limit := asked(cycle.pod).limits.get(name, 0):
-                enough |= snapshot.amounts(snapshot.allocatable, name)[rows] >= limit
+            if limit := get_requests(cycle.pod).limits.get(name, 0):
+                enough |= snapshot.resource_row(snapshot.allocatable, name)[rows] >= limit
         return enough.astype(np.int64)
 
 
-def _shares(cycle: Cycle, rows: Rows) -> list[Share]:
+def _compute_shares(cycle: Cycle, rows: Rows) -> list[Share]:
     """(requested with the pod, allocatable) of CPU and of memory, for ``rows``."""
     snapshot, pod = cycle.snapshot, cycle.pod
     return [
-        (snapshot.nonzero[row][rows] + pod.occupied_nonzero[row], snapshot.amounts(snapshot.allocatable, name)[rows])
+        (
+            snapshot.nonzero[row][rows] + pod.occupied_nonzero[row],
+            snapshot.resource_row(snapshot.allocatable, name)[rows],
+        )
         for row, name in enumerate((CPU, MEMORY))
     ]
 
 
-def _fraction(requested: Ints, allocatable: Ints) -> Floats:
+def _fraction_of_capacity(requested: Ints, allocatable: Ints) -> Floats:
     if allocatable.all():
         return requested / allocatable.astype(np.float64)
     return np.where(allocatable == 0, 1.0, requested / np.maximum(allocatable, 1).astype(np.float64))

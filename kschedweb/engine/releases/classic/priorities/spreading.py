@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.status import CycleError, Status
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import SCORE, InterPodAffinity
 from kschedweb.engine.releases.classic.objects import faults_of, find_placed_fault
-from kschedweb.engine.releases.classic.owners import selectors, services
+from kschedweb.engine.releases.classic.owners import find_service_selectors, get_selectors
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
-from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.pods import Follower, PodDelta
+from kschedweb.engine.state.label_groups import Selection
+from kschedweb.engine.state.pod_table import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
@@ -23,32 +23,34 @@ ZONE_WEIGHT = 2.0 / 3.0
 
 
 class PodCounts(Follower):
-    """The number of pods of a namespace on each node that some of ``selectors`` matches."""
+    """The number of pods of a namespace on each node that some of ``get_selectors`` matches."""
 
     def __init__(self, snapshot: Snapshot, namespace: str, selectors: list[Selector], *, terminating: bool) -> None:
         super().__init__(snapshot.pods)
         self._nodes = len(snapshot)
-        here = frozenset({namespace})
-        self._selections = [Selection(((here, selector),), terminating=terminating) for selector in selectors]
+        namespaces = frozenset({namespace})
+        self._selections = [Selection(((namespaces, selector),), terminating=terminating) for selector in selectors]
 
-    def counts(self) -> Ints | None:
+    def current_counts(self) -> Ints | None:
         """The current counts, or ``None`` if there are none. The array changes with the next call. Shape [nodes]."""
         if not self._selections:
             return None
         self._catch_up()
         return self._counts
 
-    def _meant(self) -> Mask:
+    def _matching_groups(self) -> Mask:
         """The groups of pods that some selector matches."""
-        meant: Mask = np.logical_or.reduce([self._pods.groups.meant(one) for one in self._selections])
+        meant: Mask = np.logical_or.reduce(
+            [self._pods.groups.match_selection(selection) for selection in self._selections]
+        )
         return meant
 
-    def _recount(self) -> None:
-        nodes = self._pods.node[self._meant()[self._pods.group]]
+    def _recount_all(self) -> None:
+        nodes = self._pods.node[self._matching_groups()[self._pods.group]]
         self._counts = np.bincount(nodes + 1, minlength=self._nodes + 1)[1:]
 
-    def _take(self, moves: list[PodDelta]) -> None:
-        meant = self._meant()
+    def _apply_moves(self, moves: list[PodDelta]) -> None:
+        meant = self._matching_groups()
         for move in moves:
             if meant[move.group]:
                 self._counts[move.node] += move.sign
@@ -62,18 +64,18 @@ class Spreading:
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
 
-    def scope(self, pod: Pod) -> Scope:
-        return Scope.CLUSTER
+    def scope(self, pod: Pod) -> PluginScope:
+        return PluginScope.CLUSTER
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        def follow() -> PodCounts:
-            selectors, namespace = self.selectors(cycle), cycle.pod.namespace
+        def create_counts() -> PodCounts:
+            selectors, namespace = self.list_selectors(cycle), cycle.pod.namespace
             return PodCounts(cycle.snapshot, namespace, selectors, terminating=self.terminating)
 
-        counts = cycle.keep(f"{self.name}.counts", follow).counts()
-        return np.zeros(cycle.size(rows), dtype=np.int64) if counts is None else counts[rows]
+        counts = cycle.memoize(f"{self.name}.counts", create_counts).current_counts()
+        return np.zeros(cycle.num_rows(rows), dtype=np.int64) if counts is None else counts[rows]
 
-    def selectors(self, cycle: Cycle) -> list[Selector]:
+    def list_selectors(self, cycle: Cycle) -> list[Selector]:
         """The selectors; a pod that matches one of them is counted."""
         raise NotImplementedError
 
@@ -85,21 +87,23 @@ class SelectorSpread(Spreading):
     uses the selectors computed for both, so it is the same.
     """
 
-    def selectors(self, cycle: Cycle) -> list[Selector]:
-        return selectors(cycle.snapshot.objects, cycle.pod)
+    def list_selectors(self, cycle: Cycle) -> list[Selector]:
+        return get_selectors(cycle.snapshot.objects, cycle.pod)
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
-        most = int(scores.max(initial=0))
-        if most == 0:
+        maximum = int(scores.max(initial=0))
+        if maximum == 0:
             return np.full(len(scores), MAX_PRIORITY, dtype=np.int64)
-        by_node = _left(scores, most)
-        zones = _zones(cycle)
+        by_node = _scale_inverted(scores, maximum)
+        zones = _get_zones(cycle)
         codes = zones.codes[rows]
         if not zones.values:
             return by_node.astype(np.int64)
         by_zone = np.bincount(codes + 1, scores, len(zones.values) + 1)[1:].astype(np.int64)
         zone_scores = (
-            _left(by_zone, int(by_zone.max())) if by_zone.any() else np.full(len(by_zone), float(MAX_PRIORITY))
+            _scale_inverted(by_zone, int(by_zone.max()))
+            if by_zone.any()
+            else np.full(len(by_zone), float(MAX_PRIORITY))
         )
         mixed = by_node * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * zone_scores)[codes]
         return (mixed if zones.present.all() else np.where(codes >= 0, mixed, by_node)).astype(np.int64)
@@ -115,19 +119,19 @@ class ServiceAntiAffinity(Spreading):
         super().__init__(name, argument)
         self.label = str(argument.get("label") or "")
 
-    def selectors(self, cycle: Cycle) -> list[Selector]:
-        return services(cycle.snapshot.objects, cycle.pod)[:1]
+    def list_selectors(self, cycle: Cycle) -> list[Selector]:
+        return find_service_selectors(cycle.snapshot.objects, cycle.pod)[:1]
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
-        column = cycle.snapshot.label(self.label)
-        codes, total = column.codes[rows], self.total(cycle, scores)
+        column = cycle.snapshot.label_column(self.label)
+        codes, total = column.codes[rows], self.count_pods(cycle, scores)
         by_value = np.full(len(column.values), float(MAX_PRIORITY))
         if total > 0 and column.values:
             counts = np.bincount(codes + 1, scores, len(column.values) + 1)[1:].astype(np.int64)
-            by_value = _left(counts, total)
+            by_value = _scale_inverted(counts, total)
         return np.where(codes >= 0, np.append(by_value, 0.0)[codes], 0.0).astype(np.int64)
 
-    def total(self, cycle: Cycle, scores: Ints) -> int:
+    def count_pods(self, cycle: Cycle, scores: Ints) -> int:
         """The total number of pods to spread."""
         return int(scores.sum())
 
@@ -137,7 +141,7 @@ class PlainServiceAntiAffinity(ServiceAntiAffinity):
 
     terminating = True
 
-    def total(self, cycle: Cycle, scores: Ints) -> int:
+    def count_pods(self, cycle: Cycle, scores: Ints) -> int:
         return int(self.score(cycle, ALL).sum())
 
 
@@ -154,8 +158,8 @@ class InterPodAffinityPriority(InterPodAffinity):
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         """Raises CycleError for a term that cannot be parsed, which 1.13 reads where there is a placed pod."""
-        pods, own = cycle.snapshot.pods, faults_of(cycle.pod.pod_affinity)
-        fault = (own.preferred or own.anti_preferred) if pods.slots else ""
+        pods, faults = cycle.snapshot.pods, faults_of(cycle.pod.pod_affinity)
+        fault = (faults.preferred or faults.anti_preferred) if pods.slots else ""
         fault = fault or find_placed_fault(pods, "required", "preferred", "anti_preferred")
         if fault:
             raise CycleError(fault)
@@ -163,7 +167,7 @@ class InterPodAffinityPriority(InterPodAffinity):
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         if SCORE not in cycle.state:
-            return np.zeros(cycle.size(rows), dtype=np.int64)
+            return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         return super().score(cycle, rows)
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
@@ -174,11 +178,11 @@ class InterPodAffinityPriority(InterPodAffinity):
         return (float(MAX_PRIORITY) * share).astype(np.int64)
 
 
-def _left(counts: Ints, most: int) -> Floats:
-    """10 times the share of ``most`` that ``counts`` leaves."""
-    return float(MAX_PRIORITY) * ((most - counts).astype(np.float64) / float(most))
+def _scale_inverted(counts: Ints, maximum: int) -> Floats:
+    """10 times the share of ``maximum`` that ``counts`` leaves."""
+    return float(MAX_PRIORITY) * ((maximum - counts).astype(np.float64) / float(maximum))
 
 
-def _zones(cycle: Cycle) -> LabelColumn:
+def _get_zones(cycle: Cycle) -> LabelColumn:
     assert isinstance(cycle.snapshot, ClassicSnapshot)
     return cycle.snapshot.zones()

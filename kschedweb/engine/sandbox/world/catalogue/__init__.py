@@ -1,5 +1,5 @@
 """What a new sandbox begins with."""
 
-from kschedweb.engine.sandbox.world.catalogue.making import seed
+from kschedweb.engine.sandbox.world.catalogue.seeding import seed_store
 
-__all__ = ["seed"]
+__all__ = ["seed_store"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 REGION, ZONES = "sandbox-1", ("sandbox-1a", "sandbox-1b", "sandbox-1c")
@@ -15,7 +15,7 @@ STOCK, GUARDED, EXTENDED = "default-scheduler", "guarded", "extended"
 
 
 @dataclass(frozen=True)
-class Pool:
+class SandboxPool:
     """Nodes of one size; ``counts`` is how many in each zone. Memory in GiB."""
 
     name: str
@@ -28,11 +28,11 @@ class Pool:
 
 
 POOLS = (
-    Pool("general", "m8.large", (6, 6, 6), 8, 32),
-    Pool("compute", "c16.large", (4, 4, 3), 16, 32),
-    Pool("memory", "r8.large", (2, 2, 2), 8, 64, taint=("dedicated", "database", "NoSchedule")),
-    Pool("gpu", "g32.large", (1, 1, 1), 32, 128, gpus=4, taint=(GPU, "present", "NoSchedule")),
-    Pool("spot", "m4.spot", (1, 1, 0), 4, 16, taint=("example.com/spot", "true", "PreferNoSchedule")),
+    SandboxPool("general", "m8.large", (6, 6, 6), 8, 32),
+    SandboxPool("compute", "c16.large", (4, 4, 3), 16, 32),
+    SandboxPool("memory", "r8.large", (2, 2, 2), 8, 64, taint=("dedicated", "database", "NoSchedule")),
+    SandboxPool("gpu", "g32.large", (1, 1, 1), 32, 128, gpus=4, taint=(GPU, "present", "NoSchedule")),
+    SandboxPool("spot", "m4.spot", (1, 1, 0), 4, 16, taint=("example.com/spot", "true", "PreferNoSchedule")),
 )
 
 NAMESPACES = (
@@ -71,18 +71,18 @@ STORAGE = {
 }
 
 
-def tolerate(pool: str) -> list[Json]:
+def pool_tolerations(pool: str) -> list[Json]:
     """The tolerations of a pod meant for ``pool``."""
-    taint = next(one.taint for one in POOLS if one.name == pool)
+    taint = next(candidate.taint for candidate in POOLS if candidate.name == pool)
     return [{"key": taint[0], "operator": "Equal", "value": taint[1], "effect": taint[2]}] if taint else []
 
 
-def within(pool: str, **more: object) -> Json:
+def pinned_to_pool(pool: str, **more: object) -> Json:
     """The part of a pod's spec that puts it on ``pool``."""
-    return {"nodeSelector": {POOL: pool}, "tolerations": tolerate(pool), **more}
+    return {"nodeSelector": {POOL: pool}, "tolerations": pool_tolerations(pool), **more}
 
 
-def spread(app: str, key: str = ZONE, *, hard: bool = False) -> Json:
+def spread_constraints(app: str, key: str = ZONE, *, hard: bool = False) -> Json:
     when = "DoNotSchedule" if hard else "ScheduleAnyway"
     selector = {"matchLabels": {"app": app}}
     return {
@@ -92,7 +92,7 @@ def spread(app: str, key: str = ZONE, *, hard: bool = False) -> Json:
     }
 
 
-def apart(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
+def pod_anti_affinity(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
     """Pods of ``app`` keep away from each other: always without a ``weight``, else where they can."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     if weight:
@@ -107,10 +107,10 @@ def apart(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
 
 
 @dataclass(frozen=True)
-class Workload:
+class SandboxWorkload:
     """A controller and its pods; ``cpu`` in millicores, ``memory`` in MiB, ``storage`` in GiB a replica.
 
-    ``most``: it is scaled between ``replicas`` and so many over the day. ``use`` names a pattern of curves.py.
+    ``max_replicas``: it is scaled between ``replicas`` and so many over the day. ``use`` names a pattern of curves.py.
     """
 
     namespace: str
@@ -124,38 +124,38 @@ class Workload:
     spec: Json = field(default_factory=dict)
     priority: str = ""
     scheduler: str = STOCK
-    most: int = 0
+    max_replicas: int = 0
     gpus: int = 0
     storage: int = 0
     budget: bool = False
 
 
 WORKLOADS = (
-    Workload("kube-system", "DaemonSet", "kube-proxy", 0, 100, 64, "registry.k8s.io/kube-proxy:v1.37.2", priority="system-node-critical", spec={"tolerations": [{"operator": "Exists"}], "hostNetwork": True}),
-    Workload("monitoring", "DaemonSet", "node-exporter", 0, 50, 48, "quay.io/prometheus/node-exporter:v1.9.1", "monitoring", {"tolerations": [{"operator": "Exists"}]}),
-    Workload("kube-system", "Deployment", "coredns", 3, 100, 70, "registry.k8s.io/coredns/coredns:v1.12.1", spec=apart("coredns", weight=100), priority="system-cluster-critical", budget=True),
-    Workload("ingress", "Deployment", "gateway", 3, 500, 512, "example.com/ingress/gateway:1.13.0", "gateway", {**within("general"), **apart("gateway", weight=100)}, "business-critical", most=8, budget=True),
-    Workload("shop", "Deployment", "web", 8, 500, 768, "example.com/shop/web:2.14.1", "shop", spread("web"), "business-critical", most=20, budget=True),
-    Workload("shop", "Deployment", "checkout", 5, 700, 1024, "example.com/shop/checkout:1.9.0", "shop", apart("checkout", weight=100), "business-critical", most=12, budget=True),
-    Workload("shop", "Deployment", "cart", 5, 300, 512, "example.com/shop/cart:1.9.4", "shop", spread("cart", HOSTNAME), most=9),
-    Workload("shop", "Deployment", "images", 4, 800, 1024, "example.com/shop/images:4.0.2", "shop", scheduler=EXTENDED, most=8),
-    Workload("shop", "StatefulSet", "search", 3, 1500, 4096, "example.com/shop/search:5.2.0", "shop", apart("search"), storage=50, budget=True),
-    Workload("payments", "Deployment", "ledger", 4, 800, 2048, "example.com/payments/ledger:3.3.2", "payments", spread("ledger", hard=True), "business-critical", GUARDED, budget=True),
-    Workload("payments", "Deployment", "fraud", 3, 1000, 2048, "example.com/payments/fraud:0.8.4", "payments", scheduler=GUARDED, most=6),
-    Workload("payments", "StatefulSet", "vault", 3, 500, 1024, "example.com/payments/vault:1.20.1", "cache", apart("vault", ZONE), "business-critical", GUARDED, budget=True),
-    Workload("analytics", "Deployment", "spark-worker", 6, 900, 2560, "docker.io/apache/spark:4.0.0", "analytics", {"tolerations": tolerate("spot")}, "batch", most=16),
-    Workload("analytics", "Deployment", "dashboards", 2, 500, 1024, "docker.io/grafana/grafana:12.1.0", "office"),
-    Workload("analytics", "Deployment", "collector", 3, 400, 768, "example.com/analytics/collector:2.0.1", "analytics", scheduler=EXTENDED),
-    Workload("data", "StatefulSet", "postgres", 3, 2000, 16384, "docker.io/library/postgres:17.5", "database", within("memory", **apart("postgres", ZONE)), "business-critical", storage=200, budget=True),
-    Workload("data", "StatefulSet", "kafka", 3, 1500, 8192, "docker.io/apache/kafka:4.0.0", "database", within("memory", **apart("kafka")), "business-critical", storage=500, budget=True),
-    Workload("data", "Deployment", "redis", 4, 500, 4096, "docker.io/library/redis:8.0", "cache", within("memory", **spread("redis")), budget=True),
-    Workload("ml", "Deployment", "serving", 3, 4000, 16384, "example.com/ml/serving:0.8.4", "serving", within("gpu"), "business-critical", most=6, gpus=1, budget=True),
-    Workload("ml", "Deployment", "notebook", 3, 1000, 4096, "example.com/ml/notebook:0.8.4", "office"),
-    Workload("batch", "Deployment", "mailer", 4, 200, 384, "example.com/batch/mailer:1.9.0", "steady", priority="batch"),
-    Workload("monitoring", "StatefulSet", "prometheus", 2, 1000, 6144, "quay.io/prometheus/prometheus:v3.5.0", "monitoring", apart("prometheus"), storage=150),
-    Workload("monitoring", "Deployment", "grafana", 2, 300, 512, "docker.io/grafana/grafana:12.1.0", "office"),
-    Workload("staging", "Deployment", "web", 4, 250, 512, "example.com/shop/web:2.15.0", "staging", spread("web"), "batch", most=8),
-    Workload("staging", "Deployment", "checkout", 3, 350, 512, "example.com/shop/checkout:1.10.0", "staging", priority="batch", most=6),
+    SandboxWorkload("kube-system", "DaemonSet", "kube-proxy", 0, 100, 64, "registry.k8s.io/kube-proxy:v1.37.2", priority="system-node-critical", spec={"tolerations": [{"operator": "Exists"}], "hostNetwork": True}),
+    SandboxWorkload("monitoring", "DaemonSet", "node-exporter", 0, 50, 48, "quay.io/prometheus/node-exporter:v1.9.1", "monitoring", {"tolerations": [{"operator": "Exists"}]}),
+    SandboxWorkload("kube-system", "Deployment", "coredns", 3, 100, 70, "registry.k8s.io/coredns/coredns:v1.12.1", spec=pod_anti_affinity("coredns", weight=100), priority="system-cluster-critical", budget=True),
+    SandboxWorkload("ingress", "Deployment", "gateway", 3, 500, 512, "example.com/ingress/gateway:1.13.0", "gateway", {**pinned_to_pool("general"), **pod_anti_affinity("gateway", weight=100)}, "business-critical", max_replicas=8, budget=True),
+    SandboxWorkload("shop", "Deployment", "web", 8, 500, 768, "example.com/shop/web:2.14.1", "shop", spread_constraints("web"), "business-critical", max_replicas=20, budget=True),
+    SandboxWorkload("shop", "Deployment", "checkout", 5, 700, 1024, "example.com/shop/checkout:1.9.0", "shop", pod_anti_affinity("checkout", weight=100), "business-critical", max_replicas=12, budget=True),
+    SandboxWorkload("shop", "Deployment", "cart", 5, 300, 512, "example.com/shop/cart:1.9.4", "shop", spread_constraints("cart", HOSTNAME), max_replicas=9),
+    SandboxWorkload("shop", "Deployment", "images", 4, 800, 1024, "example.com/shop/images:4.0.2", "shop", scheduler=EXTENDED, max_replicas=8),
+    SandboxWorkload("shop", "StatefulSet", "search", 3, 1500, 4096, "example.com/shop/search:5.2.0", "shop", pod_anti_affinity("search"), storage=50, budget=True),
+    SandboxWorkload("payments", "Deployment", "ledger", 4, 800, 2048, "example.com/payments/ledger:3.3.2", "payments", spread_constraints("ledger", hard=True), "business-critical", GUARDED, budget=True),
+    SandboxWorkload("payments", "Deployment", "fraud", 3, 1000, 2048, "example.com/payments/fraud:0.8.4", "payments", scheduler=GUARDED, max_replicas=6),
+    SandboxWorkload("payments", "StatefulSet", "vault", 3, 500, 1024, "example.com/payments/vault:1.20.1", "cache", pod_anti_affinity("vault", ZONE), "business-critical", GUARDED, budget=True),
+    SandboxWorkload("analytics", "Deployment", "spark-worker", 6, 900, 2560, "docker.io/apache/spark:4.0.0", "analytics", {"tolerations": pool_tolerations("spot")}, "batch", max_replicas=16),
+    SandboxWorkload("analytics", "Deployment", "dashboards", 2, 500, 1024, "docker.io/grafana/grafana:12.1.0", "office"),
+    SandboxWorkload("analytics", "Deployment", "collector", 3, 400, 768, "example.com/analytics/collector:2.0.1", "analytics", scheduler=EXTENDED),
+    SandboxWorkload("data", "StatefulSet", "postgres", 3, 2000, 16384, "docker.io/library/postgres:17.5", "database", pinned_to_pool("memory", **pod_anti_affinity("postgres", ZONE)), "business-critical", storage=200, budget=True),
+    SandboxWorkload("data", "StatefulSet", "kafka", 3, 1500, 8192, "docker.io/apache/kafka:4.0.0", "database", pinned_to_pool("memory", **pod_anti_affinity("kafka")), "business-critical", storage=500, budget=True),
+    SandboxWorkload("data", "Deployment", "redis", 4, 500, 4096, "docker.io/library/redis:8.0", "cache", pinned_to_pool("memory", **spread_constraints("redis")), budget=True),
+    SandboxWorkload("ml", "Deployment", "serving", 3, 4000, 16384, "example.com/ml/serving:0.8.4", "serving", pinned_to_pool("gpu"), "business-critical", max_replicas=6, gpus=1, budget=True),
+    SandboxWorkload("ml", "Deployment", "notebook", 3, 1000, 4096, "example.com/ml/notebook:0.8.4", "office"),
+    SandboxWorkload("batch", "Deployment", "mailer", 4, 200, 384, "example.com/batch/mailer:1.9.0", "steady", priority="batch"),
+    SandboxWorkload("monitoring", "StatefulSet", "prometheus", 2, 1000, 6144, "quay.io/prometheus/prometheus:v3.5.0", "monitoring", pod_anti_affinity("prometheus"), storage=150),
+    SandboxWorkload("monitoring", "Deployment", "grafana", 2, 300, 512, "docker.io/grafana/grafana:12.1.0", "office"),
+    SandboxWorkload("staging", "Deployment", "web", 4, 250, 512, "example.com/shop/web:2.15.0", "staging", spread_constraints("web"), "batch", max_replicas=8),
+    SandboxWorkload("staging", "Deployment", "checkout", 3, 350, 512, "example.com/shop/checkout:1.10.0", "staging", priority="batch", max_replicas=6),
 )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ JOBS = (
     JobKind("batch", "import", 1200, 3072, "example.com/batch/import:0.9.1", (3, 9), pods=4),
     JobKind("analytics", "query", 1500, 4096, "docker.io/apache/spark:4.0.0", (2, 6), pods=3),
     JobKind("analytics", "cube", 2500, 6144, "docker.io/apache/spark:4.0.0", (5, 15)),
-    JobKind("ml", "training", 6000, 24576, "example.com/ml/trainer:0.8.4", (10, 25), pods=2, spec=within("gpu"), gpus=1, use="training"),
+    JobKind("ml", "training", 6000, 24576, "example.com/ml/trainer:0.8.4", (10, 25), pods=2, spec=pinned_to_pool("gpu"), gpus=1, use="training"),
     JobKind("shop", "reindex", 800, 2048, "example.com/shop/search:5.2.0", (3, 7), scheduler=EXTENDED),
     JobKind("staging", "end-to-end", 500, 1024, "example.com/shop/tests:2.15.0", (2, 5), pods=2),
 )  # fmt: skip
@@ -205,7 +205,7 @@ MISFITS = (
     Misfit("analytics", "wide-join", 48_000, 8192),
     Misfit("batch", "nvme-import", 500, 1024, {"nodeSelector": {"node.example.com/disk": "nvme"}}),
     Misfit("data", "vacuum", 500, 2048, {"nodeSelector": {POOL: "memory"}}),
-    Misfit("ml", "trainer-large", 8000, 262_144, {"tolerations": tolerate("gpu")}),
+    Misfit("ml", "trainer-large", 8000, 262_144, {"tolerations": pool_tolerations("gpu")}),
     Misfit("shop", "frankfurt-probe", 200, 256, {"nodeSelector": {ZONE: "sandbox-9z"}}, EXTENDED),
 )
 

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.sandbox.world.context import Context, Controller
-from kschedweb.engine.sandbox.world.controllers.budgets import Budgets
-from kschedweb.engine.sandbox.world.controllers.claims import EphemeralVolumes, ResourceClaims
-from kschedweb.engine.sandbox.world.controllers.daemonsets import DaemonSets
-from kschedweb.engine.sandbox.world.controllers.deployments import Deployments
-from kschedweb.engine.sandbox.world.controllers.garbage import Garbage
-from kschedweb.engine.sandbox.world.controllers.jobs import Jobs
-from kschedweb.engine.sandbox.world.controllers.namespaces import Namespaces
-from kschedweb.engine.sandbox.world.controllers.nodes import NodeLives
-from kschedweb.engine.sandbox.world.controllers.podgarbage import PodGarbage
-from kschedweb.engine.sandbox.world.controllers.replicasets import ReplicaSets
-from kschedweb.engine.sandbox.world.controllers.statefulsets import StatefulSets
-from kschedweb.engine.sandbox.world.controllers.volumes import Volumes
+from kschedweb.engine.sandbox.world.context import Controller, SandboxContext
+from kschedweb.engine.sandbox.world.controllers.budgets import DisruptionController
+from kschedweb.engine.sandbox.world.controllers.claims import EphemeralVolumeController, ResourceClaimController
+from kschedweb.engine.sandbox.world.controllers.daemonsets import DaemonSetController
+from kschedweb.engine.sandbox.world.controllers.deployments import DeploymentController
+from kschedweb.engine.sandbox.world.controllers.garbage_collector import GarbageCollector
+from kschedweb.engine.sandbox.world.controllers.jobs import JobController
+from kschedweb.engine.sandbox.world.controllers.namespaces import NamespaceController
+from kschedweb.engine.sandbox.world.controllers.nodes import NodeLifecycleController
+from kschedweb.engine.sandbox.world.controllers.podgc import PodGCController
+from kschedweb.engine.sandbox.world.controllers.replicasets import ReplicaSetController
+from kschedweb.engine.sandbox.world.controllers.statefulsets import StatefulSetController
+from kschedweb.engine.sandbox.world.controllers.volumes import PersistentVolumeController
 from kschedweb.engine.sandbox.world.kubelets.nodes import NodeKubelet
 from kschedweb.engine.sandbox.world.kubelets.pods import PodKubelet
 from kschedweb.engine.sandbox.world.resources import REPLICA_SET, REPLICATION_CONTROLLER
 
 
-def controllers(context: Context) -> list[Controller]:
+def make_controllers(context: SandboxContext) -> list[Controller]:
     """All that a cluster has without its scheduler."""
     return [
         NodeKubelet(context),
-        NodeLives(context),
+        NodeLifecycleController(context),
         PodKubelet(context),
-        Namespaces(context),
-        Garbage(context),
-        PodGarbage(context),
-        Deployments(context),
-        ReplicaSets(context, REPLICA_SET, "replicaset-controller"),
-        ReplicaSets(context, REPLICATION_CONTROLLER, "replication-controller"),
-        StatefulSets(context),
-        DaemonSets(context),
-        Jobs(context),
-        Budgets(context),
-        Volumes(context),
-        EphemeralVolumes(context),
-        ResourceClaims(context),
+        NamespaceController(context),
+        GarbageCollector(context),
+        PodGCController(context),
+        DeploymentController(context),
+        ReplicaSetController(context, REPLICA_SET, "replicaset-controller"),
+        ReplicaSetController(context, REPLICATION_CONTROLLER, "replication-controller"),
+        StatefulSetController(context),
+        DaemonSetController(context),
+        JobController(context),
+        DisruptionController(context),
+        PersistentVolumeController(context),
+        EphemeralVolumeController(context),
+        ResourceClaimController(context),
     ]

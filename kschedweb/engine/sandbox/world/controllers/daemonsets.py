@@ -5,109 +5,125 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kschedweb.engine.controllers import daemons
-from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.json_access import Json, ObjectError
 from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.resources import NODE
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context
-from kschedweb.engine.sandbox.world.controllers.replicas import AGAIN, Maker
-from kschedweb.engine.sandbox.world.pods import active, leaving, made_from, ready, scaled, template_hash
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext
+from kschedweb.engine.sandbox.world.controllers.pod_control import RETRY_SECONDS, PodControl
+from kschedweb.engine.sandbox.world.pods import (
+    get_scaled_value,
+    is_deleting,
+    is_pod_active,
+    is_pod_ready,
+    pod_from_template,
+    template_hash,
+)
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET
 
 HASH, GENERATION = "controller-revision-hash", "pod-template-generation"
 
 
-class DaemonSets:
-    def __init__(self, context: Context) -> None:
+class DaemonSetController:
+    def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = Maker(context, DAEMON_SET, "daemonset-controller")
+        self._maker = PodControl(context, DAEMON_SET, "daemonset-controller")
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is NODE:
-            if _placing(change.old) != _placing(change.new):
+            if _placement_state(change.old) != _placement_state(change.new):
                 for raw in self._context.store.all(DAEMON_SET):
                     yield raw["metadata"]["namespace"], raw["metadata"]["name"]
         else:
-            yield from self._maker.heard(change)
+            yield from self._maker.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
         maker = self._maker
-        owner = maker.find(key)
+        owner = maker.find_owner(key)
         if owner is None:
             return None
         try:
-            nodes = daemons.snapshot(list(self._context.store.all(NODE)))
-            wanted, stays = dict(daemons.specs(owner, nodes)), set(daemons.stays(owner, nodes))
+            nodes = daemons.make_snapshot(list(self._context.store.all(NODE)))
+            specs_by_node, stays = (
+                dict(daemons.list_node_specs(owner, nodes)),
+                set(daemons.list_staying_nodes(owner, nodes)),
+            )
         except ObjectError as problem:
-            maker.say(owner, "FailedPlacement", str(problem), WARNING)
+            maker.record_event(owner, "FailedPlacement", str(problem), WARNING)
             return None
-        named = template_hash(owner["spec"]["template"])
-        again = self._place(owner, wanted, stays, named)
-        self._update(owner, named)
-        self._status(owner, wanted, named)
-        return again
+        revision_hash = template_hash(owner["spec"]["template"])
+        retry_at = self._manage_pods(owner, specs_by_node, stays, revision_hash)
+        self._rolling_update(owner, revision_hash)
+        self._sync_status(owner, specs_by_node, revision_hash)
+        return retry_at
 
-    def _place(self, owner: Json, wanted: dict[str, Json], stays: set[str], named: str) -> float | None:
-        maker, again = self._maker, None
-        there: dict[str, Json] = {}
-        for pod in maker.pods(owner):
-            node = _node_of(pod)
-            if pod["status"].get("phase") == "Failed" and not leaving(pod):
-                maker.delete(owner, pod)
-            elif leaving(pod):
-                there.setdefault(node, pod)  # the next one comes when it is gone
-            elif node not in (stays if pod["spec"].get("nodeName") else wanted) or (
-                node in there and active(there[node])
+    def _manage_pods(
+        self, owner: Json, specs_by_node: dict[str, Json], stays: set[str], revision_hash: str
+    ) -> float | None:
+        maker, retry_at = self._maker, None
+        pods_by_node: dict[str, Json] = {}
+        for pod in maker.list_pods(owner):
+            node = _get_target_node(pod)
+            if pod["status"].get("phase") == "Failed" and not is_deleting(pod):
+                maker.delete_pod(owner, pod)
+            elif is_deleting(pod):
+                pods_by_node.setdefault(node, pod)  # the next one comes when it is gone
+            elif node not in (stays if pod["spec"].get("nodeName") else specs_by_node) or (
+                node in pods_by_node and is_pod_active(pods_by_node[node])
             ):
-                maker.delete(owner, pod)
+                maker.delete_pod(owner, pod)
             else:
-                there[node] = pod
-        template, made = owner["spec"]["template"], 0
-        for node, spec in wanted.items():
-            if node in there:
+                pods_by_node[node] = pod
+        template, created = owner["spec"]["template"], 0
+        for node, spec in specs_by_node.items():
+            if node in pods_by_node:
                 continue
-            if made == BURST:
+            if created == BURST:
                 return self._context.time
-            labels = {HASH: named, GENERATION: str(owner["metadata"].get("generation", 1))}
-            if not maker.make(owner, made_from({**template, "spec": spec}, DAEMON_SET, owner, labels=labels)):
-                again = self._context.time + AGAIN
-            made += 1
-        return again
+            labels = {HASH: revision_hash, GENERATION: str(owner["metadata"].get("generation", 1))}
+            if not maker.create_pod(
+                owner, pod_from_template({**template, "spec": spec}, DAEMON_SET, owner, labels=labels)
+            ):
+                retry_at = self._context.time + RETRY_SECONDS
+            created += 1
+        return retry_at
 
-    def _update(self, owner: Json, named: str) -> None:
+    def _rolling_update(self, owner: Json, revision_hash: str) -> None:
         """Replace pods of an older template, as many at once as may be missing."""
         strategy = owner["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return
-        pods = [pod for pod in self._maker.pods(owner) if not leaving(pod)]
-        stale = [pod for pod in pods if pod["metadata"]["labels"].get(HASH) != named]
+        pods = [pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)]
+        stale = [pod for pod in pods if pod["metadata"]["labels"].get(HASH) != revision_hash]
         try:
-            most = scaled((strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1), len(pods), up=True)
+            max_unavailable = get_scaled_value(
+                (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1), len(pods), up=True
+            )
         except ValueError:
-            most = 1
-        missing = sum(not ready(pod) for pod in pods if pod not in stale)
-        missing += len(self._maker.pods(owner)) - len(pods)
-        for pod in sorted(stale, key=ready)[: max(0, max(1, most) - missing)]:
-            self._maker.delete(owner, pod)
+            max_unavailable = 1
+        missing = sum(not is_pod_ready(pod) for pod in pods if pod not in stale)
+        missing += len(self._maker.list_pods(owner)) - len(pods)
+        for pod in sorted(stale, key=is_pod_ready)[: max(0, max(1, max_unavailable) - missing)]:
+            self._maker.delete_pod(owner, pod)
 
-    def _status(self, owner: Json, wanted: dict[str, Json], named: str) -> None:
-        pods = {_node_of(pod): pod for pod in self._maker.pods(owner) if not leaving(pod)}
-        mine = [pod for node, pod in pods.items() if node in wanted]
-        well = sum(map(ready, mine))
-        self._maker.status(
+    def _sync_status(self, owner: Json, specs_by_node: dict[str, Json], revision_hash: str) -> None:
+        pods = {_get_target_node(pod): pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)}
+        mine = [pod for node, pod in pods.items() if node in specs_by_node]
+        well = sum(map(is_pod_ready, mine))
+        self._maker.update_status(
             owner,
             currentNumberScheduled=len(mine),
-            desiredNumberScheduled=len(wanted),
+            desiredNumberScheduled=len(specs_by_node),
             numberMisscheduled=len(pods) - len(mine),
             numberReady=well,
             numberAvailable=well,
-            numberUnavailable=len(wanted) - well,
-            updatedNumberScheduled=sum(pod["metadata"]["labels"].get(HASH) == named for pod in mine),
+            numberUnavailable=len(specs_by_node) - well,
+            updatedNumberScheduled=sum(pod["metadata"]["labels"].get(HASH) == revision_hash for pod in mine),
         )
 
 
-def _node_of(pod: Json) -> str:
+def _get_target_node(pod: Json) -> str:
     """The node of a daemon's pod, also before it is bound: its affinity says."""
     if node := pod["spec"].get("nodeName"):
         return str(node)
@@ -120,10 +136,10 @@ def _node_of(pod: Json) -> str:
     return ""
 
 
-def _placing(node: Json | None) -> object:
+def _placement_state(node: Json | None) -> object:
     """What of a node decides whether daemons belong there."""
     if node is None:
         return None
     spec = node.get("spec") or {}
-    taints = [{key: one.get(key) for key in ("key", "value", "effect")} for one in spec.get("taints") or ()]
+    taints = [{key: taint.get(key) for key in ("key", "value", "effect")} for taint in spec.get("taints") or ()]
     return node["metadata"]["uid"], node["metadata"].get("labels"), taints

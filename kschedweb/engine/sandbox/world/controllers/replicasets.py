@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import Resource
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context
-from kschedweb.engine.sandbox.world.controllers.replicas import Maker, first_to_go
-from kschedweb.engine.sandbox.world.pods import active, made_from, ready
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext
+from kschedweb.engine.sandbox.world.controllers.pod_control import PodControl, rank_pods_for_deletion
+from kschedweb.engine.sandbox.world.pods import is_pod_active, is_pod_ready, pod_from_template
 
 
-class ReplicaSets:
+class ReplicaSetController:
     """``resource`` is one of both kinds."""
 
-    def __init__(self, context: Context, resource: Resource, by: str) -> None:
-        self._maker = Maker(context, resource, by)
+    def __init__(self, context: SandboxContext, resource: Resource, by: str) -> None:
+        self._maker = PodControl(context, resource, by)
 
-    def heard(self, change: Change) -> Iterable[Key]:
-        return self._maker.heard(change)
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
+        return self._maker.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
         maker = self._maker
-        owner = maker.find(key)
+        owner = maker.find_owner(key)
         if owner is None:
             return None
-        pods = [pod for pod in maker.pods(owner) if active(pod)]
-        wanted = owner["spec"].get("replicas", 1)
-        again = maker.make_some(owner, wanted - len(pods), self._pod)
-        again = maker.delete_some(owner, first_to_go(pods)[: max(0, len(pods) - wanted)]) or again
-        pods = [pod for pod in maker.pods(owner) if active(pod)]
-        well = sum(map(ready, pods))
+        pods = [pod for pod in maker.list_pods(owner) if is_pod_active(pod)]
+        desired = owner["spec"].get("replicas", 1)
+        retry_at = maker.create_pods(owner, desired - len(pods), self._new_pod)
+        retry_at = maker.delete_pods(owner, rank_pods_for_deletion(pods)[: max(0, len(pods) - desired)]) or retry_at
+        pods = [pod for pod in maker.list_pods(owner) if is_pod_active(pod)]
+        well = sum(map(is_pod_ready, pods))
         counts = {"replicas": len(pods), "fullyLabeledReplicas": len(pods)}
-        maker.status(owner, **counts, readyReplicas=well, availableReplicas=well)
-        return again
+        maker.update_status(owner, **counts, readyReplicas=well, availableReplicas=well)
+        return retry_at
 
-    def _pod(self, owner: Json) -> Json:
-        return made_from(owner["spec"]["template"], self._maker.resource, owner)
+    def _new_pod(self, owner: Json) -> Json:
+        return pod_from_template(owner["spec"]["template"], self._maker.resource, owner)

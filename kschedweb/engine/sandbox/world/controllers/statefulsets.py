@@ -5,92 +5,100 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.selection import whole_number
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context, owner_reference
-from kschedweb.engine.sandbox.world.controllers.replicas import AGAIN, Maker
-from kschedweb.engine.sandbox.world.pods import ended, leaving, made_from, ready, template_hash
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext, owner_reference
+from kschedweb.engine.sandbox.world.controllers.pod_control import RETRY_SECONDS, PodControl
+from kschedweb.engine.sandbox.world.pods import (
+    is_deleting,
+    is_pod_ready,
+    is_pod_terminal,
+    pod_from_template,
+    template_hash,
+)
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM, STATEFUL_SET
 
 HASH, INDEX, POD_NAME = "controller-revision-hash", "apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name"
 
 
-class StatefulSets:
-    def __init__(self, context: Context) -> None:
+class StatefulSetController:
+    def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = Maker(context, STATEFUL_SET, "statefulset-controller")
+        self._maker = PodControl(context, STATEFUL_SET, "statefulset-controller")
 
-    def heard(self, change: Change) -> Iterable[Key]:
-        return self._maker.heard(change)
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
+        return self._maker.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
-        owner = self._maker.find(key)
+        owner = self._maker.find_owner(key)
         if owner is None:
             return None
         revision = f"{owner['metadata']['name']}-{template_hash(owner['spec']['template'])}"
-        again = self._step(owner, revision)
-        self._status(owner, revision)
-        return again
+        retry_at = self._reconcile_pods(owner, revision)
+        self._sync_status(owner, revision)
+        return retry_at
 
-    def _step(self, owner: Json, revision: str) -> float | None:
+    def _reconcile_pods(self, owner: Json, revision: str) -> float | None:
         """Bring as many pods nearer to what is wanted as may change at once."""
         maker, spec = self._maker, owner["spec"]
-        pods = {_ordinal(pod): pod for pod in maker.pods(owner)}
+        pods = {_parse_ordinal(pod): pod for pod in maker.list_pods(owner)}
         start = int((spec.get("ordinals") or {}).get("start") or 0)
-        wanted = range(start, start + spec["replicas"])
-        ordered, made = spec.get("podManagementPolicy") != "Parallel", 0
-        for place in wanted:
+        ordinals = range(start, start + spec["replicas"])
+        ordered, created = spec.get("podManagementPolicy") != "Parallel", 0
+        for place in ordinals:
             pod = pods.get(place)
             if pod is None:
-                if made == BURST:
+                if created == BURST:
                     return self._context.time
-                if not self._make(owner, place, revision):
-                    return self._context.time + AGAIN
-                made += 1
-            elif ended(pod) and not leaving(pod):
-                maker.delete(owner, pod)
-            if ordered and (pod is None or leaving(pod) or not ready(pod)):
+                if not self._create_pod(owner, place, revision):
+                    return self._context.time + RETRY_SECONDS
+                created += 1
+            elif is_pod_terminal(pod) and not is_deleting(pod):
+                maker.delete_pod(owner, pod)
+            if ordered and (pod is None or is_deleting(pod) or not is_pod_ready(pod)):
                 return None
-        for place in sorted((place for place in pods if place not in wanted), reverse=True):
-            if not leaving(pods[place]):
-                maker.delete(owner, pods[place])
+        for place in sorted((place for place in pods if place not in ordinals), reverse=True):
+            if not is_deleting(pods[place]):
+                maker.delete_pod(owner, pods[place])
             if ordered:
                 return None
-        self._update(owner, [pods[place] for place in sorted(pods, reverse=True) if place in wanted], revision)
+        self._rolling_update(
+            owner, [pods[place] for place in sorted(pods, reverse=True) if place in ordinals], revision
+        )
         return None
 
-    def _update(self, owner: Json, pods: list[Json], revision: str) -> None:
+    def _rolling_update(self, owner: Json, pods: list[Json], revision: str) -> None:
         """Replace the pod with the highest number that has an older template, once all others are well."""
         strategy = owner["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete" or len(pods) < owner["spec"]["replicas"]:
             return
-        least = (strategy.get("rollingUpdate") or {}).get("partition") or 0
+        partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
         for pod in pods:
-            if _ordinal(pod) < least:
+            if _parse_ordinal(pod) < partition:
                 return
-            if not leaving(pod) and pod["metadata"]["labels"].get(HASH) != revision:
-                self._maker.delete(owner, pod)
+            if not is_deleting(pod) and pod["metadata"]["labels"].get(HASH) != revision:
+                self._maker.delete_pod(owner, pod)
                 return
-            if not ready(pod):
+            if not is_pod_ready(pod):
                 return
 
-    def _make(self, owner: Json, place: int, revision: str) -> bool:
+    def _create_pod(self, owner: Json, place: int, revision: str) -> bool:
         metadata = owner["metadata"]
         name = f"{metadata['name']}-{place}"
-        if not all(self._claim(owner, claim) for claim in make_stateful_claims(owner, name)):
+        if not all(self._ensure_claim(owner, claim) for claim in make_stateful_claims(owner, name)):
             return False
         template = owner["spec"]["template"]
         spec = add_stateful_volumes(template["spec"], owner, name)
         spec = {**spec, "hostname": name, "subdomain": owner["spec"].get("serviceName") or ""}
         labels = {HASH: revision, INDEX: str(place), POD_NAME: name}
-        pod = made_from({**template, "spec": spec}, STATEFUL_SET, owner, name=name, labels=labels)
-        return self._maker.make(owner, pod)
+        pod = pod_from_template({**template, "spec": spec}, STATEFUL_SET, owner, name=name, labels=labels)
+        return self._maker.create_pod(owner, pod)
 
-    def _claim(self, owner: Json, claim: Json) -> bool:
+    def _ensure_claim(self, owner: Json, claim: Json) -> bool:
         """Whether the pod's claim is there now."""
         metadata = claim["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
@@ -100,31 +108,31 @@ class StatefulSets:
         if policy.get("whenDeleted") == "Delete":
             claim = {**claim, "metadata": {**metadata, "ownerReferences": [owner_reference(STATEFUL_SET, owner)]}}
         try:
-            self._context.objects.create(CLAIM, namespace, claim)
-        except Refusal as refusal:
-            self._maker.say(owner, "FailedCreate", f"create Claim {name} failed: {refusal.message}", WARNING)
+            self._context.objects.create_object(CLAIM, namespace, claim)
+        except ApiRefusal as refusal:
+            self._maker.record_event(owner, "FailedCreate", f"create Claim {name} failed: {refusal.message}", WARNING)
             return False
         return True
 
-    def _status(self, owner: Json, revision: str) -> None:
-        pods = [pod for pod in self._maker.pods(owner) if not leaving(pod)]
-        well = sum(map(ready, pods))
+    def _sync_status(self, owner: Json, revision: str) -> None:
+        pods = [pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)]
+        well = sum(map(is_pod_ready, pods))
         updated = sum(pod["metadata"]["labels"].get(HASH) == revision for pod in pods)
         old = owner["status"].get("currentRevision") or revision
-        done = updated == len(pods) == owner["spec"]["replicas"]
-        self._maker.status(
+        is_complete = updated == len(pods) == owner["spec"]["replicas"]
+        self._maker.update_status(
             owner,
             replicas=len(pods),
             readyReplicas=well,
             availableReplicas=well,
             updatedReplicas=updated,
-            currentReplicas=len(pods) - updated if not done and old != revision else updated,
+            currentReplicas=len(pods) - updated if not is_complete and old != revision else updated,
             updateRevision=revision,
-            currentRevision=revision if done else old,
+            currentRevision=revision if is_complete else old,
             collisionCount=0,
         )
 
 
-def _ordinal(pod: Json) -> int:
+def _parse_ordinal(pod: Json) -> int:
     number = whole_number(pod["metadata"]["name"].rpartition("-")[2])
     return -1 if number is None else number

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import ZONE
-from kschedweb.engine.objects.quantity import parse
-from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.objects.quantity import parse_quantity
 from kschedweb.engine.sandbox.resources import NODE
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context
+from kschedweb.engine.sandbox.status_errors import ApiRefusal
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM, STORAGE_CLASS, VOLUME
 
@@ -19,13 +19,13 @@ COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/
 BY = "persistentvolume-controller"
 
 
-class Volumes:
+class PersistentVolumeController:
     """Keys of claims have a namespace, those of volumes none."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SandboxContext) -> None:
         self._context = context
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is CLAIM:
             yield change.key
             volume = change.last["spec"].get("volumeName")
@@ -44,81 +44,89 @@ class Volumes:
         if not key[0]:
             volume = self._context.store.get(VOLUME, *key)
             if volume is not None:
-                self._volume(volume)
+                self._sync_volume(volume)
             return None
         claim = self._context.store.get(CLAIM, *key)
         if claim is not None and not claim["metadata"].get("deletionTimestamp"):
-            self._claim(claim)
+            self._sync_claim(claim)
         return None
 
     # Claims.
 
-    def _claim(self, claim: Json) -> None:
+    def _sync_claim(self, claim: Json) -> None:
         store, spec = self._context.store, claim["spec"]
         if claim["status"].get("phase") == "Bound":
             return
-        volume = store.get(VOLUME, "", spec["volumeName"]) if spec.get("volumeName") else self._reserved(claim)
+        volume = (
+            store.get(VOLUME, "", spec["volumeName"]) if spec.get("volumeName") else self._find_reserved_volume(claim)
+        )
         if volume is None and not spec.get("volumeName"):
-            volume = self._provided(claim)
+            volume = self._find_or_provision(claim)
         if volume is not None:
-            self._bind(claim, volume)
+            self._bind_volume(claim, volume)
         elif not claim["status"].get("phase"):
-            self._context.objects.change(CLAIM, claim, status={**claim["status"], "phase": "Pending"})
+            self._context.objects.change_object(CLAIM, claim, status={**claim["status"], "phase": "Pending"})
 
-    def _reserved(self, claim: Json) -> Json | None:
+    def _find_reserved_volume(self, claim: Json) -> Json | None:
         """The volume that the scheduler, or a person, has taken for the claim."""
         metadata = claim["metadata"]
         mine = (metadata["namespace"], metadata["name"])
         for volume in self._context.store.all(VOLUME):
-            wanted = volume["spec"].get("claimRef") or {}
-            named = (wanted.get("namespace"), wanted.get("name"))
-            if named == mine and wanted.get("uid") in (None, "", metadata["uid"]):
+            claim_ref = volume["spec"].get("claimRef") or {}
+            claim_key = (claim_ref.get("namespace"), claim_ref.get("name"))
+            if claim_key == mine and claim_ref.get("uid") in (None, "", metadata["uid"]):
                 return volume
         return None
 
-    def _provided(self, claim: Json) -> Json | None:
+    def _find_or_provision(self, claim: Json) -> Json | None:
         """A volume that is made for the claim, or that fits one of a class which nobody provides."""
         spec, store = claim["spec"], self._context.store
         name = spec.get("storageClassName") or ""
-        found = store.get(STORAGE_CLASS, "", name) if name else None
-        if name and found is None:
-            said = f'storageclass.storage.k8s.io "{name}" not found'
-            self._context.recorder.say(CLAIM, claim, "ProvisioningFailed", said, by=BY, kind=WARNING)
+        storage_class = store.get(STORAGE_CLASS, "", name) if name else None
+        if name and storage_class is None:
+            message = f'storageclass.storage.k8s.io "{name}" not found'
+            self._context.recorder.record_event(CLAIM, claim, "ProvisioningFailed", message, by=BY, kind=WARNING)
             return None
-        waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        waits = storage_class is not None and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         node = (claim["metadata"].get("annotations") or {}).get(SELECTED)
         if waits and not node:
             return None
-        if found is None or found.get("provisioner") == "kubernetes.io/no-provisioner":
-            return self._smallest(claim) if not waits else None
-        return self._provision(claim, found, node or "")
+        if storage_class is None or storage_class.get("provisioner") == "kubernetes.io/no-provisioner":
+            return self._find_smallest_volume(claim) if not waits else None
+        return self._provision_volume(claim, storage_class, node or "")
 
-    def _smallest(self, claim: Json) -> Json | None:
+    def _find_smallest_volume(self, claim: Json) -> Json | None:
         """The smallest free volume of the claim's class that is large enough."""
         spec = claim["spec"]
-        wanted, modes = _size(spec.get("resources", {}).get("requests") or {}), set(spec.get("accessModes") or ())
+        requested_size, modes = (
+            _parse_storage(spec.get("resources", {}).get("requests") or {}),
+            set(spec.get("accessModes") or ()),
+        )
         fits = [
             volume
             for volume in self._context.store.all(VOLUME)
             if not volume["spec"].get("claimRef")
             and (volume["spec"].get("storageClassName") or "") == (spec.get("storageClassName") or "")
             and modes <= set(volume["spec"].get("accessModes") or ())
-            and _size(volume["spec"].get("capacity") or {}) >= wanted
+            and _parse_storage(volume["spec"].get("capacity") or {}) >= requested_size
         ]
-        return min(fits, key=lambda volume: _size(volume["spec"].get("capacity") or {}), default=None)
+        return min(fits, key=lambda volume: _parse_storage(volume["spec"].get("capacity") or {}), default=None)
 
-    def _provision(self, claim: Json, found: Json, node: str) -> Json | None:
+    def _provision_volume(self, claim: Json, storage_class: Json, node: str) -> Json | None:
         metadata, spec = claim["metadata"], claim["spec"]
         name = f"pvc-{metadata['uid']}"
         raw: Json = {
-            "metadata": {"name": name, "annotations": {"pv.kubernetes.io/provisioned-by": found["provisioner"]}},
+            "metadata": {
+                "name": name,
+                "annotations": {"pv.kubernetes.io/provisioned-by": storage_class["provisioner"]},
+            },
             "spec": {
                 "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
                 "capacity": {"storage": (spec.get("resources", {}).get("requests") or {}).get("storage", "1Gi")},
-                "claimRef": _reference(claim),
-                "csi": {"driver": found["provisioner"], "volumeHandle": name},
-                "persistentVolumeReclaimPolicy": found.get("reclaimPolicy", "Delete"),
-                "storageClassName": found["metadata"]["name"],
+                "claimRef": _claim_reference(claim),
+                "csi": {"driver": storage_class["provisioner"], "volumeHandle": name},
+                "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
+                "storageClassName": storage_class["metadata"]["name"],
                 "volumeMode": spec.get("volumeMode", "Filesystem"),
             },
         }
@@ -128,23 +136,25 @@ class Volumes:
             expression = {"key": ZONE, "operator": "In", "values": [zone]}
             raw["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
         try:
-            made = self._context.objects.create(VOLUME, "", raw)
-        except Refusal:
+            volume = self._context.objects.create_object(VOLUME, "", raw)
+        except ApiRefusal:
             return self._context.store.get(VOLUME, "", name)
-        said = f"Successfully provisioned volume {name}"
-        self._context.recorder.say(CLAIM, claim, "ProvisioningSucceeded", said, by=found["provisioner"])
-        return made
+        message = f"Successfully provisioned volume {name}"
+        self._context.recorder.record_event(
+            CLAIM, claim, "ProvisioningSucceeded", message, by=storage_class["provisioner"]
+        )
+        return volume
 
-    def _bind(self, claim: Json, volume: Json) -> None:
+    def _bind_volume(self, claim: Json, volume: Json) -> None:
         """The volume first, then the claim: who restarts in between finds the one by the other."""
-        context, taken = self._context, volume["spec"].get("claimRef") or {}
-        if taken.get("uid") not in (None, "", claim["metadata"]["uid"]):
+        context, claim_ref = self._context, volume["spec"].get("claimRef") or {}
+        if claim_ref.get("uid") not in (None, "", claim["metadata"]["uid"]):
             return
         marked = volume["metadata"]
-        if not taken:
+        if not claim_ref:
             marked = {**marked, "annotations": {**(marked.get("annotations") or {}), BY_CONTROLLER: "yes"}}
-        spec = {**volume["spec"], "claimRef": {**_reference(claim), **taken, "uid": claim["metadata"]["uid"]}}
-        volume = context.objects.change(VOLUME, volume, metadata=marked, spec=spec, status={"phase": "Bound"})
+        spec = {**volume["spec"], "claimRef": {**_claim_reference(claim), **claim_ref, "uid": claim["metadata"]["uid"]}}
+        volume = context.objects.change_object(VOLUME, volume, metadata=marked, spec=spec, status={"phase": "Bound"})
         claim = context.store.get(CLAIM, claim["metadata"]["namespace"], claim["metadata"]["name"]) or claim
         annotations = {COMPLETED: "yes"} | ({} if claim["spec"].get("volumeName") else {BY_CONTROLLER: "yes"})
         status = {
@@ -157,26 +167,26 @@ class Volumes:
 
     # Volumes.
 
-    def _volume(self, volume: Json) -> None:
+    def _sync_volume(self, volume: Json) -> None:
         """A volume whose claim is gone is released, or goes too."""
-        taken = volume["spec"].get("claimRef") or {}
-        claim = self._context.store.get(CLAIM, taken.get("namespace") or "", taken.get("name") or "")
+        claim_ref = volume["spec"].get("claimRef") or {}
+        claim = self._context.store.get(CLAIM, claim_ref.get("namespace") or "", claim_ref.get("name") or "")
         phase = (volume.get("status") or {}).get("phase")
-        if not taken:
+        if not claim_ref:
             if phase != "Available":
-                self._context.objects.change(VOLUME, volume, status={"phase": "Available"})
-        elif taken.get("uid") and (claim is None or claim["metadata"]["uid"] != taken["uid"]):
+                self._context.objects.change_object(VOLUME, volume, status={"phase": "Available"})
+        elif claim_ref.get("uid") and (claim is None or claim["metadata"]["uid"] != claim_ref["uid"]):
             if volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-                self._context.delete(VOLUME, volume)
+                self._context.delete_object(VOLUME, volume)
             elif phase != "Released":
-                self._context.objects.change(VOLUME, volume, status={"phase": "Released"})
+                self._context.objects.change_object(VOLUME, volume, status={"phase": "Released"})
 
 
-def _reference(claim: Json) -> Json:
+def _claim_reference(claim: Json) -> Json:
     metadata = claim["metadata"]
-    named = {key: metadata[key] for key in ("namespace", "name", "uid")}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **named}
+    identity = {key: metadata[key] for key in ("namespace", "name", "uid")}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **identity}
 
 
-def _size(listed: Json) -> int:
-    return parse(str(listed.get("storage", "0")))
+def _parse_storage(listed: Json) -> int:
+    return parse_quantity(str(listed.get("storage", "0")))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.discovery import VERSION
 from kschedweb.engine.sandbox.resources import NODE
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context, annotation, own, time_in
-from kschedweb.engine.sandbox.world.pods import condition, duration, share, with_conditions
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotation, get_annotation_time, own_annotations
+from kschedweb.engine.sandbox.world.pods import get_condition, parse_duration, uid_fraction, with_conditions
 from kschedweb.engine.sandbox.world.recorder import NORMAL, WARNING
 
 HEARTBEAT = 300.0  # seconds
@@ -21,79 +21,79 @@ CONDITIONS = (
 )
 
 
-def silent(node: Json) -> bool:
+def is_silent(node: Json) -> bool:
     """Whether its kubelet says nothing."""
-    return time_in(node, "silent-until") is not None or annotation(node, "silent-for") is not None
+    return get_annotation_time(node, "silent-until") is not None or get_annotation(node, "silent-for") is not None
 
 
 class NodeKubelet:
     """Kubelets, as far as nodes see them. The annotation silent-for (15m) makes one silent for so long."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SandboxContext) -> None:
         self._context = context
         self._posted: dict[str, float] = {}  # node -> when it last said how it is
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is NODE:
             if change.new is None:
                 self._posted.pop(change.key[1], None)
-            elif change.old is None or silent(change.new) or silent(change.old):
+            elif change.old is None or is_silent(change.new) or is_silent(change.old):
                 yield change.key
 
     def sync(self, key: Key) -> float | None:
         node = self._context.store.get(NODE, *key)
         if node is None:
             return None
-        if annotation(node, "silent-for") is not None:
+        if get_annotation(node, "silent-for") is not None:
             node = self._fall_silent(node)
-        until = time_in(node, "silent-until")
-        if until is not None and self._context.time < until:
-            return until
-        if until is not None:
-            back = own(silent_until=None, silent_since=None)
+        silent_until = get_annotation_time(node, "silent-until")
+        if silent_until is not None and self._context.time < silent_until:
+            return silent_until
+        if silent_until is not None:
+            back = own_annotations(silent_until=None, silent_since=None)
             node = self._context.annotate(NODE, node, annotations=back)
-        return self._post(node)
+        return self._post_status(node)
 
     def _fall_silent(self, node: Json) -> Json:
-        text, time = annotation(node, "silent-for") or "", self._context.time
-        seconds = duration(text)
-        said: dict[str, str | None] = {}
+        text, time = get_annotation(node, "silent-for") or "", self._context.time
+        seconds = parse_duration(text)
+        annotations: dict[str, str | None] = {}
         if seconds is None:
             message = f"The annotation sandbox.kschedweb.dev/silent-for is {text!r}, not a duration such as 15m"
-            self._say(node, "InvalidDuration", message, WARNING)
+            self._record_event(node, "InvalidDuration", message, WARNING)
         else:
-            said = own(silent_until=f"{time + seconds:.3f}", silent_since=f"{time:.3f}")
-        return self._context.annotate(NODE, node, annotations=own(silent_for=None) | said)
+            annotations = own_annotations(silent_until=f"{time + seconds:.3f}", silent_since=f"{time:.3f}")
+        return self._context.annotate(NODE, node, annotations=own_annotations(silent_for=None) | annotations)
 
-    def _post(self, node: Json) -> float:
+    def _post_status(self, node: Json) -> float:
         """The kubelet says how the node is, at once where it did not say so yet, else as a heartbeat."""
         name, time = node["metadata"]["name"], self._context.time
-        was = condition(node, "Ready")
+        was = get_condition(node, "Ready")
         well = was is not None and was.get("status") == "True"
-        posted = self._posted.setdefault(name, time - HEARTBEAT * share(node["metadata"]["uid"]))
+        posted = self._posted.setdefault(name, time - HEARTBEAT * uid_fraction(node["metadata"]["uid"]))
         if well and time < posted + HEARTBEAT:
             return posted + HEARTBEAT
         self._posted[name] = time
-        now = self._context.stamp()
+        now = self._context.format_now()
         fresh = [
             {"type": kind, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": now}
             for kind, status, reason, message in CONDITIONS
         ]
-        status = with_conditions(_registered(node), now, *fresh)
-        node = self._context.objects.change(NODE, node, status=status)
+        status = with_conditions(_registered_status(node), now, *fresh)
+        node = self._context.objects.change_object(NODE, node, status=status)
         if not well:
-            self._say(node, "NodeReady", f"Node {name} status is now: NodeReady", NORMAL)
+            self._record_event(node, "NodeReady", f"Node {name} status is now: NodeReady", NORMAL)
         return time + HEARTBEAT
 
-    def _say(self, node: Json, reason: str, message: str, kind: str) -> None:
+    def _record_event(self, node: Json, reason: str, message: str, kind: str) -> None:
         name = node["metadata"]["name"]
-        self._context.recorder.say(NODE, node, reason, message, by="kubelet", kind=kind, host=name)
+        self._context.recorder.record_event(NODE, node, reason, message, by="kubelet", kind=kind, host=name)
 
 
-def _registered(node: Json) -> Json:
+def _registered_status(node: Json) -> Json:
     """The status of a node whose kubelet has registered it: what it does not say yet is filled in."""
     name, status = node["metadata"]["name"], node.get("status") or {}
-    part = int(256 * share(node["metadata"]["uid"]))
+    part = int(256 * uid_fraction(node["metadata"]["uid"]))
     addresses = [{"type": "InternalIP", "address": f"10.0.{part}.{1 + sum(name.encode()) % 254}"}]
     info = {
         "architecture": "amd64",
@@ -103,10 +103,10 @@ def _registered(node: Json) -> Json:
         "containerRuntimeVersion": "sandbox://1",
         "systemUUID": node["metadata"]["uid"],
     }
-    known = {key: text for key, text in (status.get("nodeInfo") or {}).items() if text or key not in info}
+    node_info = {key: text for key, text in (status.get("nodeInfo") or {}).items() if text or key not in info}
     return {
         "addresses": [*addresses, {"type": "Hostname", "address": name}],
         **status,
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-        "nodeInfo": info | known,
+        "nodeInfo": info | node_info,
     }

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.controllers.kubelet import REJECTED, admission
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.controllers.kubelet import REJECTED, admit_to_node
+from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.sandbox.resources import NODE, POD
 from kschedweb.engine.sandbox.selection import whole_number
-from kschedweb.engine.sandbox.store import Change, Key
-from kschedweb.engine.sandbox.world.context import Context, annotation, own, time_in
-from kschedweb.engine.sandbox.world.index import controller_of
-from kschedweb.engine.sandbox.world.kubelets.nodes import silent
-from kschedweb.engine.sandbox.world.pods import condition, duration, ended, leaving, ready, share, with_conditions
+from kschedweb.engine.sandbox.store import Key, StoreChange
+from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotation, get_annotation_time, own_annotations
+from kschedweb.engine.sandbox.world.index import get_controller_of
+from kschedweb.engine.sandbox.world.kubelets.nodes import is_silent
+from kschedweb.engine.sandbox.world.pods import (
+    get_condition,
+    is_deleting,
+    is_pod_ready,
+    is_pod_terminal,
+    parse_duration,
+    uid_fraction,
+    with_conditions,
+)
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM
 
@@ -27,13 +35,13 @@ TRUE, FALSE = "True", "False"
 class PodKubelet:
     """Kubelets, as far as pods see them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SandboxContext) -> None:
         self._context = context
         # When something that has begun will be done, by uid: beginning anew after a restart does no harm.
         self._starting: dict[str, float] = {}
         self._ending: dict[str, float] = {}
 
-    def heard(self, change: Change) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is POD:
             if change.new is None:
                 uid = change.last["metadata"]["uid"]
@@ -42,65 +50,67 @@ class PodKubelet:
             elif change.new["spec"].get("nodeName"):
                 yield change.key
         elif change.resource is NODE and change.new is not None:
-            woke = change.old is None or (silent(change.old) and not silent(change.new))
+            woke = change.old is None or (is_silent(change.old) and not is_silent(change.new))
             if woke:
-                for pod in self._context.index.pods_on(change.key[1]):
+                for pod in self._context.index.pods_on_node(change.key[1]):
                     yield pod["metadata"]["namespace"], pod["metadata"]["name"]
 
     def sync(self, key: Key) -> float | None:
         pod = self._context.store.get(POD, *key)
         node = pod and self._context.store.get(NODE, "", pod["spec"].get("nodeName") or "")
-        if not pod or not node or silent(node):
+        if not pod or not node or is_silent(node):
             return None
-        if leaving(pod):
-            return self._end(pod)
-        if ended(pod):
+        if is_deleting(pod):
+            return self._terminate_pod(pod)
+        if is_pod_terminal(pod):
             return None
         if pod["status"].get("phase") != "Running":
-            return self._start(pod, node)
-        if not ready(pod):
-            self._recover(pod)
-        return self._run(self._context.store.get(POD, *key) or pod)
+            return self._start_pod(pod, node)
+        if not is_pod_ready(pod):
+            self._recover_pod(pod)
+        return self._run_pod(self._context.store.get(POD, *key) or pod)
 
-    def _start(self, pod: Json, node: Json) -> float | None:
+    def _start_pod(self, pod: Json, node: Json) -> float | None:
         context, uid = self._context, pod["metadata"]["uid"]
-        if not self._mounted(pod):
+        if not self._has_bound_volumes(pod):
             return context.time + VOLUMES_AGAIN
-        due = self._starting.setdefault(uid, context.time + STARTS + SPREAD * share(uid))
+        due = self._starting.setdefault(uid, context.time + STARTS + SPREAD * uid_fraction(uid))
         if context.time < due:
             return due
         del self._starting[uid]
-        if self._refused(pod, node):
+        if self._reject_pod(pod, node):
             return None
-        status = _running(pod, node, context.stamp())
-        runs = self._runs_for(pod)
-        ends = {} if runs is None else own(ends_at=f"{context.time + runs:.3f}")
+        status = _running_status(pod, node, context.format_now())
+        runs = self._get_run_duration(pod)
+        ends = {} if runs is None else own_annotations(ends_at=f"{context.time + runs:.3f}")
         pod = context.annotate(POD, pod, annotations=ends, status=status)
-        names = ", ".join(one["name"] for one in pod["spec"]["containers"])
-        self._say(pod, "Started", f"Started container {names}")
-        return self._run(pod)
+        names = ", ".join(container["name"] for container in pod["spec"]["containers"])
+        self._record_event(pod, "Started", f"Started container {names}")
+        return self._run_pod(pod)
 
-    def _refused(self, pod: Json, node: Json) -> bool:
+    def _reject_pod(self, pod: Json, node: Json) -> bool:
         """Whether the kubelet does not take the pod in, as with one that named a node without room by itself."""
-        present = [raw for raw in self._context.index.pods_on(node["metadata"]["name"]) if not ended(raw)]
-        others = [Pod.read(raw) for raw in present if raw["status"].get("startTime")]
-        found = admission(Pod.read(pod), Node.read(node), others)
-        if found.refusal is not None:
-            reason, message = found.refusal.reason, found.refusal.message
-            self._fail(pod, reason, message)
-            self._say(pod, reason, message.removeprefix(REJECTED), WARNING)
+        present = [
+            raw for raw in self._context.index.pods_on_node(node["metadata"]["name"]) if not is_pod_terminal(raw)
+        ]
+        other_pods = [Pod.from_json(raw) for raw in present if raw["status"].get("startTime")]
+        admission_result = admit_to_node(Pod.from_json(pod), Node.from_json(node), other_pods)
+        if admission_result.refusal is not None:
+            reason, message = admission_result.refusal.reason, admission_result.refusal.message
+            self._fail_pod(pod, reason, message)
+            self._record_event(pod, reason, message.removeprefix(REJECTED), WARNING)
             return True
-        gone = {(one.namespace, one.name) for one in found.ended}
+        preempted = {(victim.namespace, victim.name) for victim in admission_result.ended}
         for raw in present:
-            if (raw["metadata"]["namespace"], raw["metadata"]["name"]) in gone:
-                self._fail(raw, "Preempting", "Preempted in order to admit critical pod")
+            if (raw["metadata"]["namespace"], raw["metadata"]["name"]) in preempted:
+                self._fail_pod(raw, "Preempting", "Preempted in order to admit critical pod")
         return False
 
-    def _fail(self, pod: Json, reason: str, message: str) -> None:
+    def _fail_pod(self, pod: Json, reason: str, message: str) -> None:
         status = {**pod["status"], "phase": "Failed", "reason": reason, "message": message}
-        self._context.objects.change(POD, pod, status=status)
+        self._context.objects.change_object(POD, pod, status=status)
 
-    def _mounted(self, pod: Json) -> bool:
+    def _has_bound_volumes(self, pod: Json) -> bool:
         namespace = pod["metadata"]["namespace"]
         for volume in pod["spec"].get("volumes") or ():
             name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
@@ -111,65 +121,68 @@ class PodKubelet:
                 return False
         return True
 
-    def _runs_for(self, pod: Json) -> float | None:
-        text = annotation(pod, "runs-for")
-        if text is not None and (seconds := duration(text)) is not None:
+    def _get_run_duration(self, pod: Json) -> float | None:
+        text = get_annotation(pod, "runs-for")
+        if text is not None and (seconds := parse_duration(text)) is not None:
             return seconds
         if text is not None:
             message = f"The annotation sandbox.kschedweb.dev/runs-for is {text!r}, not a duration such as 20m or 90s"
-            self._say(pod, "InvalidDuration", message, WARNING)
-        owner = controller_of(pod)
+            self._record_event(pod, "InvalidDuration", message, WARNING)
+        owner = get_controller_of(pod)
         return JOB_RUNS if owner is not None and owner["kind"] == "Job" else None
 
-    def _run(self, pod: Json) -> float | None:
-        ends = time_in(pod, "ends-at")
+    def _run_pod(self, pod: Json) -> float | None:
+        ends = get_annotation_time(pod, "ends-at")
         if ends is None or self._context.time < ends:
             return ends
-        now = self._context.stamp()
-        self._context.objects.change(POD, pod, status=_succeeded(pod, now))
+        now = self._context.format_now()
+        self._context.objects.change_object(POD, pod, status=_succeeded_status(pod, now))
         return None
 
-    def _recover(self, pod: Json) -> None:
+    def _recover_pod(self, pod: Json) -> None:
         """The node is back: the pod runs as before."""
-        now = self._context.stamp()
-        status = with_conditions(pod["status"], now, *(_true(kind) for kind in ("Ready", "ContainersReady")))
-        self._context.objects.change(POD, pod, status=status)
+        now = self._context.format_now()
+        status = with_conditions(pod["status"], now, *(_true_condition(kind) for kind in ("Ready", "ContainersReady")))
+        self._context.objects.change_object(POD, pod, status=status)
 
-    def _end(self, pod: Json) -> float | None:
+    def _terminate_pod(self, pod: Json) -> float | None:
         context, uid = self._context, pod["metadata"]["uid"]
         if uid not in self._ending:
             grace = float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
-            self._ending[uid] = context.time + min(grace, STARTS + SPREAD * share(uid))
+            self._ending[uid] = context.time + min(grace, STARTS + SPREAD * uid_fraction(uid))
             if pod["status"].get("phase") == "Running":
-                for one in pod["spec"]["containers"]:
-                    self._say(pod, "Killing", f"Stopping container {one['name']}")
+                for container in pod["spec"]["containers"]:
+                    self._record_event(pod, "Killing", f"Stopping container {container['name']}")
         due = self._ending[uid]
         if context.time < due:
             return due
-        context.delete(POD, pod, 0)
+        context.delete_object(POD, pod, 0)
         return None
 
-    def _say(self, pod: Json, reason: str, message: str, kind: str = "Normal") -> None:
+    def _record_event(self, pod: Json, reason: str, message: str, kind: str = "Normal") -> None:
         node = pod["spec"]["nodeName"]
-        self._context.recorder.say(POD, pod, reason, message, by="kubelet", kind=kind, host=node)
+        self._context.recorder.record_event(POD, pod, reason, message, by="kubelet", kind=kind, host=node)
 
 
-def _true(kind: str) -> Json:
+def _true_condition(kind: str) -> Json:
     return {"type": kind, "status": TRUE, "lastProbeTime": None}
 
 
-def _running(pod: Json, node: Json, now: str) -> Json:
+def _running_status(pod: Json, node: Json, now: str) -> Json:
     """The status of a pod whose containers have started."""
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
-    scheduled = condition(pod, "PodScheduled")
+    scheduled = get_condition(pod, "PodScheduled")
     status = {**pod["status"], "conditions": [scheduled] if scheduled is not None else []}
-    status = with_conditions(status, now, *(_true(kind) for kind in kinds))
-    host = _address(node)
+    status = with_conditions(status, now, *(_true_condition(kind) for kind in kinds))
+    host = _internal_ip(node)
     ip = host if pod["spec"].get("hostNetwork") else _pod_address(pod, node)
     state = {"running": {"startedAt": now}}
-    containers = [_container(pod, one, state, up=True) for one in pod["spec"]["containers"]]
-    done = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}}
-    inits = [_container(pod, one, done, up=False) | {"ready": True} for one in pod["spec"].get("initContainers") or ()]
+    containers = [_container_status(pod, container, state, up=True) for container in pod["spec"]["containers"]]
+    terminated = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}}
+    inits = [
+        _container_status(pod, container, terminated, up=False) | {"ready": True}
+        for container in pod["spec"].get("initContainers") or ()
+    ]
     return {
         **status,
         "phase": "Running",
@@ -183,7 +196,7 @@ def _running(pod: Json, node: Json, now: str) -> Json:
     }
 
 
-def _container(pod: Json, container: Json, state: Json, *, up: bool) -> Json:
+def _container_status(pod: Json, container: Json, state: Json, *, up: bool) -> Json:
     uid, image = pod["metadata"]["uid"], str(container.get("image") or "")
     return {
         "name": container["name"],
@@ -198,13 +211,14 @@ def _container(pod: Json, container: Json, state: Json, *, up: bool) -> Json:
     }
 
 
-def _succeeded(pod: Json, now: str) -> Json:
+def _succeeded_status(pod: Json, now: str) -> Json:
     """The status of a pod whose containers have all ended well."""
     status = pod["status"]
     started = status.get("startTime") or now
-    done = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": now}}
+    terminated = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": now}}
     containers = [
-        {**one, "state": done, "ready": False, "started": False} for one in status.get("containerStatuses") or ()
+        {**container, "state": terminated, "ready": False, "started": False}
+        for container in status.get("containerStatuses") or ()
     ]
     why = {"reason": "PodCompleted", "lastProbeTime": None}
     false = [{"type": kind, "status": FALSE, **why} for kind in ("Ready", "ContainersReady")]
@@ -213,12 +227,12 @@ def _succeeded(pod: Json, now: str) -> Json:
     return {**with_conditions(status, now, *fresh), "phase": "Succeeded", "containerStatuses": containers}
 
 
-def _address(node: Json) -> str:
+def _internal_ip(node: Json) -> str:
     addresses = node.get("status", {}).get("addresses") or ()
-    return next((str(one["address"]) for one in addresses if one.get("type") == "InternalIP"), "")
+    return next((str(address["address"]) for address in addresses if address.get("type") == "InternalIP"), "")
 
 
 def _pod_address(pod: Json, node: Json) -> str:
     """An address within the node's own range, so that it tells where the pod is."""
-    third = whole_number(_address(node).rpartition(".")[2]) or 0
-    return f"10.244.{third}.{2 + int(252 * share(pod['metadata']['uid']))}"
+    third = whole_number(_internal_ip(node).rpartition(".")[2]) or 0
+    return f"10.244.{third}.{2 + int(252 * uid_fraction(pod['metadata']['uid']))}"

@@ -1,7 +1,7 @@
 """The sandbox's own kube-scheduler: the engine's live loop, and the requests that it writes."""
 
-from kschedweb.engine.sandbox.world.scheduler.configuring import Configured, configured
+from kschedweb.engine.sandbox.world.scheduler.configuration import LoadedConfiguration, load_configuration
 from kschedweb.engine.sandbox.world.scheduler.stock import StockScheduler
 from kschedweb.engine.sandbox.world.scheduler.writes import Write
 
-__all__ = ["Configured", "StockScheduler", "Write", "configured"]
+__all__ = ["LoadedConfiguration", "StockScheduler", "Write", "load_configuration"]

@@ -12,33 +12,43 @@ from collections.abc import Callable
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.live import Bind, Draw, Evict, Free, Intent, LiveLoop, Nominate, PodRef, Report
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.requests import Answer, Request, Watch
+from kschedweb.engine.live import (
+    BindPod,
+    Draw,
+    EvictPod,
+    FreeDevices,
+    Intent,
+    LiveLoop,
+    NominateNode,
+    PodRef,
+    ReportPod,
+)
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.requests import ApiResponse, Request, Watch
 from kschedweb.engine.sandbox.resources import POD, RESOURCES
-from kschedweb.engine.sandbox.store import Change, Store
-from kschedweb.engine.sandbox.world.pods import ended
+from kschedweb.engine.sandbox.store import Store, StoreChange
+from kschedweb.engine.sandbox.world.pods import is_pod_terminal
 from kschedweb.engine.sandbox.world.resources import CLAIM
-from kschedweb.engine.sandbox.world.scheduler import preparing
-from kschedweb.engine.sandbox.world.scheduler.preparing import Preparing
+from kschedweb.engine.sandbox.world.scheduler import binding_preparations
+from kschedweb.engine.sandbox.world.scheduler.binding_preparations import BindingPreparer
 from kschedweb.engine.sandbox.world.scheduler.writes import (
     DISRUPTION_TARGET,
     NORMAL,
     SCHEDULED,
     WARNING,
     Write,
-    binding,
-    deletion,
-    event,
+    binding_request,
+    deletion_request,
+    event_request,
+    event_series_request,
     pod_status,
-    repeated,
 )
 
 NOT_READ = frozenset({
     "Event", "ConfigMap", "Endpoints", "Lease", "Job", "ResourceQuota", "HorizontalPodAutoscaler", "PriorityClass",
     "RuntimeClass", "Clock",
 })  # fmt: skip
-READ = tuple(one for one in RESOURCES if one.kind not in NOT_READ)
+READ = tuple(resource for resource in RESOURCES if resource.kind not in NOT_READ)
 SERIES = 360.0  # seconds for which an event that is repeated is counted
 
 
@@ -52,37 +62,37 @@ class StockScheduler:
         self, configuration: Configuration, *, extenders: Extenders | None = None, draw: Draw | None = None
     ) -> None:
         self._loop = LiveLoop(configuration, extenders=extenders, holds=frozenset(), draw=draw)
-        self._preparing = Preparing(self._prepared)
-        self._said: dict[tuple[str, str, str], tuple[Json, int, float]] = {}
+        self._preparing = BindingPreparer(self._on_prepared)
+        self._recent_events: dict[tuple[str, str, str], tuple[Json, int, float]] = {}
         self._writes: deque[Write] = deque()
 
-    def load(self, store: Store, now: float) -> None:
+    def load_store(self, store: Store, now: float) -> None:
         """Take in all that is there; hear of every later change."""
         for resource in READ:
-            items = [raw for raw in store.all(resource) if resource is not POD or not ended(raw)]
-            self._take(self._loop.replace(resource.kind, items, now), now)
+            items = [raw for raw in store.all(resource) if resource is not POD or not is_pod_terminal(raw)]
+            self._queue_intents(self._loop.replace_objects(resource.kind, items, now), now)
 
-    def hear(self, change: Change, now: float) -> None:
+    def on_change(self, change: StoreChange, now: float) -> None:
         """An object changed."""
         if change.resource not in READ:
             return
         raw = change.new
-        if raw is None or (change.resource is POD and ended(raw)):
-            self._take(self._loop.delete(change.resource.kind, change.last, now), now)
+        if raw is None or (change.resource is POD and is_pod_terminal(raw)):
+            self._queue_intents(self._loop.delete_object(change.resource.kind, change.last, now), now)
             if change.resource is POD:
-                self._preparing.gone(change.last["metadata"]["uid"])
+                self._preparing.remove_pod(change.last["metadata"]["uid"])
         else:
-            self._take(self._loop.apply(change.resource.kind, raw, now), now)
+            self._queue_intents(self._loop.apply_object(change.resource.kind, raw, now), now)
             if change.resource is CLAIM:
-                self._writes += self._preparing.heard(raw, now)
+                self._writes += self._preparing.on_claim(raw, now)
 
     def step(self, now: float) -> list[Write]:
         """Do what is due, and try at most one pod."""
-        self._writes += self._preparing.time_out(now)
-        self._take(self._loop.step(now), now)
-        found = list(self._writes)
+        self._writes += self._preparing.expire_bindings(now)
+        self._queue_intents(self._loop.step(now), now)
+        writes = list(self._writes)
         self._writes.clear()
-        return found
+        return writes
 
     def next_time(self, now: float) -> float | None:
         """When to call ``step`` next if nothing changes; ``None``: only after a change."""
@@ -91,112 +101,119 @@ class StockScheduler:
         times = (self._loop.next_time(now), self._preparing.next_deadline)
         return min((time for time in times if time is not None), default=None)
 
-    def answered(self, write: Write, answer: Answer, now: float) -> list[Write]:
+    def on_response(self, write: Write, answer: ApiResponse, now: float) -> list[Write]:
         """What is to be written after this answer."""
         return [] if write.then is None else write.then(answer, now)
 
-    def run(self, call: Callable[[Request], Answer | Watch], now: float) -> None:
+    def run(self, call: Callable[[Request], ApiResponse | Watch], now: float) -> None:
         """One step, carried out by ``call``."""
         writes = deque(self.step(now))
         while writes:
             write = writes.popleft()
             answer = call(write.request)
-            if isinstance(answer, Answer):
-                writes.extendleft(reversed(self.answered(write, answer, now)))
+            if isinstance(answer, ApiResponse):
+                writes.extendleft(reversed(self.on_response(write, answer, now)))
 
     # Intents.
 
-    def _take(self, intents: list[Intent], now: float) -> None:
+    def _queue_intents(self, intents: list[Intent], now: float) -> None:
         for intent in intents:
-            self._writes += self._written(intent, now)
+            self._writes += self._writes_for(intent, now)
 
-    def _written(self, intent: Intent, now: float) -> list[Write]:
+    def _writes_for(self, intent: Intent, now: float) -> list[Write]:
         match intent:
-            case Bind():
-                return self._preparing.begin(intent, now) if intent.preparations else self._bind(intent, now)
-            case Report():
-                return self._report(intent, now)
-            case Nominate():
-                return _listed(pod_status(intent.pod, self._raw(intent.pod), now, nominated=intent.node))
-            case Evict():
-                return self._evict(intent, now)
-            case Free():
-                return preparing.free(intent.pod, intent.claim)
+            case BindPod():
+                return (
+                    self._preparing.begin_preparation(intent, now)
+                    if intent.preparations
+                    else self._bind_pod(intent, now)
+                )
+            case ReportPod():
+                return self._report_failure(intent, now)
+            case NominateNode():
+                return _as_writes(pod_status(intent.pod, self._raw_pod(intent.pod), now, nominated=intent.node))
+            case EvictPod():
+                return self._evict_pod(intent, now)
+            case FreeDevices():
+                return binding_preparations.deallocate_claim(intent.pod, intent.claim)
         return []
 
-    def _prepared(self, bind: Bind, why: str, now: float) -> list[Write]:
-        return self._failed(bind, why, now) if why else self._bind(bind, now)
+    def _on_prepared(self, bind: BindPod, why: str, now: float) -> list[Write]:
+        return self._on_bind_failed(bind, why, now) if why else self._bind_pod(bind, now)
 
-    def _bind(self, bind: Bind, now: float) -> list[Write]:
+    def _bind_pod(self, bind: BindPod, now: float) -> list[Write]:
         try:
             if bind.extender is not None and bind.extender():
-                return self._bound(bind, now)
+                return self._on_bound(bind, now)
         except CycleError as error:
-            return self._failed(bind, str(error), now)
+            return self._on_bind_failed(bind, str(error), now)
 
-        def answered(answer: Answer, at: float) -> list[Write]:
+        def on_response(answer: ApiResponse, at: float) -> list[Write]:
             if answer.code < 300:
-                return self._bound(bind, at)
-            return self._failed(bind, str(answer.body.get("message") or answer.code), at)
+                return self._on_bound(bind, at)
+            return self._on_bind_failed(bind, str(answer.body.get("message") or answer.code), at)
 
-        return [Write(binding(bind.pod, bind.node), answered)]
+        return [Write(binding_request(bind.pod, bind.node), on_response)]
 
-    def _bound(self, bind: Bind, now: float) -> list[Write]:
-        self._loop.bound(bind.pod.uid, now)
+    def _on_bound(self, bind: BindPod, now: float) -> list[Write]:
+        self._loop.on_bound(bind.pod.uid, now)
         note = f"Successfully assigned {bind.pod.key} to {bind.node}"
-        return [self._event(bind.pod, bind.decision.profile, NORMAL, "Scheduled", "Binding", note, now)]
+        return [self._write_event(bind.pod, bind.decision.profile, NORMAL, "Scheduled", "Binding", note, now)]
 
-    def _failed(self, bind: Bind, why: str, now: float) -> list[Write]:
-        found = self._loop.bind_failed(bind.pod.uid, why, now)
-        return [write for intent in found for write in self._written(intent, now)]
+    def _on_bind_failed(self, bind: BindPod, why: str, now: float) -> list[Write]:
+        intents = self._loop.bind_failed(bind.pod.uid, why, now)
+        return [write for intent in intents for write in self._writes_for(intent, now)]
 
-    def _report(self, intent: Report, now: float) -> list[Write]:
-        pod = self._loop.pod(intent.pod.uid)
+    def _report_failure(self, intent: ReportPod, now: float) -> list[Write]:
+        pod = self._loop.find_pod(intent.pod.uid)
         by = "" if pod is None else pod.scheduler_name
-        writes = [self._event(intent.pod, by, WARNING, "FailedScheduling", "Scheduling", intent.message, now)]
+        writes = [self._write_event(intent.pod, by, WARNING, "FailedScheduling", "Scheduling", intent.message, now)]
         if intent.reason and intent.status_changes:
             condition = (SCHEDULED, "False", intent.reason, intent.message)
-            writes += _listed(pod_status(intent.pod, self._raw(intent.pod), now, condition, intent.nominated))
+            writes += _as_writes(pod_status(intent.pod, self._raw_pod(intent.pod), now, condition, intent.nominated))
         return writes
 
-    def _evict(self, intent: Evict, now: float) -> list[Write]:
+    def _evict_pod(self, intent: EvictPod, now: float) -> list[Write]:
         """The condition, then the deletion, then the event; the preemptor is tried again where that fails."""
         message = f"{intent.scheduler}: preempting to accommodate a higher priority {intent.preemptor.kind}"
         condition = (DISRUPTION_TARGET, "True", "PreemptionByScheduler", message)
 
-        def answered(answer: Answer, at: float) -> list[Write]:
+        def on_response(answer: ApiResponse, at: float) -> list[Write]:
             if answer.code >= 300:
                 if answer.code != 404:
-                    self._loop.activate(intent.preemptor.uid, at)
+                    self._loop.activate_pod(intent.preemptor.uid, at)
                 return []
             note = f"Preempted by {intent.preemptor.kind} {intent.preemptor.uid} on node {intent.node}"
-            return [self._event(intent.pod, intent.scheduler, NORMAL, "Preempted", "Preempting", note, at)]
+            return [self._write_event(intent.pod, intent.scheduler, NORMAL, "Preempted", "Preempting", note, at)]
 
-        marked = pod_status(intent.pod, self._raw(intent.pod), now, condition)
-        return [*_listed(marked), Write(deletion(intent.pod), answered)]
+        marked = pod_status(intent.pod, self._raw_pod(intent.pod), now, condition)
+        return [*_as_writes(marked), Write(deletion_request(intent.pod), on_response)]
 
     # Events.
 
-    def _event(self, pod: PodRef, by: str, severity: str, reason: str, action: str, note: str, now: float) -> Write:
+    def _write_event(
+        self, pod: PodRef, by: str, severity: str, reason: str, action: str, note: str, now: float
+    ) -> Write:
         """An event, or that one is repeated."""
-        if len(self._said) > 4096:
-            self._said = {key: known for key, known in self._said.items() if known[2] > now - SERIES}
+        if len(self._recent_events) > 4096:
+            self._recent_events = {key: entry for key, entry in self._recent_events.items() if entry[2] > now - SERIES}
         same = (pod.uid, reason, note)
-        known, count, last = self._said.get(same, ({}, 0, 0.0))
-        if known and last > now - SERIES:
-            self._said[same] = known, count + 1, now
-            return Write(repeated(known, count + 1, now))
-        about = {"kind": "Pod", "apiVersion": "v1", "namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
-        version = self._raw(pod)["metadata"].get("resourceVersion")
-        request = event(about | ({"resourceVersion": version} if version else {}), severity, reason, action, note, now,
-                        by=by or "default-scheduler")  # fmt: skip
-        self._said[same] = request.body, 1, now
+        recorded_event, count, last = self._recent_events.get(same, ({}, 0, 0.0))
+        if recorded_event and last > now - SERIES:
+            self._recent_events[same] = recorded_event, count + 1, now
+            return Write(event_series_request(recorded_event, count + 1, now))
+        regarding = {"kind": "Pod", "apiVersion": "v1", "namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
+        version = self._raw_pod(pod)["metadata"].get("resourceVersion")
+        if version:
+            regarding["resourceVersion"] = version
+        request = event_request(regarding, severity, reason, action, note, now, by=by or "default-scheduler")
+        self._recent_events[same] = request.body, 1, now
         return Write(request)
 
-    def _raw(self, pod: PodRef) -> Json:
-        found = self._loop.pod(pod.uid)
-        return {"metadata": {}} if found is None else found.raw
+    def _raw_pod(self, pod: PodRef) -> Json:
+        current_pod = self._loop.find_pod(pod.uid)
+        return {"metadata": {}} if current_pod is None else current_pod.raw
 
 
-def _listed(request: Request | None) -> list[Write]:
+def _as_writes(request: Request | None) -> list[Write]:
     return [] if request is None else [Write(request)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kschedweb.engine.live import PodRef
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.sandbox.objects import timestamp
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import format_timestamp
 from kschedweb.engine.sandbox.patching import MERGE, STRATEGIC
-from kschedweb.engine.sandbox.requests import Answer, Request
+from kschedweb.engine.sandbox.requests import ApiResponse, Request
 from kschedweb.engine.sandbox.world.clock import micro_time
 from kschedweb.engine.values import dataclass
 
@@ -22,7 +22,7 @@ class Write:
     """``then`` makes of the answer what is to be written next; without it, no answer matters."""
 
     request: Request
-    then: Callable[[Answer, float], list[Write]] | None = None
+    then: Callable[[ApiResponse, float], list[Write]] | None = None
 
 
 def pod_path(pod: PodRef) -> str:
@@ -33,13 +33,13 @@ def claim_path(namespace: str, name: str) -> str:
     return f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
 
 
-def binding(pod: PodRef, node: str) -> Request:
+def binding_request(pod: PodRef, node: str) -> Request:
     metadata = {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
     body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": node}}
     return Request("POST", f"{pod_path(pod)}/binding", body=body)
 
 
-def merge(path: str, body: Json) -> Request:
+def merge_request(path: str, body: Json) -> Request:
     return Request("PATCH", path, body=body, content=MERGE)
 
 
@@ -50,16 +50,18 @@ def pod_status(
 
     ``nominated`` is "" to clear it and ``None`` to leave it. ``raw`` is the pod as it was last seen.
     """
-    known, status = raw.get("status") or {}, {}
+    old_status, status = raw.get("status") or {}, {}
     if condition is not None:
         kind, value, reason, message = condition
-        said = {"type": kind, "status": value, "reason": reason, "message": message}
-        old: Json = next((one for one in known.get("conditions") or () if one.get("type") == kind), {})
-        if any(old.get(key) != text for key, text in said.items()):
+        new_condition = {"type": kind, "status": value, "reason": reason, "message": message}
+        old: Json = next(
+            (existing for existing in old_status.get("conditions") or () if existing.get("type") == kind), {}
+        )
+        if any(old.get(key) != text for key, text in new_condition.items()):
             since = old.get("lastTransitionTime") if old.get("status") == value else None
-            said |= {"lastProbeTime": None, "lastTransitionTime": since or timestamp(now)}  # type: ignore[dict-item]
-            status["conditions"] = [said | {"observedGeneration": raw["metadata"].get("generation")}]
-    if nominated is not None and nominated != (known.get("nominatedNodeName") or ""):
+            new_condition |= {"lastProbeTime": None, "lastTransitionTime": since or format_timestamp(now)}  # type: ignore[dict-item]
+            status["conditions"] = [new_condition | {"observedGeneration": raw["metadata"].get("generation")}]
+    if nominated is not None and nominated != (old_status.get("nominatedNodeName") or ""):
         status["nominatedNodeName"] = nominated or None  # type: ignore[assignment]
     if not status:
         return None
@@ -67,37 +69,39 @@ def pod_status(
     return Request("PATCH", f"{pod_path(pod)}/status", body=body, content=STRATEGIC)
 
 
-def deletion(pod: PodRef) -> Request:
+def deletion_request(pod: PodRef) -> Request:
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
     return Request("DELETE", pod_path(pod), body=body)
 
 
-def event(about: Json, severity: str, reason: str, action: str, note: str, now: float, *, by: str) -> Request:
+def event_request(
+    regarding: Json, severity: str, reason: str, action: str, note: str, now: float, *, by: str
+) -> Request:
     """An event of events.k8s.io about an object."""
-    namespace = about.get("namespace") or "default"
+    namespace = regarding.get("namespace") or "default"
     body = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": f"{about['name']}.{int(now * 1e9):x}", "namespace": namespace},
+        "metadata": {"name": f"{regarding['name']}.{int(now * 1e9):x}", "namespace": namespace},
         "eventTime": micro_time(now),
         "reportingController": by,
         "reportingInstance": f"{by}-sandbox",
         "type": severity,
         "reason": reason,
         "action": action,
-        "note": truncated(note),
-        "regarding": about,
+        "note": truncate_note(note),
+        "regarding": regarding,
     }
     return Request("POST", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", body=body)
 
 
-def repeated(known: Json, count: int, now: float) -> Request:
-    """That the event ``known`` happened again."""
-    metadata = known["metadata"]
+def event_series_request(recorded_event: Json, count: int, now: float) -> Request:
+    """That the event ``recorded_event`` happened again."""
+    metadata = recorded_event["metadata"]
     path = f"/apis/events.k8s.io/v1/namespaces/{metadata['namespace']}/events/{metadata['name']}"
-    return merge(path, {"series": {"count": count, "lastObservedTime": micro_time(now)}})
+    return merge_request(path, {"series": {"count": count, "lastObservedTime": micro_time(now)}})
 
 
-def truncated(note: str) -> str:
+def truncate_note(note: str) -> str:
     data = note.encode()
     return note if len(data) <= LONGEST_NOTE else data[: LONGEST_NOTE - 4].decode(errors="ignore") + " ..."

@@ -12,40 +12,49 @@ from zoneinfo import ZoneInfo
 
 from kschedweb.engine.state.watermarks.annotations import KEY, PREFIX
 from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS, lint_crane
-from kschedweb.engine.state.watermarks.lint.findings import CRANE, ERROR, HINT, OWN, WARNING, Finding, Texts, many
-from kschedweb.engine.state.watermarks.lint.own import lint_own
+from kschedweb.engine.state.watermarks.lint.findings import (
+    CRANE,
+    ERROR,
+    HINT,
+    KSCHEDWEB,
+    WARNING,
+    LintFinding,
+    Texts,
+    format_count,
+)
+from kschedweb.engine.state.watermarks.lint.kschedweb_form import lint_own
 
-__all__ = ["CRANE", "ERROR", "HINT", "OWN", "WARNING", "Finding", "Texts", "lint"]
+__all__ = ["CRANE", "ERROR", "HINT", "KSCHEDWEB", "WARNING", "LintFinding", "Texts", "lint_annotations"]
 
 _LIKE_CRANE = re.compile(r"(cpu|mem|memory)[_.-]?usage|node[_.-]?hot", re.IGNORECASE)
 _LIKE_OWN = re.compile(r"watermarks?\.kschedweb", re.IGNORECASE)
 
 
-def lint(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo) -> list[Finding]:
+def lint_annotations(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo) -> list[LintFinding]:
     """The findings on the annotations of ``nodes`` and ``workloads``, the worst first.
 
     ``now`` is when they were read (seconds of the epoch), ``zone`` the assumed zone of crane's texts.
     """
-    found = [
+    findings = [
         *lint_own(nodes, workloads, now),
         *lint_crane(nodes, now, zone),
         *_unknown_keys(chain(nodes.items(), workloads.items())),
     ]
-    return sorted(found, key=lambda finding: (ERROR, WARNING, HINT).index(finding.level))
+    return sorted(findings, key=lambda finding: (ERROR, WARNING, HINT).index(finding.level))
 
 
-def _unknown_keys(listed: Iterable[tuple[str, Mapping[str, str]]]) -> Iterable[Finding]:
-    own, other = [], []
+def _unknown_keys(listed: Iterable[tuple[str, Mapping[str, str]]]) -> Iterable[LintFinding]:
+    own_keys, other = [], []
     for name, texts in listed:
         for key in texts:
             if key != KEY and (key.startswith(PREFIX) or _LIKE_OWN.search(key)):
-                own.append(f"{name}: {key}")
+                own_keys.append(f"{name}: {key}")
             elif key not in CRANE_KEYS and _LIKE_CRANE.match(key.rpartition("/")[2]):
                 other.append(f"{name}: {key}")
-    if own:
-        message = f"Like kschedweb's own, but read by nobody: {many(own, 'annotation')}."
-        yield Finding("unknown-key", WARNING, OWN, message, f"The only key is {KEY}.", tuple(own))
+    if own_keys:
+        message = f"Like kschedweb's own, but read by nobody: {format_count(own_keys, 'annotation')}."
+        yield LintFinding("unknown-key", WARNING, KSCHEDWEB, message, f"The only key is {KEY}.", tuple(own_keys))
     if other:
-        message = f"Like crane's, but not in its published policy: {many(other, 'annotation')}."
+        message = f"Like crane's, but not in its published policy: {format_count(other, 'annotation')}."
         advice = f"A policy of your own may name them. Known here: {', '.join(sorted(CRANE_KEYS))}."
-        yield Finding("unknown-key", HINT, CRANE, message, advice, tuple(other))
+        yield LintFinding("unknown-key", HINT, CRANE, message, advice, tuple(other))

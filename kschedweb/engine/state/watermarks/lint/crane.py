@@ -14,12 +14,12 @@ from kschedweb.engine.state.watermarks.lint.findings import (
     ERROR,
     SLACK,
     WARNING,
-    Finding,
+    LintFinding,
     Texts,
-    duration,
-    many,
-    partial,
-    stale,
+    format_count,
+    format_duration,
+    partial_finding,
+    stale_finding,
 )
 from kschedweb.engine.values import dataclass
 
@@ -51,31 +51,33 @@ class Stamp:
         return PERIODS[crane.METRICS[self.metric][1]] + crane.EXTRA
 
 
-def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[Finding]:
+def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[LintFinding]:
     """The findings on crane's annotations, read at ``now`` (seconds of the epoch) as local times of ``zone``."""
     malformed: list[str] = []
-    stamps = list(_stamps(nodes, now, zone, malformed))
+    stamps = list(_read_stamps(nodes, now, zone, malformed))
     if malformed:
-        message = f"Not understood, and so taken for missing: {many(malformed, 'text')}."
+        message = f"Not understood, and so taken for missing: {format_count(malformed, 'text')}."
         advice = "Each must be value,time such as 0.12345,2026-11-21T14:00:00Z."
-        yield Finding("malformed", ERROR, CRANE, message, advice, tuple(malformed))
-    shifts = {node: _shift(of_node) for node, of_node in _by_node(stamps).items()}
-    yield from _zones(shifts, now, zone)
+        yield LintFinding("malformed", ERROR, CRANE, message, advice, tuple(malformed))
+    shifts = {node: _guess_shift(of_node) for node, of_node in _by_node(stamps).items()}
+    yield from _check_zones(shifts, now, zone)
     # A wrong zone explains these texts already.
     if old := [stamp for stamp in stamps if not shifts[stamp.node] and stamp.age >= stamp.valid]:
         oldest = max(stamp.age for stamp in old)
-        yield stale(CRANE, _places(old), oldest, "Does crane's annotator run, and does it reach Prometheus?")
-    yield from _ranges(stamps)
+        yield stale_finding(
+            CRANE, _list_places(old), oldest, "Does crane's annotator run, and does it reach Prometheus?"
+        )
+    yield from _check_ranges(stamps)
     annotated = {name for name, listed in nodes.items() if not CRANE_KEYS.isdisjoint(listed)}
-    if annotated and (without := sorted(set(nodes) - annotated)):
-        yield partial(CRANE, without)
+    if annotated and (unannotated := sorted(set(nodes) - annotated)):
+        yield partial_finding(CRANE, unannotated)
 
 
-def _stamps(nodes: Texts, now: float, zone: ZoneInfo, malformed: list[str]) -> Iterable[Stamp]:
+def _read_stamps(nodes: Texts, now: float, zone: ZoneInfo, malformed: list[str]) -> Iterable[Stamp]:
     for node, listed in nodes.items():
         for metric in sorted(CRANE_KEYS & listed.keys()):
             try:
-                reading = crane.read(listed[metric], zone)
+                reading = crane.read_annotation(listed[metric], zone)
             except crane.CraneError as error:
                 malformed.append(f"{node}: {metric}: {error}")
             else:
@@ -83,13 +85,13 @@ def _stamps(nodes: Texts, now: float, zone: ZoneInfo, malformed: list[str]) -> I
 
 
 def _by_node(stamps: Iterable[Stamp]) -> dict[str, list[Stamp]]:
-    found: dict[str, list[Stamp]] = {}
+    stamps_by_node: dict[str, list[Stamp]] = {}
     for stamp in stamps:
-        found.setdefault(stamp.node, []).append(stamp)
-    return found
+        stamps_by_node.setdefault(stamp.node, []).append(stamp)
+    return stamps_by_node
 
 
-def _shift(stamps: list[Stamp]) -> float:
+def _guess_shift(stamps: list[Stamp]) -> float:
     """The seconds by which the zone of the writer seems to be ahead; 0 if nothing suggests another zone.
 
     Texts are written all the time, so the newest should be young. If it is from the future, or a little older than some
@@ -105,53 +107,57 @@ def _shift(stamps: list[Stamp]) -> float:
     return -behind if newest.age >= newest.valid and in_step and behind <= FARTHEST else 0.0
 
 
-def _zones(shifts: Mapping[str, float], now: float, zone: ZoneInfo) -> Iterable[Finding]:
+def _check_zones(shifts: Mapping[str, float], now: float, zone: ZoneInfo) -> Iterable[LintFinding]:
     offset = datetime.fromtimestamp(now, zone).utcoffset()
-    here = offset.total_seconds() if offset else 0.0
+    base_offset = offset.total_seconds() if offset else 0.0
     for shift, _ in Counter(shift for shift in shifts.values() if shift).most_common():
-        nodes = tuple(node for node, each in shifts.items() if each == shift)
-        other = _zone_words(here + shift)
+        nodes = tuple(node for node, node_shift in shifts.items() if node_shift == shift)
+        other = _zone_words(base_offset + shift)
         advice = f"Set the time zone to the annotator's, or start crane's annotator with TZ={zone.key}."
         if shift > 0:
             message = (
-                f"Written in {other}, it seems: read as {zone.key}, the stamps of {many(nodes, 'node')} are up to "
-                f"{duration(shift)} in the future. crane takes such texts for fresh all that time."
+                f"Written in {other}, it seems: read as {zone.key}, the stamps of {format_count(nodes, 'node')} "
+                f"are up to {format_duration(shift)} in the future. crane takes such texts for fresh all that time."
             )
-            yield Finding("zone-ahead", ERROR, CRANE, message, advice, nodes)
+            yield LintFinding("zone-ahead", ERROR, CRANE, message, advice, nodes)
         else:
             message = (
-                f"Written in {other}, it seems: read as {zone.key}, the stamps of {many(nodes, 'node')} are old by "
-                f"{duration(-shift)} in step. crane takes such texts for missing. (Or nothing was written since.)"
+                f"Written in {other}, it seems: read as {zone.key}, the stamps of {format_count(nodes, 'node')} "
+                f"are old by {format_duration(-shift)} in step. "
+                "crane takes such texts for missing. (Or nothing was written since.)"
             )
-            yield Finding("zone-behind", WARNING, CRANE, message, advice, nodes)
+            yield LintFinding("zone-behind", WARNING, CRANE, message, advice, nodes)
     if len(set(shifts.values())) > 1:
-        counts = Counter(_zone_words(here + shift) for shift in shifts.values()).most_common()
+        counts = Counter(_zone_words(base_offset + shift) for shift in shifts.values()).most_common()
         words = ", ".join(f"{count:,} in {name}" for name, count in counts)
         message = f"Nodes seem to be annotated in different zones: {words}. No setting reads them all."
         advice = "Look for a second annotator, or one that was started again with another TZ."
-        yield Finding("mixed", ERROR, CRANE, message, advice, tuple(shifts))
+        yield LintFinding("mixed", ERROR, CRANE, message, advice, tuple(shifts))
 
 
-def _ranges(stamps: Iterable[Stamp]) -> Iterable[Finding]:
+def _check_ranges(stamps: Iterable[Stamp]) -> Iterable[LintFinding]:
     if odd := [stamp for stamp in stamps if not math.isfinite(stamp.value)]:
-        message = f"No finite number: {many(odd, 'text')}. What crane makes of them depends on the machine."
-        yield Finding("not-finite", ERROR, CRANE, message, "Look at the query that they come from.", _places(odd))
+        message = f"No finite number: {format_count(odd, 'text')}. What crane makes of them depends on the machine."
+        yield LintFinding(
+            "not-finite", ERROR, CRANE, message, "Look at the query that they come from.", _list_places(odd)
+        )
     usages = [stamp for stamp in stamps if stamp.metric != crane.HOT_VALUE]
     if above := [stamp for stamp in usages if 1.0 < stamp.value < math.inf]:
         largest = max(stamp.value for stamp in above)
         like = " They look like percent." if largest > 2.0 else ""
         message = (
-            f"Above 1, up to {largest:g}: {many(above, 'usage')}.{like} crane rejects such nodes, or scores them 0."
+            f"Above 1, up to {largest:g}: {format_count(above, 'usage')}.{like} "
+            "crane rejects such nodes, or scores them 0."
         )
         advice = "Usages are fractions from 0 to 1. crane divides what its recording rules give by 100."
-        yield Finding("percent", WARNING, CRANE, message, advice, _places(above))
+        yield LintFinding("percent", WARNING, CRANE, message, advice, _list_places(above))
     hot = [stamp for stamp in stamps if stamp.metric == crane.HOT_VALUE and math.isfinite(stamp.value)]
     if broken := [stamp for stamp in hot if not stamp.value.is_integer()]:
-        message = f"No whole number, as crane always writes one: {many(broken, 'hot value')}."
-        yield Finding("hot-value", WARNING, CRANE, message, "Who else writes them?", _places(broken))
+        message = f"No whole number, as crane always writes one: {format_count(broken, 'hot value')}."
+        yield LintFinding("hot-value", WARNING, CRANE, message, "Who else writes them?", _list_places(broken))
 
 
-def _places(stamps: Iterable[Stamp]) -> tuple[str, ...]:
+def _list_places(stamps: Iterable[Stamp]) -> tuple[str, ...]:
     return tuple(stamp.place for stamp in stamps)
 
 

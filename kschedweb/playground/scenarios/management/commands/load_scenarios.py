@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from kschedweb.playground.scenarios.placing import ready_place
+from kschedweb.playground.scenarios.ready_install import ready_place
 
 
 class Command(BaseCommand):

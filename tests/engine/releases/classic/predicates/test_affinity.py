@@ -99,7 +99,7 @@ def test_affinity_that_cannot_be_parsed_fails_where_there_are_pods(selector: dic
     """All as the real 1.13 answers; it reads the terms when it compares them with a pod."""
     raw, web = pod("p", **broken("podAffinity", selector)), pod("b", on="a", labels={"app": "web"})
     with pytest.raises(CycleError) as caught:
-        scheduler(*NODES, web).explain(Pod.read(raw))
+        scheduler(*NODES, web).explain(Pod.from_json(raw))
     for name in "abc":
         assert f"Cannot schedule pod default/p onto node {name}, because of PodAffinity, err: {words}" in str(
             caught.value
@@ -120,9 +120,9 @@ def test_anti_affinity_of_a_placed_pod_that_cannot_be_parsed_fails_for_every_pod
     assert failure("MatchInterPodAffinity", pod("p"), *NODES, guard) == said
     found = scheduler(*NODES, guard)
     with pytest.raises(CycleError, match=said):
-        found.explain(Pod.read(pod("p")))
+        found.explain(Pod.from_json(pod("p")))
     found.snapshot.remove_pod("default/b")
-    assert found.explain(Pod.read(pod("p"))).node
+    assert found.explain(Pod.from_json(pod("p"))).node
 
 
 def test_a_namespace_selector_that_cannot_be_parsed_was_no_field_then() -> None:
@@ -135,6 +135,6 @@ def test_a_namespace_selector_that_cannot_be_parsed_was_no_field_then() -> None:
 def test_in_1_9_terms_are_read_whether_or_not_there_are_pods(bound: tuple[dict, ...]) -> None:
     old = Edition("1.9")
     with pytest.raises(CycleError, match=FAULT):
-        scheduler(*NODES, *bound, edition=old).explain(Pod.read(pod("p", **broken("podAffinity"))))
+        scheduler(*NODES, *bound, edition=old).explain(Pod.from_json(pod("p", **broken("podAffinity"))))
     anti = verdicts("MatchInterPodAffinity", pod("p", **broken("podAntiAffinity")), *NODES, *bound, edition=old)
     assert list(anti) == ["a", "b", "c"]

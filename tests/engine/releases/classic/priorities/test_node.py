@@ -52,9 +52,9 @@ LIKE = {"key": "disk", "operator": "Like"}
 def test_a_preference_that_cannot_be_read_fails_in_the_words_of_then_on_each_node(expression: dict, words: str) -> None:
     raw = pod("p", **preferring((1, on("ssd")), (1, {"matchExpressions": [expression, LIKE]})))
     with pytest.raises(CycleError) as failure:
-        scheduler(*DISKS).explain(Pod.read(raw))
+        scheduler(*DISKS).explain(Pod.from_json(raw))
     assert str(failure.value).count(words) == len(DISKS)
-    assert scheduler(DISKS[0]).explain(Pod.read(raw)).node == "a"  # an only node is not scored
+    assert scheduler(DISKS[0]).explain(Pod.from_json(raw)).node == "a"  # an only node is not scored
 
 
 def test_fields_that_cannot_be_read_do_not_count_either() -> None:

@@ -134,12 +134,12 @@ def test_a_preference_that_cannot_be_parsed_fails_where_there_are_pods(kind: str
     plain = pod("p")
     raw, placed = (plain, pod("b", on="a", **wanting)) if of_placed else (pod("p", **wanting), pod("b", on="a"))
     with pytest.raises(CycleError, match=r'^"Like" is not a valid pod selector operator$'):
-        scheduler(*NODES, placed).explain(Pod.read(raw))
-    assert scheduler(*NODES).explain(Pod.read(raw)).node
-    assert scheduler(NODES[0], placed).explain(Pod.read(raw)).node == "a"
+        scheduler(*NODES, placed).explain(Pod.from_json(raw))
+    assert scheduler(*NODES).explain(Pod.from_json(raw)).node
+    assert scheduler(NODES[0], placed).explain(Pod.from_json(raw)).node == "a"
 
 
 def test_what_placed_pods_require_is_parsed_too() -> None:
     placed = pod("b", on="a", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [BROKEN]}})
     with pytest.raises(CycleError, match=r'^"Like" is not a valid pod selector operator$'):
-        scheduler(*NODES, placed).explain(Pod.read(pod("p")))
+        scheduler(*NODES, placed).explain(Pod.from_json(pod("p")))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import KEY
-from kschedweb.engine.state.watermarks.lint import Finding, lint
+from kschedweb.engine.state.watermarks.lint import LintFinding, lint_annotations
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 SHANGHAI, UTC, KOLKATA = ZoneInfo("Asia/Shanghai"), ZoneInfo("UTC"), ZoneInfo("Asia/Kolkata")
@@ -20,14 +20,14 @@ FRESH = '{"updated":"2026-11-21T11:59:00Z","cpu":{"15m":41.3}}'
 
 def crane_node(zone: ZoneInfo = SHANGHAI, age: float = 60.0, **more: str) -> dict[str, str]:
     """What crane's annotator leaves on a node ``age`` seconds after it wrote."""
-    texts = {metric: crane.write(0.3, NOON - age, zone) for metric in crane.METRICS}
+    texts = {metric: crane.write_usage(0.3, NOON - age, zone) for metric in crane.METRICS}
     return texts | {crane.HOT_VALUE: crane.write_hot_value(0, NOON - age, zone)} | more
 
 
 def findings(
     nodes: dict[str, Any], workloads: dict[str, Any] | None = None, zone: ZoneInfo = SHANGHAI
-) -> dict[str, Finding]:
-    return {finding.code: finding for finding in lint(nodes, workloads or {}, NOON, zone)}
+) -> dict[str, LintFinding]:
+    return {finding.code: finding for finding in lint_annotations(nodes, workloads or {}, NOON, zone)}
 
 
 def cluster(count: int = 3, **how: Any) -> dict[str, dict[str, str]]:
@@ -35,10 +35,10 @@ def cluster(count: int = 3, **how: Any) -> dict[str, dict[str, str]]:
 
 
 def test_what_is_right_has_no_finding() -> None:
-    assert lint({}, {}, NOON, SHANGHAI) == []
-    assert lint({"a": {}, "b": {"other": "x"}}, {"shop/Deployment/web": {}}, NOON, SHANGHAI) == []
-    assert lint(cluster(), {}, NOON, SHANGHAI) == []
-    assert lint({"a": {KEY: FRESH}}, {"shop/Deployment/web": {KEY: FRESH}}, NOON, SHANGHAI) == []
+    assert lint_annotations({}, {}, NOON, SHANGHAI) == []
+    assert lint_annotations({"a": {}, "b": {"other": "x"}}, {"shop/Deployment/web": {}}, NOON, SHANGHAI) == []
+    assert lint_annotations(cluster(), {}, NOON, SHANGHAI) == []
+    assert lint_annotations({"a": {KEY: FRESH}}, {"shop/Deployment/web": {KEY: FRESH}}, NOON, SHANGHAI) == []
 
 
 def test_texts_written_in_utc_and_read_as_shanghai_are_old_in_step() -> None:
@@ -85,8 +85,8 @@ def test_a_clock_that_is_a_little_ahead_is_no_zone() -> None:
 
 
 def test_stale_texts_are_named_with_the_oldest_age() -> None:
-    old = {"cpu_usage_avg_5m": crane.write(0.3, NOON - 480, SHANGHAI)}
-    fine = {"mem_usage_avg_5m": crane.write(0.3, NOON - 479, SHANGHAI)}
+    old = {"cpu_usage_avg_5m": crane.write_usage(0.3, NOON - 480, SHANGHAI)}
+    fine = {"mem_usage_avg_5m": crane.write_usage(0.3, NOON - 479, SHANGHAI)}
     assert findings({"a": crane_node(age=60) | fine}) == {}
     assert findings({"a": crane_node(age=60) | old})["stale"].places == ("a: cpu_usage_avg_5m",)
     stopped = findings(cluster(age=3 * 86400.0))
@@ -114,9 +114,9 @@ def test_malformed_texts_are_named_with_the_reason(text: str) -> None:
 
 
 def test_percent_instead_of_a_fraction_is_named() -> None:
-    finding = findings({"a": crane_node(cpu_usage_avg_5m=crane.write(45.2, NOON - 60, SHANGHAI))})["percent"]
+    finding = findings({"a": crane_node(cpu_usage_avg_5m=crane.write_usage(45.2, NOON - 60, SHANGHAI))})["percent"]
     assert finding.message.startswith("Above 1, up to 45.2: 1 usage. They look like percent.")
-    finding = findings({"a": crane_node(cpu_usage_avg_5m=crane.write(1.02, NOON - 60, SHANGHAI))})["percent"]
+    finding = findings({"a": crane_node(cpu_usage_avg_5m=crane.write_usage(1.02, NOON - 60, SHANGHAI))})["percent"]
     assert "percent." not in finding.message
 
 
@@ -181,7 +181,7 @@ def test_own_figures_that_cannot_be_right_are_named() -> None:
 
 
 def test_errors_come_first() -> None:
-    found = lint({**cluster(zone=UTC), "a": {KEY: "x", "cpu_usage": ""}}, {}, NOON, SHANGHAI)
+    found = lint_annotations({**cluster(zone=UTC), "a": {KEY: "x", "cpu_usage": ""}}, {}, NOON, SHANGHAI)
     assert [finding.level for finding in found] == sorted(
         (finding.level for finding in found), key=["error", "warning", "hint"].index
     )
@@ -195,7 +195,7 @@ texts = st.text() | st.builds(lambda number, time: f"{number},{time}", numbers, 
 
 @given(st.dictionaries(st.text(max_size=3), st.dictionaries(keys, texts)), st.sampled_from([SHANGHAI, UTC, KOLKATA]))
 def test_any_text_is_lived_with(nodes: dict[str, dict[str, str]], zone: ZoneInfo) -> None:
-    for finding in lint(nodes, nodes, NOON, zone):
+    for finding in lint_annotations(nodes, nodes, NOON, zone):
         assert finding.message
         assert finding.advice
         assert finding.places

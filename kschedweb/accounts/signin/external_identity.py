@@ -1,0 +1,174 @@
+"""People that come from outside: who somebody of an identity provider is here, and with which role."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from allauth.socialaccount.models import SocialAccount
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from kschedweb.accounts import audit, services
+from kschedweb.accounts.administrators import keep_one
+from kschedweb.accounts.models import AuditEntry, ProviderSession, User
+from kschedweb.accounts.roles import Action
+from kschedweb.web.errors import ApplicationError, Conflict
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.signin.rules import RoleRules
+
+NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")  # as UnicodeUsernameValidator has it
+ROLE_KEPT = "user.role-kept"
+LONGEST_SUBJECT, MOST_GROUPS, LONGEST_GROUP = 191, 1000, 255
+
+
+@dataclass(frozen=True)
+class ExternalIdentity:
+    """Somebody as an identity provider describes them. Who it is says ``subject`` alone."""
+
+    provider: str
+    subject: str
+    username: str
+    groups: tuple[str, ...] = ()
+    email: str = ""
+    email_verified: bool = False
+
+
+class SignInRefused(ApplicationError):
+    """Somebody may not sign in. ``reason`` is what the page and the audit trail name: see refusals.py."""
+
+    status = 403
+
+    def __init__(self, reason: str, user: User | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.user = reason, user
+
+
+def groups_read(claim: object) -> tuple[str, ...]:
+    """The names in a claim: a list of texts, or one text; anything else names none."""
+    candidates = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    names = [name for name in candidates if isinstance(name, str) and 0 < len(name) <= LONGEST_GROUP]
+    return tuple(dict.fromkeys(names[:MOST_GROUPS]))
+
+
+def person_accept(*, outsider: ExternalIdentity, rules: RoleRules, link_verified_email: bool = False) -> User:
+    """The person that ``outsider`` is, made where there is none, with the role that ``rules`` give; raises Refused."""
+    if not 0 < len(outsider.subject) <= LONGEST_SUBJECT:
+        raise SignInRefused("subject")
+    role = rules.role_of(outsider.groups)
+    user = _find_linked_user(outsider)
+    if role is None:
+        if user is not None:
+            person_shut_out(user=user)
+        raise SignInRefused("groups", user)
+    if user is not None and not user.is_active:
+        raise SignInRefused("deactivated", user)
+    try:
+        with transaction.atomic():
+            user = user or _link_by_email(outsider, link_verified_email) or _create_user(outsider, role)
+            return _sync_groups(user, outsider, role, rules)
+    except IntegrityError:  # the same person's other request was first
+        user = _find_linked_user(outsider)
+        if user is None:
+            raise
+        return _sync_groups(user, outsider, role, rules)
+
+
+@transaction.atomic
+def person_shut_out(*, user: User) -> None:
+    """No rule lets ``user`` in any more: their sessions end and their tokens are revoked."""
+    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1, provider_groups=[])
+    ProviderSession.objects.filter(user=user).delete()
+    services.tokens_revoke(actor=None, user=user)
+
+
+def _find_linked_user(outsider: ExternalIdentity) -> User | None:
+    account = SocialAccount.objects.filter(provider=outsider.provider, uid=outsider.subject).select_related("user")
+    social_account = account.first()
+    return social_account.user if social_account else None
+
+
+def _link_by_email(outsider: ExternalIdentity, by_email: bool) -> User | None:
+    """A person of this site with the verified address of ``outsider``, where the operator wants that."""
+    if not (by_email and outsider.email and outsider.email_verified):
+        return None
+    users = list(User.objects.filter(email__iexact=outsider.email, is_active=True, provider="")[:2])
+    if len(users) != 1:
+        return None
+    SocialAccount.objects.create(provider=outsider.provider, uid=outsider.subject, user=users[0])
+    audit.record(users[0], "user.linked", users[0], users[0].username, provider=outsider.provider, by="verified email")
+    return users[0]
+
+
+def _create_user(outsider: ExternalIdentity, role: str) -> User:
+    user = User(username=_free_name(outsider), email=outsider.email[:254], role=role, provider=outsider.provider)
+    user.provider_groups = list(outsider.groups)
+    user.set_unusable_password()
+    user.save()
+    SocialAccount.objects.create(provider=outsider.provider, uid=outsider.subject, user=user)
+    audit.record(None, "user.created", user, user.username, role=role, provider=outsider.provider)
+    return user
+
+
+def _free_name(outsider: ExternalIdentity) -> str:
+    """The name that the provider gives, with a number where somebody else has it."""
+    base_name = NOT_IN_NAMES.sub("-", outsider.username).strip("-")[:140] or outsider.provider
+    name, number = base_name, 1
+    while User.objects.filter(username__iexact=name).exists():
+        number += 1
+        name = f"{base_name}-{number}"
+    return name
+
+
+def _is_last_admin(user: User) -> bool:
+    try:
+        keep_one(user=User.objects.get(pk=user.pk))  # ``user`` must not remember what it may do now
+    except Conflict:
+        return True
+    return False
+
+
+def _tell_kept(user: User, role: str) -> None:
+    """Write down, once an hour, that ``user`` stays what they are though their provider says ``role`` now."""
+    since = timezone.now() - timedelta(hours=1)
+    if not AuditEntry.objects.filter(verb=ROLE_KEPT, object_id=str(user.pk), at__gt=since).exists():
+        audit.record(None, ROLE_KEPT, user, user.username, role=user.role, told=role, provider=user.provider)
+
+
+@transaction.atomic
+def _sync_groups(user: User, outsider: ExternalIdentity, role: str, rules: RoleRules) -> User:
+    """What the provider says now holds: role and grants at once, in all sessions and for tokens.
+
+    Unless nobody would be left who can administer: whoever can is kept until somebody else can, too.
+    """
+    user = User.objects.select_for_update().get(pk=user.pk)
+    groups = list(outsider.groups)
+    if (user.role, user.provider, user.provider_groups) == (role, outsider.provider, groups):
+        return user
+    followed = User(pk=user.pk, role=role, provider=outsider.provider, provider_groups=groups)
+    if not followed.everywhere(Action.ADMINISTER) and _is_last_admin(user):
+        if not user.provider:  # they log in with a password: a link to fewer rights would take that way from them
+            raise SignInRefused("last-admin", user)
+        _tell_kept(user, role)
+        return user
+    if user.role != role:
+        audit.record(
+            None,
+            "user.role-changed",
+            user,
+            user.username,
+            before=user.role,
+            after=role,
+            provider=outsider.provider,
+        )
+    before, after = (sorted(map(str, rules.grants_for(names))) for names in (user.provider_groups or (), groups))
+    if before != after:
+        changes = {"before": before, "after": after, "provider": outsider.provider}
+        audit.record(None, "user.grants-changed", user, user.username, **changes)
+    user.role, user.provider, user.provider_groups = role, outsider.provider, groups
+    user.save(update_fields=["role", "provider", "provider_groups"])
+    return user

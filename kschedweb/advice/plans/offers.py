@@ -1,0 +1,52 @@
+"""Works out which nodes could go, once somebody looks at the overview of a snapshot; never in a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from django.db import transaction
+
+from kschedweb.advice.plans.models import Question
+from kschedweb.advice.plans.services import question_new
+from kschedweb.clusters.prices.selectors import table_of
+from kschedweb.clusters.selectors import node_rows
+from kschedweb.decisions.pending.services import default_revision
+from kschedweb.engine.pricing.costs import Rates
+from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.services import job_start
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.jobs.models import Job
+
+KIND = "plans.offer"
+SECONDS = 20.0  # that such a job looks for moves
+
+
+@transaction.atomic
+def offer_later(*, snapshot: Snapshot) -> Job | None:
+    """Start a job under the default policy, unless there is none, or one for this cluster is still to be done."""
+    revision = default_revision()
+    if revision is None or not snapshot.counts.get("Node") or _is_offer_pending(snapshot):
+        return None
+    question = question_new(None, snapshot, revision, {})
+    question.asked, question.offers = _choose_objective(snapshot), True
+    title = f"Plan of moves: nodes of {snapshot.cluster.name} that could go"
+    question.job = job_start(KIND, title=title, params={"question": str(question.pk)}, user=None)
+    question.save()
+    return question.job
+
+
+def _is_offer_pending(snapshot: Snapshot) -> bool:
+    questions = Question.objects.filter(offers=True, ended_at=None, snapshot__cluster=snapshot.cluster)
+    return questions.exclude(job__state__in=ENDED).filter(job__isnull=False).exists()
+
+
+def _choose_objective(snapshot: Snapshot) -> dict[str, Any]:
+    """The cost of a day where any node has a price, else as many nodes as can be."""
+    table = table_of(snapshot.cluster)
+    rows = node_rows(snapshot).values_list("labels", flat=True)
+    labels = [node_labels or {} for node_labels in rows] if table is not None else []
+    priced = bool(labels) and not np.isnan(Rates.from_table(table, labels).price).all()
+    return {"money": {"hours": 24}} if priced else {"nodes": {}}

@@ -1,0 +1,111 @@
+"""Recommended requests as files for people to apply: kubectl lines, patches, VerticalPodAutoscalers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.documents.marked_documents import as_yaml
+
+if TYPE_CHECKING:
+    from kschedweb.advice.rightsizing.sizing import ContainerSize, SizeAmount
+
+Json = dict[str, Any]
+KUBECTL, PATCHES, AUTOSCALERS = "kubectl", "patches", "vpa"
+FORMS = (KUBECTL, PATCHES, AUTOSCALERS)
+MODES = ("Off", "Initial")
+API = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "CloneSet": "apps.kruise.io/v1alpha1"}
+PATCHED = ("Deployment", "StatefulSet", "DaemonSet")  # others know no strategic merge
+
+
+def by_workload(listed: Iterable[ContainerSize]) -> Iterator[tuple[str, list[ContainerSize]]]:
+    """The containers whose requests change, by workload, "namespace/Kind/name"."""
+    changed = sorted((size for size in listed if size.changes), key=lambda size: size.name)
+    for workload, group in groupby(changed, key=lambda size: size.workload):
+        yield workload, list(group)
+
+
+def text_of(listed: Iterable[ContainerSize], form: str, mode: str) -> str:
+    """The file ``form`` of the containers whose requests change; "" where there is none."""
+    groups = list(by_workload(listed))
+    if form == AUTOSCALERS:
+        return "---\n".join(as_yaml(build_autoscaler(workload, group, mode)) for workload, group in groups)
+    patches = [
+        (workload, build_patch(workload, group)) for workload, group in groups if workload.split("/")[1] in PATCHED
+    ]
+    if form == PATCHES:
+        return "---\n".join(as_yaml(patch) for _, patch in patches)
+    return "".join(f"{kubectl_line(workload, patch)}\n" for workload, patch in patches)
+
+
+def kubectl_line(workload: str, patch: Json) -> str:
+    """A call of kubectl that applies ``patch``; names and amounts have no character that a shell would read."""
+    namespace, kind, name = workload.split("/")
+    spec = json.dumps({"spec": patch["spec"]}, separators=(",", ":"))
+    return f"kubectl --namespace={namespace} patch {kind.lower()} {name} --type=strategic --patch='{spec}'"
+
+
+def build_patch(workload: str, group: Iterable[ContainerSize]) -> Json:
+    """A strategic merge patch with the names of what it patches."""
+    namespace, kind, name = workload.split("/")
+    lists: dict[str, list[Json]] = {}
+    for size in group:
+        key = "initContainers" if size.sidecar else "containers"
+        lists.setdefault(key, []).append({"name": size.container, "resources": build_resources(size)})
+    return {
+        "apiVersion": API[kind],
+        "kind": kind,
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"template": {"spec": lists}},
+    }
+
+
+def build_resources(size: ContainerSize) -> Json:
+    """Requests, and the limits that there are."""
+    both = (("cpu", size.cpu), ("memory", size.memory))
+    requirements: Json = {"requests": {resource: format_quantity(resource, amount.target) for resource, amount in both}}
+    limits = {resource: format_quantity(resource, amount.new_limit) for resource, amount in both if amount.limit}
+    return requirements | ({"limits": limits} if limits else {})
+
+
+def format_quantity(resource: str, amount: int) -> str:
+    """Millicores of CPU, bytes of memory."""
+    return f"{amount}m" if resource == "cpu" else str(amount)
+
+
+def build_autoscaler(workload: str, group: Iterable[ContainerSize], mode: str) -> Json:
+    """A VerticalPodAutoscaler that watches over the containers of ``group`` and leaves others alone."""
+    namespace, kind, name = workload.split("/")
+    policies: list[Json] = [
+        {
+            "containerName": size.container,
+            "minAllowed": _bound_quantities(size, "lower"),
+            "maxAllowed": _bound_quantities(size, "upper"),
+        }
+        if _has_bounds(size.cpu) and _has_bounds(size.memory)
+        else {"containerName": size.container}
+        for size in group
+    ]
+    return {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"namespace": namespace, "name": f"{name}-{kind.lower()}"},
+        "spec": {
+            "targetRef": {"apiVersion": API[kind], "kind": kind, "name": name},
+            "updatePolicy": {"updateMode": mode},
+            "resourcePolicy": {"containerPolicies": [*policies, {"containerName": "*", "mode": "Off"}]},
+        },
+    }
+
+
+def _bound_quantities(size: ContainerSize, bound: str) -> Json:
+    return {
+        resource: format_quantity(resource, getattr(amount, bound))
+        for resource, amount in (("cpu", size.cpu), ("memory", size.memory))
+    }
+
+
+def _has_bounds(amount: SizeAmount) -> bool:
+    return 0 < amount.lower <= amount.upper and amount.bounded

@@ -1,0 +1,104 @@
+"""What is shown of a cluster to whoever sees some of its namespaces: here the names of the others are left out.
+
+Answers are worked out of the whole cluster, so that they are exact. Rows of other namespaces are not found at all
+(``Covered(namespace=…)``); what an answer says of pods beside the one that it is about is told through this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q
+
+from kschedweb.accounts.reach import can_see_namespace, namespaces_of
+from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.rows import Problem
+from kschedweb.engine.state.snapshot import FINISHED
+from kschedweb.web.errors import NotFound
+
+UNNAMED = "(another namespace)"  # in place of the name of a pod, in what programs read
+
+
+class PodNotFound(NotFound):
+    """A pod that the engine's snapshot does not have."""
+
+
+def in_part(cluster: UUID) -> bool:
+    """Whether who looks sees some namespaces of ``cluster`` only."""
+    return namespaces_of(cluster) is not None
+
+
+def pod_seen(snapshot: Snapshot, key: str, noun: str = "pod") -> None:
+    """Raise NotFound where who looks does not see the namespace of ``key``, "namespace/name"."""
+    if not can_see_namespace(snapshot.cluster_id, key.partition("/")[0]):
+        raise NotFound(f"The snapshot has no {noun} {key} in a namespace that you see.")
+
+
+def pod_missing(snapshot: Snapshot, key: str) -> NotFound:
+    """The error for a pod that is not there; it names the namespaces in which there is a pod of that name."""
+    namespace, _, name = key.replace("\0", "").partition("/")
+    rows = PodRow.objects.filter(snapshot=snapshot, name=name).exclude(namespace=namespace)
+    spaces = list(rows.order_by("namespace").values_list("namespace", flat=True)[:4])
+    elsewhere = f" There is one in {' and in '.join(spaces)}." if spaces else ""
+    return NotFound(f"The snapshot has no pod {key[:320]} that a scheduler would look at.{elsewhere}")
+
+
+@contextmanager
+def pod_sought(snapshot: Snapshot, key: str) -> Iterator[None]:
+    """A context that looks up the pod ``key``; raises as ``pod_seen``, and ``pod_missing`` where it is not found."""
+    pod_seen(snapshot, key)
+    try:
+        yield
+    except PodNotFound:
+        raise pod_missing(snapshot, key) from None
+
+
+def redact_keys(cluster: UUID, keys: Iterable[str] | None) -> list[str] | None:
+    """``keys``, each "namespace/name", with ``UNNAMED`` in place of those whose namespace who looks does not see."""
+    if keys is None or not in_part(cluster):
+        return keys if keys is None else list(keys)
+    return [key if can_see_namespace(cluster, key.partition("/")[0]) else UNNAMED for key in keys]
+
+
+def problems_seen(snapshot: Snapshot) -> list[Problem]:
+    """The problems of ``snapshot``; those about objects of namespaces that who looks does not see in one line."""
+    problems: list[Problem] = snapshot.problems
+    if not in_part(snapshot.cluster_id):
+        return problems
+    visible = [problem for problem in problems if _about_seen(snapshot.cluster_id, problem["object"])]
+    hidden_count = len(problems) - len(visible)
+    return [*visible, {"object": UNNAMED, "reason": f"{hidden_count:,} more problems"}] if hidden_count else visible
+
+
+def _about_seen(cluster: UUID, subject: str) -> bool:
+    """Of an object "Kind name" or "Kind namespace/name"; what has another form may be anything."""
+    kind, space, key = subject.partition(" ")
+    namespace, slash, _ = key.partition("/")
+    return bool(space and slash and can_see_namespace(cluster, namespace)) or (kind == "Node" and not slash)
+
+
+def count_hidden_pods(snapshot: Snapshot) -> dict[str, int]:
+    """How many pods of namespaces that who looks does not see there are (``pods``), and pending ones (``waiting``).
+
+    Both are 0 where the cluster is seen in whole.
+    """
+    if not in_part(snapshot.cluster_id):
+        return {"pods": 0, "waiting": 0}
+    rows = PodRow.objects.filter(snapshot=snapshot)
+    visible = rows.aggregate(pods=Count("id"), waiting=Count("id", filter=Q(pending=True)))
+    counts: Mapping[str, Any] = snapshot.counts
+    return {
+        "pods": max(counts.get("Pod", 0) - visible["pods"], 0),
+        "waiting": max(counts.get("pending", 0) - visible["waiting"], 0),
+    }
+
+
+def others_on(snapshot: Snapshot, node: NodeRow) -> int:
+    """How many pods on ``node`` are of namespaces that who looks does not see."""
+    if not in_part(snapshot.cluster_id):
+        return 0
+    visible = PodRow.objects.filter(snapshot=snapshot, node=node.name).exclude(phase__in=FINISHED).count()
+    return max(node.pods_bound - visible, 0)

@@ -1,0 +1,81 @@
+"""The input and result of the arithmetic of a priority, and its integer arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions.page_parts import ArithmeticStep
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import ClassicCase
+    from kschedweb.engine.framework.explanation import ScoreColumn
+
+MAX_PRIORITY = 10
+SIGN = 1 << 63
+
+
+@dataclass(frozen=True)
+class ScoreContext:
+    """The score of ``plugin`` for the feasible node at ``position``, which is at ``index`` of its ``column``."""
+
+    case: ClassicCase
+    position: int
+    index: int
+    plugin: Any
+    column: ScoreColumn
+
+    @cached_property
+    def mapped(self) -> list[int]:
+        """The mapped score of each feasible node."""
+        scores: list[int] = self.column.raw.tolist()
+        return scores
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        return self.case.snapshot.nodes[self.position].labels
+
+
+@dataclass
+class ScoreCalculation:
+    """``mapped`` and ``reduced`` are the results of the steps; ``reducing`` is the formula between them, or ""."""
+
+    description: str
+    steps: list[ArithmeticStep] = field(default_factory=list)
+    mapped: int = 0
+    reduced: int = 0
+    reducing: str = ""
+
+    def add_step(self, label: str, formula: str, result: object) -> None:
+        self.steps.append(ArithmeticStep(label, formula, str(result)))
+
+    def with_score(self, score: int) -> ScoreCalculation:
+        """This with ``score`` as mapped and reduced score."""
+        self.mapped = self.reduced = score
+        return self
+
+
+def truncate_divide(number: int, by: int) -> int:
+    """Integer division truncated towards 0."""
+    part = abs(number) // abs(by)
+    return part if (number < 0) == (by < 0) else -part
+
+
+def multiply_int64(part: int, factor: int) -> int:
+    """The product as a signed 64-bit integer, which wraps around."""
+    return (part * factor + SIGN) % (2 * SIGN) - SIGN
+
+
+def normalize_reduce(calculation: ScoreCalculation, mapped: list[int], *, reverse: bool) -> ScoreCalculation:
+    """Scale the scores so that the highest becomes 10, or 0 with ``reverse``."""
+    highest, mapped_score = max(0, *mapped), calculation.mapped
+    if not highest:
+        calculation.reduced = MAX_PRIORITY if reverse else mapped_score
+        calculation.reducing = "no feasible node has any: 10 for all" if reverse else "the highest is 0: as they are"
+        return calculation
+    part = truncate_divide(MAX_PRIORITY * mapped_score, highest)
+    calculation.reduced = MAX_PRIORITY - part if reverse else part
+    formula = f"{MAX_PRIORITY} × {mapped_score} ÷ {highest} (the highest)"
+    calculation.reducing = f"{MAX_PRIORITY} − {formula}" if reverse else formula
+    return calculation

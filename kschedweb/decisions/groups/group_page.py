@@ -1,0 +1,138 @@
+"""The answer about a group as its page shows it: plain data, which a job may have kept."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions.groups.tables import DomainRow, MemberRow, build_domain_rows, build_member_rows
+from kschedweb.decisions.groups.words import build_headline
+from kschedweb.decisions.page_parts import Headline
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.groups.case import GroupCase
+
+MOST_DOMAINS, MOST_VICTIMS = 100, 200  # on the page; REST has all
+
+
+@dataclass(frozen=True)
+class VictimRow:
+    """A pod that would be evicted."""
+
+    namespace: str
+    name: str
+    node: str
+    group: str
+    priority: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True)
+class EvictionRoom:
+    """Whether evictions would make room; of the ``count`` victims the first are listed, and REST has all."""
+
+    made: bool
+    message: str
+    violations: int
+    count: int
+    victims: list[VictimRow]
+
+
+@dataclass(frozen=True)
+class GroupPage:
+    """``facts`` are those of the PodGroup, empty where there is none; ``off`` the gates that it needs and has not.
+
+    ``note`` is about gates that are on here alone. ``tried`` says whether it is scheduled as a group; ``blocking`` is
+    the first of its ``members`` without a node.
+    """
+
+    answer: Headline
+    state: str
+    facts: dict[str, Any]
+    pending: int
+    release: str
+    remark: str
+    off: list[str]
+    note: str
+    tried: bool
+    freed: list[str]
+    members: list[MemberRow]
+    blocking: MemberRow | None
+    domains: list[DomainRow]
+    domain_count: int
+    room: EvictionRoom | None
+
+    @property
+    def by_domain(self) -> bool:
+        return self.domain_count > 1 or any(domain.name for domain in self.domains)
+
+    @property
+    def scored(self) -> bool:
+        return any(domain.score is not None for domain in self.domains)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> GroupPage:
+        """Read what ``to_dict`` gave, as JSON keeps it."""
+        blocking, room = data["blocking"], data["room"]
+        return cls(
+            **data
+            | {
+                "answer": Headline(**data["answer"]),
+                "members": list(map(_read_member, data["members"])),
+                "blocking": None if blocking is None else _read_member(blocking),
+                "domains": [DomainRow(**domain) for domain in data["domains"]],
+                "room": room
+                and EvictionRoom(**room | {"victims": [VictimRow(**victim) for victim in room["victims"]]}),
+            }
+        )
+
+
+def _read_member(data: dict[str, Any]) -> MemberRow:
+    return MemberRow(**data | {"gates": tuple(data["gates"])})
+
+
+def build_group_page(case: GroupCase) -> GroupPage:
+    """What the page of ``case`` shows."""
+    group_status, placement, rules = case.group_status, case.placement, case.rules
+    group, release = group_status.group, rules.configuration.release
+    listed, domain_rows = build_member_rows(case), build_domain_rows(case)
+    facts = {} if group is None else {
+        "min_count": group.min_count,
+        "topology_key": group.topology_key,
+        "priority": group.priority,
+        "disrupted_whole": group.disrupted_whole,
+    }  # fmt: skip
+    return GroupPage(
+        answer=build_headline(case),
+        state=group_status.state.value,
+        facts=facts,
+        pending=len(group_status.pending),
+        release=release.version,
+        remark=release.remark,
+        off=list(rules.off),
+        note=rules.note,
+        tried=placement is not None,
+        freed=case.freed,
+        members=listed,
+        blocking=next((row for row in listed if placement is not None and row.key == placement.blocking), None),
+        domains=domain_rows[:MOST_DOMAINS],
+        domain_count=len(domain_rows),
+        room=_build_room(case),
+    )
+
+
+def _build_room(case: GroupCase) -> EvictionRoom | None:
+    room = None if case.placement is None else case.placement.room
+    if room is None:
+        return None
+    victims = [
+        VictimRow(pod.namespace, pod.name, pod.node_name, pod.scheduling_group, pod.priority)
+        for pod in room.victims[:MOST_VICTIMS]
+    ]
+    return EvictionRoom(room.status.ok, room.status.message, room.violations, len(room.victims), victims)

@@ -1,0 +1,156 @@
+"""Questions where a pod goes, and which pods another policy moves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.utils.translation import override
+
+from kschedweb.decisions import rest_answers, services
+from kschedweb.decisions.deciders import build_comparison, get_decider, label_revision
+from kschedweb.decisions.editing.effect import compute_effect
+from kschedweb.decisions.inquiring.handlers import snapshot_and_revision
+from kschedweb.decisions.inquiring.services import QuestionRequest, of_cluster, pod_known, question_ask
+from kschedweb.decisions.kept import explanation_bytes, insight
+from kschedweb.decisions.matrix.comparison import PolicyComparison
+from kschedweb.decisions.models import QuestionKind
+from kschedweb.decisions.page_context import device_node
+from kschedweb.decisions.selectors import revision_named
+from kschedweb.policies.selectors import load_revision
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.case import AnyCase
+    from kschedweb.decisions.editing.effect import Effect
+    from kschedweb.decisions.inquiring.handlers import Answer
+    from kschedweb.decisions.models import Question
+    from kschedweb.decisions.presentation import Presentation
+    from kschedweb.engine import Explanation
+    from kschedweb.jobs.inquiries import Step
+    from kschedweb.policies.models import Revision
+
+    Other = tuple[Revision, AnyCase | Unprocessable]
+
+MOST_PODS = 5_000  # of which the effect of a policy is asked
+MOST_SHOWN = 500  # of them, with their nodes before and after
+
+
+def decision_ask(*, user: User, snapshot: Snapshot, revision: Revision, pod: str, against: str = "") -> Question:
+    """The question about ``pod`` ("namespace/name"): the one that somebody asked before, or a new one with its job.
+
+    ``against`` names another revision ("policy@number"). Raises NotFound where the snapshot has no such pod.
+    """
+    pod_known(snapshot, pod)
+    return question_ask(user=user, ask=decision_question(snapshot, revision, pod, against))
+
+
+def decision_question(snapshot: Snapshot, revision: Revision, pod: str, against: str = "") -> QuestionRequest:
+    """The question where ``pod`` goes, before anybody was asked."""
+    return of_cluster(QuestionKind.DECISION, snapshot, revision, pod=pod, against=against)
+
+
+def effect_ask(
+    *, user: User, snapshot: Snapshot, revision: Revision, document: str, process: dict[str, Any]
+) -> Question:
+    """The question which pending pods would change node under ``document`` instead of ``revision``."""
+    ask = of_cluster(QuestionKind.EFFECT, snapshot, revision, document=document, process=process)
+    return question_ask(user=user, ask=ask)
+
+
+def decision_answer(question: Question, step: Step) -> Answer:
+    """Where a pod goes: what REST answers, and every verdict and score."""
+    (snapshot, revision), parameters = snapshot_and_revision(question), question.asked
+    step("Reading the cluster", 0, 0)
+    services.scheduler_of(snapshot, revision)
+    step("Judging the pod on every node", 0, 0)
+    pod, other = parameters["pod"], None
+    case, room = services.decide_pod(snapshot, pod, revision), services.with_room(snapshot, pod, revision)
+    if parameters["against"]:
+        step("Judging it under the other policy", 0, 0)
+        against = revision_named(parameters["against"])
+        other = against, services.other_case(snapshot, pod, against)
+
+    def extra_content(presentation: Presentation) -> dict[str, Any]:
+        return {"comparison": None if other is None else _comparison_content(presentation, revision, other)}
+
+    content = {"answer": rest_answers.decision_to_json(snapshot, case, revision)}
+    return pack_decision(
+        lambda: get_decider(revision).present(case), room, case.explanation.node, content, extra_content
+    )
+
+
+def pack_decision(
+    present: Callable[[], Presentation],
+    explanation: Explanation,
+    node: str,
+    content: dict[str, Any],
+    extra_content: Callable[[Presentation], dict[str, Any]] = lambda presentation: {},
+) -> Answer:
+    """A decision as it is kept: what its page says beside ``content``, in each language, and the columns.
+
+    The pod went to ``node``; ``extra_content`` is what else the page says.
+    """
+    content_by_language, insights = {}, {}
+    for language, _ in settings.LANGUAGES:
+        with override(language):
+            presentation = present()
+            content_by_language[language] = _page_content(presentation) | extra_content(presentation)
+            insights[language] = insight.build_insight(presentation, node)
+    first = content_by_language.pop(settings.LANGUAGE_CODE)
+    packed = explanation_bytes.pack_explanation(explanation, insights.pop(settings.LANGUAGE_CODE), insights)
+    return first["headline"]["title"], {**first, **content, "languages": content_by_language}, packed
+
+
+def _page_content(presentation: Presentation) -> dict[str, Any]:
+    """What the page of a decision says in the language of now."""
+    at = device_node("", presentation, None if presentation.explanation.feasible.size else presentation.nearest_miss())
+    devices = None if at is None else presentation.devices_on_node(at)
+    return {
+        "headline": asdict(presentation.build_headline()),
+        "all_reasons": presentation.all_reasons,
+        "scale": presentation.scale,
+        "devices": None if devices is None else asdict(devices),
+    }
+
+
+def _comparison_content(presentation: Presentation, revision: Revision, other: Other) -> dict[str, Any]:
+    """The comparison with the other policy; ``title`` is the error where its cycle fails."""
+    against, other_case = other
+    if isinstance(other_case, Unprocessable):
+        return asdict(PolicyComparison(label_revision(revision), label_revision(against), other_case.detail))
+    return asdict(
+        build_comparison(get_decider(revision).present(presentation.case, other_case), revision, against, other_case)
+    )
+
+
+def effect_answer(question: Question, step: Step) -> Answer:
+    """Which pending pods change node under an edited policy."""
+    (snapshot, revision), parameters = snapshot_and_revision(question), question.asked
+    step("Reading the cluster", 0, 0)
+    services.scheduler_of(snapshot, revision)
+    edited = revision.policy.dialect.load(parameters["document"], parameters["process"])
+    limits = job_limits(step)
+    return pack_effect(
+        compute_effect(snapshot, load_revision(revision), edited, decider=get_decider(revision), **limits),
+        "pending pods",
+    )
+
+
+def job_limits(step: Step) -> dict[str, Any]:
+    """How ``compute_effect`` is asked by a job: of many pods, for as long as it takes."""
+    return {"limit": MOST_PODS, "seconds": float("inf"), "on_progress": partial(step, "Asking pods")}
+
+
+def pack_effect(effect: Effect, nouns: str) -> Answer:
+    """An effect on ``nouns`` as it is kept."""
+    moving = effect.moving
+    sentence = f"{moving:,} of {effect.asked:,} {nouns} would change node"
+    effect.moved, effect.failed = effect.moved[:MOST_SHOWN], effect.failed[:MOST_SHOWN]
+    return sentence, asdict(effect) | {"moving": moving}, None

@@ -1,0 +1,115 @@
+"""Nodes that are alike: those whose pools have the same devices, of which the same are in use."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from kschedweb.engine.allocation.inventory import Inventory
+from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool, compute_available
+from kschedweb.engine.objects.devices import Counters
+from kschedweb.engine.state.columns import Codes
+from kschedweb.engine.state.devices.use import DeviceUse
+
+MANY = 1 << 16  # contents remembered at most
+
+
+class Contents:
+    """``codes`` int32[nodes] are equal for nodes on which the search for devices ends alike, but for names.
+
+    ``code_of`` int[places] are those of the inventory's places.
+    """
+
+    def __init__(self, inventory: Inventory, use: DeviceUse) -> None:
+        self.inventory = inventory
+        self._known: dict[Hashable, int] = {}
+        self._code_of = np.zeros(len(inventory.places), dtype=np.int32)
+        use.touched.clear()
+        self._recompute_codes(use, range(len(inventory.places)))
+        self.codes: Codes = self._code_of[inventory.place_of]
+
+    def follow(self, use: DeviceUse) -> None:
+        """Take in what of ``use`` has changed."""
+        if not use.touched:
+            return
+        places = {place for pool in use.touched for place in self.inventory.places_of.get(pool, ())}
+        use.touched.clear()
+        self._recompute_codes(use, sorted(places))
+        self.codes = self._code_of[self.inventory.place_of]
+
+    def _recompute_codes(self, use: DeviceUse, places: Sequence[int]) -> None:
+        states: dict[int, Hashable] = {}
+        for place in places:
+            pools = self.inventory.places[place]
+            pool_codes = []
+            for pool in pools:
+                if id(pool) not in states:
+                    states[id(pool)] = self._get_number((pool.content, compute_pool_state(pool, use)))
+                pool_codes.append(states[id(pool)])
+            self._code_of[place] = self._get_number((tuple(pool_codes), find_namesakes(pools)))
+
+    def _get_number(self, key: Hashable) -> int:
+        return self._known.setdefault(key, len(self._known))
+
+    @property
+    def is_overgrown(self) -> bool:
+        """Whether so many contents were seen that it is better to begin anew."""
+        return len(self._known) > MANY
+
+
+def compute_pool_state(pool: DevicePool, use: DeviceUse) -> Hashable:
+    """What is in use of ``pool``."""
+    whole = tuple([use.is_exclusive(candidate.id) for candidate in pool.devices])
+    shares = tuple(
+        (
+            place,
+            candidate.id in use.shares,
+            tuple(sorted(use.consumed[candidate.id].items())) if candidate.id in use.consumed else None,
+        )
+        for place, candidate in enumerate(pool.devices)
+        if candidate.id in use.shares
+    )
+    if not pool.consumes_counters:
+        return whole, shares
+    if pool.counters is None:
+        return whole, shares, _by_slice(pool)
+    return whole, shares, _to_sorted_tuples(compute_available(pool.counters, find_devices_in_use(pool, use)))
+
+
+def _by_slice(pool: DevicePool) -> Hashable:
+    """The counters of each slice, and which devices are in it: what is left of them follows from those in use."""
+    slices: dict[str, int] = {}
+    places = tuple([slices.setdefault(candidate.listed_in.name, len(slices)) for candidate in pool.devices])
+    counters = {
+        candidate.listed_in.name: _to_sorted_tuples(dict(candidate.listed_in.counter_sets))
+        for candidate in pool.devices
+    }
+    return places, tuple(counters.values())
+
+
+def _to_sorted_tuples(counters: Counters) -> Hashable:
+    return tuple((name, tuple(sorted(counters[name].items()))) for name in sorted(counters))
+
+
+def find_devices_in_use(pool: DevicePool, use: DeviceUse) -> list[DeviceCandidate]:
+    """The devices of ``pool`` that are in use, by shares or as a whole."""
+    return [candidate for candidate in (*pool.devices, *pool.elsewhere) if use.is_in_use(candidate.id)]
+
+
+def counters_left(pool: DevicePool, candidate: DeviceCandidate, use: DeviceUse, *, of_slice: bool) -> Counters:
+    """What is left of the counters that the device consumes: those of its slice, or of its pool."""
+    if not of_slice:
+        return compute_available(pool.counters or {}, find_devices_in_use(pool, use))
+    listed = candidate.listed_in
+    return compute_available(
+        dict(listed.counter_sets), (other for other in find_devices_in_use(pool, use) if other.listed_in is listed)
+    )
+
+
+def find_namesakes(pools: Sequence[DevicePool]) -> Hashable:
+    """Which pools of a node have the same name: kube-scheduler counts their counters as one."""
+    counting = [pool.id[1] for pool in pools if pool.consumes_counters]
+    if len(set(counting)) == len(counting):
+        return None
+    return tuple(counting.index(name) for name in counting)

@@ -1,0 +1,185 @@
+"""What claims ask for, looked at before the search: kube-scheduler's objections, and how many devices are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+
+from kschedweb.engine.allocation.constraints import Constraint, create_constraint
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool
+from kschedweb.engine.allocation.selectors import SelectorError, Selectors
+from kschedweb.engine.allocation.taken_devices import TakenDevices
+from kschedweb.engine.objects.devicerequests import ALL, EXACT_COUNT, DeviceChoice, DeviceRequest
+from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
+from kschedweb.engine.values import dataclass
+
+MAX_RESULTS = 32  # devices of one claim
+NO_CAPACITY: Mapping[str, int] = {}
+NO_SUCH_KEY = "no such key:"
+HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
+
+
+class AllocationError(Exception):
+    """The search fails for good; the text is kube-scheduler's error."""
+
+
+@dataclass(slots=True)
+class RequestData:
+    """One choice of a request. ``everything`` are the devices of the mode All, with their pools.
+
+    ``selectors`` holds (expression, what it is of, for errors), the class's first.
+    """
+
+    request: str  # the request's name
+    full: str
+    choice: DeviceChoice
+    selectors: tuple[tuple[str, str], ...]
+    capacity: Mapping[str, int]
+    count: int
+    everything: list[tuple[DevicePool, DeviceCandidate]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ClaimRequests:
+    """A claim with the choices of each of its requests; ``exact`` says which requests are no alternatives."""
+
+    claim: ResourceClaim
+    requests: list[list[RequestData]]
+    exact: list[bool]
+    constraints: list[Constraint]
+
+    @property
+    def has_distinct_constraints(self) -> bool:
+        """Whether some of its devices must differ in an attribute."""
+        return any(constraint.distinct for constraint in self.claim.constraints)
+
+    @property
+    def max_devices(self) -> int:
+        """How many devices there can be in a solution."""
+        return sum(max(request_data.count for request_data in choices) for choices in self.requests)
+
+
+def selectors_of(claim: ResourceClaim, choice: DeviceChoice, of_class: DeviceClass) -> Iterator[tuple[str, str]]:
+    """Each expression that a device has to meet, with what it is of; the class's come first."""
+    for owner, expressions in (
+        (f"class {of_class.name}", of_class.selectors),
+        (f"claim {claim.key}", choice.selectors),
+    ):
+        for number, expression in enumerate(expressions):
+            yield expression or "", f"{owner}: selector #{number}"
+
+
+class RequestValidator:
+    """Looks at claims in their order. Raises AllocationError."""
+
+    def __init__(
+        self,
+        pools: Sequence[DevicePool],
+        classes: Mapping[str, DeviceClass],
+        selectors: Selectors,
+        features: Features,
+        taking: TakenDevices,
+    ) -> None:
+        self._pools, self._classes, self._selectors = pools, classes, selectors
+        self._features, self._taking = features, taking
+
+    def validate_claim(self, claim: ResourceClaim) -> ClaimRequests:
+        """Look at one claim, request by request."""
+        requests: list[list[RequestData]] = []
+        for request in claim.requests:
+            requests.append(self._validate_request(claim, request))
+            if self._features.revised:
+                _check_limit(claim, requests)
+        min_devices = sum(min(request_data.count for request_data in choices) for choices in requests)
+        if min_devices > MAX_RESULTS and not self._features.revised:
+            problem = f"number of requested devices {min_devices} exceeds the claim limit of {MAX_RESULTS}"
+            raise AllocationError(f"claim {claim.key}: {problem}")
+        for place, constraint in enumerate(claim.constraints):
+            unknown = constraint.distinct and self._features.early and not self._features.consumable
+            if constraint.attribute is None or unknown:
+                problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
+                raise AllocationError(f"claim {claim.key}, {problem}")
+        options = {"remembers": self._features.revised, "by_device": self._features.local}
+        constraints = [create_constraint(constraint, **options) for constraint in claim.constraints]
+        return ClaimRequests(claim, requests, [request.exact for request in claim.requests], constraints)
+
+    def _validate_request(self, claim: ResourceClaim, request: DeviceRequest) -> list[RequestData]:
+        if not request.exact and not self._features.prioritized:
+            problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            raise AllocationError(f"claim {claim.key}, request {request.name}: {problem}")
+        for choice in request.choices if self._features.refuses_capacity else ():
+            if choice.capacity is not None:
+                plainly = request.exact or self._features.plainly
+                request_label = f"request {request.name}" if plainly else f"subrequest {choice.name}"
+                problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                raise AllocationError(f"claim {claim.key}, {request_label}: {problem}")
+        return [self._create_request_data(claim, request, choice) for choice in request.choices]
+
+    def _create_request_data(self, claim: ResourceClaim, request: DeviceRequest, choice: DeviceChoice) -> RequestData:
+        prefix = f"claim {claim.key}, request {choice.name}"
+        for place, expression in enumerate(choice.selectors):
+            if expression is None:
+                problem = f"selector #{place}: CEL expression empty (unsupported selector type?)"
+                raise AllocationError(f"{prefix}, {problem}")
+        if choice.says_admin and not self._features.admin:
+            raise AllocationError(f"{prefix}: admin access is requested, but the feature is disabled")
+        of_class = self._get_class(choice.device_class, prefix)
+        capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)
+        selectors = tuple(selectors_of(claim, choice, of_class))
+        request_data = RequestData(request.name, request.full_name(choice), choice, selectors, capacity, choice.count)
+        if choice.mode == ALL:
+            self._add_everything(request_data, prefix)
+        elif choice.mode != EXACT_COUNT:
+            raise AllocationError(f"{prefix}: unsupported count mode {choice.mode}")
+        return request_data
+
+    def _get_class(self, name: str, prefix: str) -> DeviceClass:
+        if not name:
+            raise AllocationError(f"{prefix}: missing device class name (unsupported request type?)")
+        device_class = self._classes.get(name)
+        if device_class is None:
+            problem = f'deviceclass.resource.k8s.io "{name}" not found'
+            raise AllocationError(f"{prefix}: could not retrieve device class {name}: {problem}")
+        return device_class
+
+    def _add_everything(self, request_data: RequestData, prefix: str) -> None:
+        for pool in self._pools:
+            if not pool.is_usable:
+                state = "being updated" if pool.incomplete else "invalid"
+                problem = f"asks for all devices, but resource pool {pool.name} is currently {state}"
+                raise AllocationError(f"{prefix}: {problem}")
+            request_data.everything += [
+                (pool, candidate)
+                for candidate in pool.devices
+                if self.is_selectable(request_data, candidate, unused=self._features.revised)
+            ]
+        request_data.count = len(request_data.everything)
+
+    def is_selectable(self, request_data: RequestData, candidate: DeviceCandidate, *, unused: bool = False) -> bool:
+        """Whether selectors accept the device, and it is for the node and has room for what is wanted of it.
+
+        ``unused``: whether it would have room if nothing of it were in use.
+        """
+        if candidate.device.binding_conditions and not self._features.binding_conditions:
+            return False
+        for expression, owner in request_data.selectors:
+            try:
+                if not self._selectors.matches(expression, candidate):
+                    return False
+            except SelectorError as error:
+                on = f" on device {'/'.join(candidate.id)}" if self._features.revised else ""
+                hint = HINT if self._features.revised and NO_SUCH_KEY in str(error) else ""
+                raise AllocationError(f"{owner}{on}: CEL runtime error: {error}{hint}") from None
+        return candidate.is_for_node and self._taking.has_room(candidate, request_data.capacity, unused=unused)
+
+
+def _check_limit(claim: ResourceClaim, requests: list[list[RequestData]]) -> None:
+    """Raises AllocationError where the last of ``requests`` makes more devices than a claim can have."""
+    *before, last = (min((request_data.count for request_data in choices), default=0) for choices in requests)
+    if last > MAX_RESULTS - sum(before):
+        problem = f"adding {last} devices exceeds the claim limit of {MAX_RESULTS}, with {sum(before)} already"
+        raise AllocationError(f"claim {claim.key}, request {requests[-1][0].request}: {problem} accounted for")

@@ -1,0 +1,168 @@
+"""What a search has taken so far, beside what is in use: devices, shares of devices, and counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+from kschedweb.engine.allocation.capacity import NOTHING, Lack, find_lacks, has_room
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.node_contents import counters_left
+from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool, consume_counters
+from kschedweb.engine.objects.devicerequests import DeviceChoice
+from kschedweb.engine.objects.devices import Amounts, Counters
+from kschedweb.engine.objects.resourceclaim import DeviceId
+from kschedweb.engine.objects.taints import has_no_untolerated, is_tolerated
+from kschedweb.engine.state.devices.use import DeviceUse
+from kschedweb.engine.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenDevice:
+    """A device that answers ``choice``, whose full name is ``request``; ``consumed`` is what a share of it takes.
+
+    ``counting``: what the device consumes of its pool's counters is taken with it.
+    """
+
+    request: str
+    choice: DeviceChoice
+    pool: DevicePool
+    candidate: DeviceCandidate
+    shared: bool
+    counting: bool
+    consumed: Amounts
+
+
+class TakenDevices:
+    """Devices are taken for claims, by their numbers, and given back in the reverse order."""
+
+    def __init__(self, use: DeviceUse, features: Features) -> None:
+        self._use, self._features = use, features
+        self._held: Counter[tuple[DeviceId, int]] = Counter()
+        self._holders: Counter[DeviceId] = Counter()
+        self._shares: Counter[DeviceId] = Counter()
+        self._taking: dict[DeviceId, Amounts] = {}
+        self._remaining: dict[Hashable, Counters] = {}
+        self._consumed: dict[Hashable, Counters] = {}
+
+    def in_use(self, device: DeviceId) -> bool:
+        """Whether somebody has the device for itself."""
+        if self._use.is_exclusive(device) or device in self._holders:
+            return True
+        return not self._features.consumable and self._use.is_in_use(device)
+
+    def held_for(self, device: DeviceId, claim: int) -> bool:
+        """Whether the search has taken the device for this claim."""
+        return (device, claim) in self._held
+
+    def is_touched(self, device: DeviceId) -> bool:
+        """Whether anybody has the device, or a share of it."""
+        return self._use.is_in_use(device) or device in self._holders or device in self._shares
+
+    def has_room(self, candidate: DeviceCandidate, requested: Mapping[str, int], *, unused: bool = False) -> bool:
+        """Whether a request for capacities finds them in the device, or would if it were ``unused``."""
+        if not self._features.consumable:
+            return True
+        if unused:
+            return has_room(candidate.device, requested, NOTHING, NOTHING, self._features.fractional)
+        return has_room(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
+
+    def find_lacking(self, candidate: DeviceCandidate, requested: Mapping[str, int]) -> Iterator[Lack]:
+        """The capacities that keep the device from having room."""
+        if not self._features.consumable:
+            return iter(())
+        return find_lacks(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
+
+    def _consumed_of(self, candidate: DeviceCandidate) -> tuple[Amounts, Amounts]:
+        """What shares of the device consume: of those in use, and of those that the search has taken."""
+        return self._use.consumed.get(candidate.id, NOTHING), self._taking.get(candidate.id, NOTHING)
+
+    def is_shareable(self, candidate: DeviceCandidate) -> bool:
+        """Whether the device is given out by shares."""
+        return self._features.consumable and bool(candidate.device.shareable)
+
+    def can_be_had(self, claim: int, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
+        """Whether the device is free for a claim, as far as users and features go."""
+        if choice.admin:
+            if not self.is_shareable(candidate) and self.held_for(candidate.id, claim):
+                return False
+        elif self.in_use(candidate.id):
+            return False
+        return self._features.partitionable or not candidate.device.consumes
+
+    def is_tolerated(self, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
+        """Whether the device's taints let the request in."""
+        if self._features.local:  # a taint keeps off whatever its effect is
+            return not self._features.taints or all(
+                is_tolerated(taint, choice.tolerations) for taint in candidate.device.taints
+            )
+        return not self._features.taints or has_no_untolerated(candidate.device.taints, choice.tolerations)
+
+    def needs_counters(self, candidate: DeviceCandidate) -> bool:
+        """Whether the device's counters have to be there: not for another share of it."""
+        if not candidate.device.consumes:
+            return False
+        in_use = self._use.shares if self._features.revised else self._use.consumed
+        return not (self.is_shareable(candidate) and (candidate.id in in_use or candidate.id in self._shares))
+
+    def has_counters(self, pool: DevicePool, candidate: DeviceCandidate) -> bool:
+        """Whether no counter of the pool is overdrawn with what the device consumes."""
+        return not self.find_overdrawn(pool, candidate)
+
+    def find_overdrawn(self, pool: DevicePool, candidate: DeviceCandidate) -> list[Lack]:
+        """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
+        name = self._counters_of(pool, candidate)
+        if name not in self._remaining:
+            self._remaining[name] = counters_left(pool, candidate, self._use, of_slice=self._features.local)
+            self._consumed[name] = {}
+        used = self._consumed[name]
+        for counter_set, amounts in candidate.device.consumes:
+            counters = used.setdefault(counter_set, {})
+            for counter, _ in amounts:
+                counters.setdefault(counter, 0)
+        consume_counters(used, candidate.device, 1)
+        shortfalls = [
+            Lack(f"{counter_set}/{counter}", wants, remaining)
+            for counter_set, counters in self._remaining[name].items()
+            for counter, remaining in counters.items()
+            if (wants := used.get(counter_set, NOTHING).get(counter, 0)) > remaining
+        ]
+        consume_counters(used, candidate.device, -1)
+        return shortfalls
+
+    def _counters_of(self, pool: DevicePool, candidate: DeviceCandidate) -> Hashable:
+        """Equal for what counts as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+        if self._features.local:
+            return candidate.listed_in.name
+        return pool.id if self._features.revised else pool.id[1]
+
+    def take_device(self, claim: int, chosen: ChosenDevice) -> None:
+        self._apply_change(claim, chosen, 1)
+
+    def give_back(self, claim: int, chosen: ChosenDevice) -> None:
+        self._apply_change(claim, chosen, -1)
+
+    def _apply_change(self, claim: int, chosen: ChosenDevice, by: int) -> None:
+        device = chosen.candidate.id
+        if chosen.counting:
+            consume_counters(
+                self._consumed[self._counters_of(chosen.pool, chosen.candidate)], chosen.candidate.device, by
+            )
+        if not chosen.shared:
+            _add_count(self._held, (device, claim), by)
+            _add_count(self._holders, device, by)
+            return
+        _add_count(self._shares, device, by)
+        if device not in self._shares:
+            del self._taking[device]
+            return
+        amounts = self._taking.setdefault(device, {})
+        for name, amount in chosen.consumed.items():
+            amounts[name] = amounts.get(name, 0) + by * amount
+
+
+def _add_count(counter: Counter[Any], key: object, by: int) -> None:
+    counter[key] += by
+    if not counter[key]:
+        del counter[key]

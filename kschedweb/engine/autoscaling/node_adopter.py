@@ -1,0 +1,152 @@
+"""A cluster that was read without its NodeClaims, as Karpenter would see it.
+
+A node with the label karpenter.sh/nodepool gets a NodeClaim. Its condition Consolidatable is worked out of when its
+pods started. Where nodes of no NodePool are to count too, they get what Karpenter would have given them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from datetime import UTC, datetime
+
+from kschedweb.engine.autoscaling.cluster.state_nodes import CONSOLIDATABLE, INITIALIZED_CONDITION
+from kschedweb.engine.autoscaling.document import Karpenter
+from kschedweb.engine.autoscaling.offers.amounts import read_milli
+from kschedweb.engine.autoscaling.offers.instance_types import InstanceType
+from kschedweb.engine.autoscaling.offers.labels import (
+    CAPACITY_TYPE,
+    INITIALIZED,
+    INSTANCE_TYPE,
+    NODEPOOL,
+    ON_DEMAND,
+    REGISTERED,
+)
+from kschedweb.engine.objects.json_access import (
+    Json,
+    ObjectError,
+    get_mapping,
+    get_objects,
+    get_string,
+    get_string_map,
+    get_time,
+)
+from kschedweb.engine.objects.node import ZONE
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.values import dataclass
+
+API_VERSION, CLAIM = "karpenter.sh/v1", "NodeClaim"
+STAYING = ("DaemonSet", "Node")  # owners of pods whose coming and going does not count
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAdopter:
+    """``pool``: the NodePool of which nodes without one count, "" for none. ``now`` is in seconds of the epoch."""
+
+    karpenter: Karpenter
+    now: float
+    pool: str = ""
+    likened: dict[str, str] = field(default_factory=dict)
+    """Nodes without a known instance type, each with the type that it counts as."""
+
+    def adopt_objects(self, listed: Iterable[Json]) -> Iterator[Json]:
+        """The objects with changed nodes, then the NodeClaims of nodes. Raises ObjectError."""
+        nodes, events = [], dict[str, float]()
+        for raw in listed:
+            kind = raw.get("kind")
+            if kind == "Node":
+                nodes.append(raw)
+                continue
+            if kind == "Pod" and (event := _find_pod_event(raw)) is not None:
+                events[event[0]] = max(events.get(event[0], 0.0), event[1])
+            yield raw
+        for raw in nodes:
+            node = self._adopt_node(raw)
+            yield node
+            if NODEPOOL in _get_labels(node):
+                yield self._create_claim(node, events)
+
+    def _adopt_node(self, raw: Json) -> Json:
+        """The node with a provider id, and what it needs to count as one of ``pool``."""
+        metadata, spec, labels = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), _get_labels(raw)
+        if not get_string(spec, "providerID", "spec."):
+            spec = {**spec, "providerID": f"none:///{metadata.get('name')}"}
+        if not labels.get(NODEPOOL) and self.pool:
+            more = {NODEPOOL: self.pool, CAPACITY_TYPE: labels.get(CAPACITY_TYPE) or ON_DEMAND}
+            labels = {**labels, **more, REGISTERED: "true", INITIALIZED: "true", **self._liken_node(raw, labels)}
+        return {**raw, "metadata": {**metadata, "labels": labels}, "spec": spec}
+
+    def _liken_node(self, raw: Json, labels: Mapping[str, str]) -> dict[str, str]:
+        type_names = {instance_type.name for instance_type in self.karpenter.types}
+        if labels.get(INSTANCE_TYPE) in type_names:
+            return {}
+        nearest_type = find_nearest_type(raw, self.karpenter.types)
+        if nearest_type is None:
+            return {}
+        self.likened[str(get_mapping(raw, "metadata").get("name"))] = nearest_type.name
+        zones = {offering.zone for offering in nearest_type.offerings}
+        zone = labels.get(ZONE) or min(zones)
+        return {INSTANCE_TYPE: nearest_type.name, ZONE: zone}
+
+    def _create_claim(self, node: Json, events: Mapping[str, float]) -> Json:
+        metadata, status, labels = get_mapping(node, "metadata"), get_mapping(node, "status"), _get_labels(node)
+        pool = next((node_pool for node_pool in self.karpenter.pools if node_pool.name == labels[NODEPOOL]), None)
+        name = str(metadata.get("name"))
+        since = max(get_time(metadata, "creationTimestamp", "metadata.") or 0.0, events.get(name, 0.0))
+        rested = pool is not None and pool.consolidate_after is not None and self.now - since >= pool.consolidate_after
+        kinds = [INITIALIZED_CONDITION] * (labels.get(INITIALIZED) == "true") + [CONSOLIDATABLE] * rested
+        return {
+            "apiVersion": API_VERSION,
+            "kind": CLAIM,
+            "metadata": {"name": name, "labels": labels, "creationTimestamp": metadata.get("creationTimestamp")},
+            "spec": {},
+            "status": {
+                "providerID": get_mapping(node, "spec")["providerID"],
+                "capacity": status.get("capacity"),
+                "allocatable": status.get("allocatable"),
+                "lastPodEventTime": datetime.fromtimestamp(since, UTC).isoformat() if since else None,
+                "conditions": [{"type": kind, "status": "True"} for kind in kinds],
+            },
+        }
+
+
+def find_nearest_type(node: Json, types: Iterable[InstanceType]) -> InstanceType | None:
+    """The smallest type with as much CPU and memory as the node; ``None`` where no type is as large."""
+    has = read_milli(get_mapping(node, "status"), "capacity", "status.")
+    large = (
+        instance_type
+        for instance_type in types
+        if all(instance_type.capacity.get(key, 0) >= has.get(key, 0) for key in (CPU, MEMORY))
+    )
+    return min(
+        large,
+        key=lambda instance_type: (
+            instance_type.capacity.get(CPU, 0),
+            instance_type.capacity.get(MEMORY, 0),
+            instance_type.name,
+        ),
+        default=None,
+    )
+
+
+def zones_of(listed: Iterable[Json]) -> list[str]:
+    """The zones in which there are nodes."""
+    return sorted({zone for raw in listed if raw.get("kind") == "Node" and (zone := _get_labels(raw).get(ZONE, ""))})
+
+
+def _get_labels(raw: Json) -> dict[str, str]:
+    return get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.")
+
+
+def _find_pod_event(raw: Json) -> tuple[str, float] | None:
+    """The node of a pod, and when the pod came to it (seconds of the epoch); ``None`` for pods that do not count."""
+    metadata, status = get_mapping(raw, "metadata"), get_mapping(raw, "status")
+    node = get_string(get_mapping(raw, "spec"), "nodeName", "spec.")
+    owners = {owner.get("kind") for owner in get_objects(metadata, "ownerReferences", "metadata.")}
+    if not node or owners & set(STAYING):
+        return None
+    try:
+        started = get_time(status, "startTime", "status.")
+        return node, started or get_time(metadata, "creationTimestamp", "metadata.") or 0.0
+    except ObjectError:
+        return node, 0.0

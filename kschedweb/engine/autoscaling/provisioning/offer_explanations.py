@@ -1,0 +1,62 @@
+"""Why new nodes are what they are, and which NodePools none can come of, as plain data."""
+
+from __future__ import annotations
+
+from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
+from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solver
+from kschedweb.engine.objects.json_access import Json
+
+WITHOUT_TYPES = "NodePool requirements filtered out all compatible available instance types"
+STATIC, TERMINATING = "It is static: pods bring no nodes", "It is being deleted"
+
+
+def explain_offers(context: SchedulingContext) -> list[Json]:
+    """For each new node for pods that wait: what Karpenter would ask the cloud for, the cheapest offers first."""
+    pods = [*context.pending_pods, *context.world.leaving_pods]
+    solution = Solver(context, pods if context.world.usable_pools else []).solve()
+    return [_proposal_to_json(proposal) for proposal in solution.new]
+
+
+def explain_pools(context: SchedulingContext) -> list[Json]:
+    """The NodePools in the order in which they are tried; those that no node can come of last, with why."""
+    world = context.world
+    pools: list[Json] = [
+        {
+            "nodePool": template.pool.name,
+            "weight": template.pool.weight,
+            "instanceTypes": template.catalogue.list_names(template.types),
+        }
+        for template in context.templates
+    ]
+    pool_names = {pool["nodePool"] for pool in pools}
+    return pools + [
+        {"nodePool": pool.name, "weight": pool.weight, "instanceTypes": [], "why": _find_reason(context, pool.name)}
+        for pool in world.pools
+        if pool.name not in pool_names
+    ]
+
+
+def _find_reason(context: SchedulingContext, name: str) -> str:
+    world = context.world
+    if fault := world.faults.get(name) or world.not_ready.get(name):
+        return fault
+    pool = world.pools_by_name[name]
+    return STATIC if pool.static else TERMINATING if pool.terminating else WITHOUT_TYPES
+
+
+def _proposal_to_json(proposal: Proposal) -> Json:
+    node = proposal.node
+    return {
+        "nodePool": node.template.pool.name,
+        "pods": [pod.key for pod in node.pods],
+        "requests": {name: str(amount) for name, amount in node.compute_requests().items()},
+        "offers": [
+            {
+                "instanceType": name,
+                "zone": offering.zone,
+                "capacityType": offering.capacity_type,
+                "price": offering.price,
+            }
+            for name, offering in node.template.catalogue.list_offers(proposal.types, node.requirements)
+        ],
+    }

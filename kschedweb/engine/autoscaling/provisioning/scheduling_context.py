@@ -1,0 +1,160 @@
+"""What every try on a cluster has in common, worked out once: templates of new nodes, daemons, topology, the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
+
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState
+from kschedweb.engine.autoscaling.cluster.pod_constraints import PodConstraints
+from kschedweb.engine.autoscaling.cluster.pods import PodView
+from kschedweb.engine.autoscaling.offers.amounts import (
+    Milli,
+    Quantities,
+    count_quantity,
+    milli_of,
+    subtract_amounts,
+    sum_quantities,
+)
+from kschedweb.engine.autoscaling.offers.catalogue import Catalogue, Mask
+from kschedweb.engine.autoscaling.offers.min_values import find_shortfall
+from kschedweb.engine.autoscaling.offers.nodepools import NodePool
+from kschedweb.engine.autoscaling.offers.requirements import Requirements
+from kschedweb.engine.autoscaling.provisioning.existing_nodes import ExistingNodes
+from kschedweb.engine.autoscaling.provisioning.pending import find_problem
+from kschedweb.engine.autoscaling.provisioning.reservations import count_slots
+from kschedweb.engine.autoscaling.provisioning.topology import Domains
+from kschedweb.engine.objects.pod import Port
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE
+from kschedweb.engine.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaemonGroup:
+    """Instance types on which the same daemons run, and what those ask for together."""
+
+    types: Mask
+    overhead: Milli
+    overhead_quantities: Quantities
+    ports: tuple[Port, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeClaimTemplate:
+    """What new nodes of a NodePool are. ``types`` are those that its requirements leave."""
+
+    pool: NodePool
+    catalogue: Catalogue
+    requirements: Requirements
+    types: Mask
+    groups: tuple[DaemonGroup, ...]
+
+
+class SchedulingContext:
+    """The ground on which pods are placed."""
+
+    def __init__(self, world: ClusterState) -> None:
+        self.world = world
+        self.domains = Domains(world)
+        self._wants = [pod.pod_data.wants for pod in world.daemons]
+        self.templates = [
+            template for pool in world.usable_pools if (template := self._create_template(pool)) is not None
+        ]
+        self.templates = [replace(template, groups=self._daemon_groups(template)) for template in self.templates]
+        # The daemons' wishes are by now what the templates have left of them, as in Karpenter.
+        daemons = [(pod, wants) for pod, wants in zip(world.daemons, self._wants, strict=True)]
+        self.fleet = ExistingNodes(world, [daemon for daemon in daemons if not daemon[0].pod_data.claims_devices])
+
+    @cached_property
+    def pending_pods(self) -> list[PodView]:
+        """The pods that wait for a node that Karpenter may bring."""
+        pods = [pod for pod in self.world.pods if pod.is_provisionable]
+        return [pod for pod in pods if not find_problem(self.world, pod)]
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        return count_slots(self.world)
+
+    @cached_property
+    def _limits(self) -> dict[str, Milli]:
+        remaining = {pool.name: dict(pool.limits) for pool in self.world.usable_pools}
+        for machine in self.world.active_nodes:
+            if remaining.get(machine.pool):
+                remaining[machine.pool] = subtract_amounts(remaining[machine.pool], machine.capacity)
+        return remaining
+
+    def limits_without(self, removed: Collection[str]) -> dict[str, Milli]:
+        """What the limits of each NodePool leave, in milli-units, without the machines of these names."""
+        remaining = dict(self._limits)
+        for machine in (self.fleet.machines[self.fleet.place[name]] for name in removed):
+            if remaining.get(machine.pool):
+                remaining[machine.pool] = subtract_amounts(
+                    remaining[machine.pool], {key: -value for key, value in machine.capacity.items()}
+                )
+        return remaining
+
+    @cached_property
+    def has_prefer_no_schedule(self) -> bool:
+        """Whether a NodePool has a taint that only prefers that no pod comes."""
+        return any(taint.effect == PREFER_NO_SCHEDULE for pool in self.world.usable_pools for taint in pool.taints)
+
+    @cached_property
+    def without_types(self) -> list[NodePool]:
+        """The usable NodePools whose requirements leave no instance type."""
+        pool_names = {template.pool.name for template in self.templates}
+        return [pool for pool in self.world.usable_pools if pool.name not in pool_names]
+
+    def _create_template(self, pool: NodePool) -> NodeClaimTemplate | None:
+        catalogue, requirements = self.world.catalogues.get(pool.name), pool.build_requirements()
+        if catalogue is None:
+            return None
+        types = (
+            catalogue.filter_compatible(requirements)
+            & catalogue.filter_offered(requirements)
+            & catalogue.filter_fitting({})
+        )
+        places = [int(place) for place in types.nonzero()[0]]
+        if not places or (not self.world.settings.best_effort and find_shortfall(catalogue, places, requirements)[1]):
+            return None
+        return NodeClaimTemplate(pool, catalogue, requirements, types, ())
+
+    def _daemon_groups(self, template: NodeClaimTemplate) -> tuple[DaemonGroup, ...]:
+        by_daemons: dict[tuple[int, ...], list[int]] = {}
+        for place in template.types.nonzero()[0]:
+            running = tuple(
+                number
+                for number, pod in enumerate(self.world.daemons)
+                if not pod.pod_data.claims_devices and self._runs_on_type(template, int(place), number)
+            )
+            by_daemons.setdefault(running, []).append(int(place))
+        return tuple(
+            _create_daemon_group(template.catalogue.to_mask(places), [self.world.daemons[number] for number in running])
+            for running, places in by_daemons.items()
+        )
+
+    def _runs_on_type(self, template: NodeClaimTemplate, place: int, number: int) -> bool:
+        """Whether a daemon would run on a type. Required terms that fail are given up for good, as in Karpenter."""
+        wants: PodConstraints | None = self._wants[number].tolerate_prefer_no_schedule()
+        type_requirements = template.catalogue.types[place].requirements
+        while wants is not None:
+            self._wants[number] = wants
+            if not wants.tolerates(template.pool.taints):
+                return False
+            pod_requirements = wants.strict_requirements
+            if template.requirements.is_compatible(
+                pod_requirements, self.world.well_known_labels
+            ) and type_requirements.intersects(pod_requirements):
+                return True
+            wants = wants.without_term()
+        return False
+
+
+def _create_daemon_group(types: Mask, daemons: list[PodView]) -> DaemonGroup:
+    if not daemons:
+        return DaemonGroup(types, {}, {}, ())
+    quantities = sum_quantities(*(pod.pod_data.request_quantities for pod in daemons)) | {
+        "pods": count_quantity(len(daemons))
+    }
+    ports = tuple(port for pod in daemons for port in pod.pod_data.ports)
+    return DaemonGroup(types, milli_of(quantities), quantities, ports)

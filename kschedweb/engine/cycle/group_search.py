@@ -1,0 +1,384 @@
+"""The scheduling cycle of a group of pods: one pod after the other, and all of them or none.
+
+The pods are put on the snapshot one by one, so that each sees those before it, and are taken back in the end: whoever
+asked decides what becomes of the places found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from typing import Any, Protocol
+
+from kschedweb.engine.cycle.binding import BindingCycle
+from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
+from kschedweb.engine.cycle.placement import NO_NODES, Placement
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.groups import (
+    UNPLACED,
+    Assignment,
+    Domain,
+    DomainScore,
+    GroupCycle,
+    GroupRoom,
+    Progress,
+)
+from kschedweb.engine.framework.handle import CycleHandle
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.preparation import FreeClaim
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
+from kschedweb.engine.objects.json_access import get_mapping
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.values import dataclass
+
+
+class GroupScheduler(Protocol):
+    """A scheduler, as far as the cycle of a group needs it."""
+
+    snapshot: Snapshot
+    nominator: Nominator
+
+    def framework(self, pod: Pod) -> Framework: ...
+
+    def find(self, pod: Pod, request: SearchRequest) -> Placement: ...
+
+    def with_snapshot(self, snapshot: Snapshot) -> Any: ...
+
+    def follow(self, other: Any) -> None: ...
+
+
+@dataclass(slots=True)
+class DomainSearchResult:
+    """What a search over the domains came to."""
+
+    final: DomainTry
+    tries: list[DomainTry] = field(default_factory=list)
+    scores: list[DomainScore] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class GroupSearch:
+    """Looks for a place for ``group``, whose ``pods`` without a node are tried in that order.
+
+    ``by_domains``: the group is tried in each domain that a plugin proposes, as TopologyAwareWorkloadScheduling does.
+    """
+
+    scheduler: GroupScheduler
+    group: PodGroup
+    pods: Sequence[Pod]
+    request: SearchRequest
+    by_domains: bool
+    frees: dict[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
+
+    def find_placement(self) -> GroupPlacement:
+        """The places of all pods, which are not on the snapshot afterwards; or why there are none."""
+        with self._without_nominations():
+            return self._find_placement()
+
+    def _find_placement(self) -> GroupPlacement:
+        if refusal := self._validate_group():
+            return GroupPlacement.from_refusal(self.group, self.pods, error(refusal))
+        self.scheduler.snapshot.resource_claims.sharing = frozenset(pod.uid for pod in self.pods)
+        result = self._search_group()
+        status, room = result.final.status, None
+        if status.code is Code.UNSCHEDULABLE and self.request.post_filter:
+            prepared, frees = self._list_prefiltered_plugins(result), dict(self.frees)
+            cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods, prepared, frees)
+            room = self._framework.pod_group_post_filter(cycle, self)
+            if not self.request.elsewhere:
+                self._free_claims(room)
+            if room.status.code is Code.ERROR:
+                status = room.status
+            else:
+                status = replace(status, reasons=(*status.reasons, room.status.message))
+        return GroupPlacement(
+            self.group,
+            status,
+            tuple(self._report_placements(result.final, status, room)),
+            result.final.status,
+            tuple(result.tries),
+            tuple(result.scores),
+            room,
+            next((placement.pod for placement in result.final.placements if not placement.node), ""),
+            result.final.domain.name if result.final.status.ok else "",
+        )
+
+    @contextmanager
+    def _without_nominations(self) -> Iterator[None]:
+        """A context in which nominated pods of the group ask for nothing of their nodes.
+
+        Of a nominated pod that is being tried kube-scheduler's queue knows no more than its name.
+        """
+        nominated = [pod for pod in self.pods if self.scheduler.nominator.nominated_node(pod.key)]
+        for pod in nominated:
+            self.scheduler.nominator.replace_pod(_strip_pod(pod))
+        try:
+            yield
+        finally:
+            for pod in nominated:
+                self.scheduler.nominator.replace_pod(pod)
+
+    @property
+    def _framework(self) -> Framework:
+        return self.scheduler.framework(self.pods[0])
+
+    def _validate_group(self) -> str:
+        """Why these pods cannot be a group; "" where they can."""
+        first = self.pods[0]
+        for pod in [*self.pods, *self.scheduler.snapshot.group_members(self.group.key)]:
+            if pod.scheduler_name != first.scheduler_name:
+                names = f"{quote(pod.scheduler_name)} and {quote(first.scheduler_name)}"
+                return f"all pods in a single pod group should have the same .spec.schedulerName set, got: {names}"
+            if pod.priority != self.group.priority:
+                return (
+                    "all pods in a single pod group should have the same priority as the pod group's priority, "
+                    f"got {pod.priority} and {self.group.priority}"
+                )
+            if _preemption_policy(pod) != _preemption_policy(first):
+                both = f"{_preemption_policy(pod)} and {_preemption_policy(first)}"
+                return f"all pods in a single pod group should have the same preemption policy, got {both}"
+        try:
+            self.scheduler.framework(first)
+        except CycleError as problem:
+            return str(problem)
+        return ""
+
+    def _list_prefiltered_plugins(self, result: DomainSearchResult) -> frozenset[str]:
+        """The plugins whose PreFilter was asked: all, once a pod came to its filters; else those up to the refusal."""
+        names = [plugin.name for plugin in self._framework.points.pre_filter]
+        asked_names: set[str] = set()
+        for placement in (
+            placement for domain_try in (result.final, *result.tries) for placement in domain_try.placements
+        ):
+            if not placement.outright and placement.message != NO_NODES:
+                return frozenset(names)
+            refused = [names.index(name) for name in placement.rejected_by if name in names]
+            asked_names.update(names[: max(refused) + 1] if refused else ())
+        return frozenset(asked_names)
+
+    # The domains, and the pods in each.
+
+    def _search_group(self) -> DomainSearchResult:
+        """Try the group, and leave the snapshot as it was."""
+        result = self._search_domains() if self.by_domains else self._search_anywhere()
+        if result.final.status.ok and not any(placement.node for placement in result.final.placements):
+            result.final = replace(result.final, status=unschedulable(UNPLACED))
+        return result
+
+    def _search_anywhere(self) -> DomainSearchResult:
+        domain_try = self._try_domain(Domain.all_nodes(self.scheduler.snapshot))
+        return DomainSearchResult(domain_try, [domain_try])
+
+    def _search_domains(self) -> DomainSearchResult:
+        cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods)
+        whole = Domain.all_nodes(cycle.snapshot)
+        domains, status = self._framework.generate_placements(cycle, whole)
+        if not status.ok:
+            return DomainSearchResult(DomainTry(whole, status))
+        result = DomainSearchResult(DomainTry(whole, SUCCESS))
+        for domain in domains:
+            domain_try = self._try_domain(domain)
+            result.tries.append(domain_try)
+            if domain_try.status.code is Code.ERROR:
+                result.final = domain_try
+                return result
+        placed = [domain_try for domain_try in result.tries if domain_try.status.ok]
+        if not placed:
+            first = result.tries[0]
+            reason = f"0/{len(domains)} placements are available, first placement status: {_as_error(first.status)}"
+            result.final = replace(first, status=unschedulable(UNPLACED, reason))
+        else:
+            try:
+                result.final = self._select_domain(cycle, placed, result)
+            except CycleError as problem:
+                result.final = DomainTry(whole, error(str(problem)))
+        return result
+
+    def _select_domain(self, cycle: GroupCycle, placed: list[DomainTry], result: DomainSearchResult) -> DomainTry:
+        """The domain with the highest score; of equal ones the first, where none is drawn."""
+        if len(placed) == 1:
+            return placed[0]
+        assigned = [(domain_try.domain, domain_try.list_assignments(self.pods)) for domain_try in placed]
+        result.scores = self._framework.score_placements(cycle, assigned)
+        highest = max(score.total for score in result.scores)
+        best = [domain_try for domain_try, score in zip(placed, result.scores, strict=True) if score.total == highest]
+        return best[self.request.draw(len(best)) if self.request.draw is not None else 0]
+
+    def _try_domain(self, domain: Domain) -> DomainTry:
+        """Try the pods one after the other in a domain, and take them back."""
+        snapshot, framework = self.scheduler.snapshot, self._framework
+        cycle = GroupCycle(snapshot, self.group, self.pods)
+        allowed_nodes = None if len(domain.nodes) == len(snapshot) else domain.nodes
+        on_diagnosis = self._note_freeable_claims if self.request.post_filter else None
+        request = replace(
+            self.request, post_filter=False, preempt=False, allowed_nodes=allowed_nodes, on_diagnosis=on_diagnosis
+        )
+        placements: list[Placement] = []
+        progress = Progress(len(cycle.scheduled_pods), len(self.pods))
+        status = framework.placement_feasible(cycle, progress)
+        if status.code is Code.UNSCHEDULABLE:
+            return DomainTry(domain, unschedulable(UNPLACED, *status.reasons))
+        assumed: list[BindingCycle] = []
+        try:
+            for pod in () if status.code is Code.ERROR else self.pods:
+                watch = self.request.watch.another()
+                found_placement = self.scheduler.find(pod, replace(request, watch=watch))
+                placement = replace(self._assume_pod(found_placement, pod, assumed), watch=watch)
+                placements.append(placement)
+                if placement.is_error and placement.message != NO_NODES:
+                    status = error(f"failed to schedule other pod from a pod group: {placement.message}")
+                    break
+                progress = Progress(progress.scheduled + bool(placement.node), progress.remaining - 1)
+                status = framework.placement_feasible(cycle, progress)
+                if status.code in (Code.ERROR, Code.UNSCHEDULABLE):
+                    break
+        finally:
+            self._take_back(assumed)
+        if status.code is Code.WAIT:
+            status = unschedulable(UNPLACED, *status.reasons)
+        return DomainTry(domain, status, tuple(placements))
+
+    def _free_claims(self, room: GroupRoom) -> None:
+        for claims in room.frees.values():
+            for free_claim in claims:
+                self.scheduler.snapshot.resource_claims.free_devices(
+                    free_claim.namespace, free_claim.claim, generated=free_claim.is_generated
+                )
+
+    def _note_freeable_claims(self, cycle: Cycle, diagnosis: Diagnosis) -> None:
+        for plugin in self._framework.points.freeing:
+            self.frees[plugin.name, cycle.pod.key] = plugin.frees_for(cycle, diagnosis)
+
+    def _assume_pod(self, placement: Placement, pod: Pod, assumed: list[BindingCycle]) -> Placement:
+        """Put the pod on the node found, so that the next ones see it there."""
+        if not placement.node:
+            return placement
+        binding = BindingCycle(self._framework, Cycle(self.scheduler.snapshot, pod), placement.node)
+        self.scheduler.nominator.delete_nominated_pod(pod.key)
+        refusal = binding.assume_and_reserve()
+        if refusal is None:
+            assumed.append(binding)
+            return placement
+        self._nominate_again(pod)
+        return refusal.to_placement(pod.key)
+
+    def _take_back(self, assumed: list[BindingCycle]) -> None:
+        for binding in reversed(assumed):
+            binding.unreserve_and_forget()
+            self._nominate_again(binding.cycle.pod)
+
+    def _nominate_again(self, pod: Pod) -> None:
+        if pod.nominated_node:
+            self.scheduler.nominator.add_nominated_pod(_strip_pod(pod), pod.nominated_node)
+
+    # What each pod is told.
+
+    def _report_placements(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
+        """The placements of all pods, those among them that were not tried."""
+        tried_placements = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
+        placements = [
+            self._report_placement(pod, placement, final.status, status, room)
+            for pod, placement in zip(self.pods, tried_placements, strict=True)
+        ]
+        if room is None:
+            return placements
+        return [replace(placement, frees=room.frees.get(placement.pod, ())) for placement in placements]
+
+    @staticmethod
+    def _report_placement(
+        pod: Pod, placement: Placement | None, before: Status, status: Status, room: GroupRoom | None
+    ) -> Placement:
+        nominated = room.nominated.get(pod.key) if room is not None and room.status.ok else None
+        if status.code is Code.ERROR:
+            is_own_error = placement is not None and placement.is_error and placement.message != NO_NODES
+            return Placement(
+                pod.key, message=placement.message if placement and is_own_error else status.message, nominated=""
+            )
+        if placement is None:
+            return Placement(pod.key, message=before.message, with_group=True, nominated=nominated)
+        if not placement.node:
+            return placement if nominated is None else replace(placement, nominated=nominated)
+        if status.ok:
+            return placement
+        if room is not None and room.status.ok:
+            return Placement(pod.key, message=status.message, with_group=True, nominated=nominated)
+        return Placement(pod.key, message=f"{UNPLACED}, {status.message}", with_group=True, nominated="")
+
+    # What plugins that look for room may ask.
+
+    def find_on(self, snapshot: Snapshot) -> tuple[Status, list[Assignment]]:
+        """Where the pods would go on ``snapshot``, which is left as it was."""
+        trial_scheduler = self.scheduler.with_snapshot(snapshot)
+        result = replace(self, scheduler=trial_scheduler)._search_group()
+        self.scheduler.follow(trial_scheduler)
+        return result.final.status, result.final.list_assignments(self.pods)
+
+    def assigned(self, snapshot: Snapshot, assignments: Sequence[Assignment]) -> AssumedGroupPods:
+        """The pods that were assigned on ``snapshot``, in that order."""
+        return AssumedGroupPods(self._framework, self.scheduler.nominator, snapshot, assignments)
+
+
+class AssumedGroupPods:
+    """Pods on the nodes found for them: the cycle of each has been told of those before it, and is told of others.
+
+    If no filter looks beyond a node, only what happens on their own nodes matters.
+    """
+
+    def __init__(
+        self, framework: Framework, nominator: Nominator, snapshot: Snapshot, assignments: Sequence[Assignment]
+    ) -> None:
+        self._framework, self._snapshot = framework, snapshot
+        self._assumed: list[tuple[BindingCycle, CycleHandle, int]] = []
+        for pod, node in assignments:
+            binding = BindingCycle(framework, Cycle(snapshot, pod), node)
+            outcome = framework.pre_filter(binding.cycle)
+            handle = CycleHandle(framework, outcome.skipped, nominator)
+            self._assumed.append((binding, handle, snapshot.index[node]))
+            binding.assume_and_reserve()
+        self._undo_bindings(binding for binding, _, _ in reversed(self._assumed))
+        self._local = all(handle.looks_at_nodes_alone(binding.cycle.pod) for binding, handle, _ in self._assumed)
+
+    def moved(self, pod: Pod, node: int, *, add: bool) -> None:
+        for binding, handle, pod_node in self._assumed:
+            if pod_node == node or not self._local:
+                handle.move_pod(binding.cycle, pod, node, add=add)
+
+    def fit(self, nodes: Collection[int]) -> bool:
+        stood: list[BindingCycle] = []
+        try:
+            for binding, handle, node in self._assumed:
+                if self._local and node not in nodes:
+                    continue
+                if not handle.fits(binding.cycle, node).ok:
+                    return False
+                binding.assume_and_reserve()
+                stood.append(binding)
+        finally:
+            self._undo_bindings(reversed(stood))
+        return True
+
+    @staticmethod
+    def _undo_bindings(stood: Iterable[BindingCycle]) -> None:
+        for binding in stood:
+            binding.unreserve_and_forget()
+
+
+def _strip_pod(pod: Pod) -> Pod:
+    names = {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
+    return Pod.from_json({"metadata": names, "spec": {"schedulerName": pod.scheduler_name}})
+
+
+def _preemption_policy(pod: Pod) -> str:
+    return get_mapping(pod.raw, "spec").get("preemptionPolicy") or "PreemptLowerPriority"
+
+
+def _as_error(status: Status) -> str:
+    """The status as Go's AsError words it: the error that it wraps alone, where it does."""
+    return UNPLACED if UNPLACED in status.reasons[:1] else status.message

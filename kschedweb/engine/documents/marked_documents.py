@@ -1,0 +1,157 @@
+"""YAML text with the place of every value, so that an error can be shown where it was made. JSON is YAML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+import yaml
+
+from kschedweb.engine.documents.nodes import Pair, build_nodes, follow_alias, mapping_fields, value_of
+from kschedweb.engine.documents.writing import dump_yaml
+from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, RefusedError, read_events, refusal_at
+from kschedweb.engine.values import dataclass
+
+SIZE_LIMIT = 1024 * 1024
+_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
+BOUNDS = Bounds(depth=50, values=50_000)
+
+Path = tuple[str | int, ...]
+Labels = dict[str, Pair]
+
+
+@dataclass(frozen=True)
+class MarkedProblem:
+    """What is wrong with a document: where (``path`` as kube-scheduler writes it, 1-based ``line`` and ``column``).
+
+    ``plain`` says in plain words what is asked for, where a form can tell; "" elsewhere.
+    """
+
+    message: str
+    path: str = ""
+    line: int = 1
+    column: int = 1
+    end_column: int = 0  # 0: to the end of the line
+    keys: Path = ()
+    plain: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"path": self.path, "message": self.message, "line": self.line, "column": self.column}
+
+
+class MarkedDocumentError(Exception):
+    """The text is not a YAML document that can be taken; ``problem`` says where and why."""
+
+    def __init__(self, problem: MarkedProblem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class MarkedDocument:
+    """A parsed text: ``root`` holds PyYAML's nodes with their marks, ``data`` the plain values.
+
+    What an alias or a merge key brings is where the anchor's text stands.
+    """
+
+    text: str
+    root: yaml.Node | None
+    data: Any
+    _labels: dict[int, Labels] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def node(self, path: Path) -> yaml.Node | None:
+        """The node at ``path``, or ``None``."""
+        node = self.root
+        for key in path:
+            step = self._find_child(node, key)
+            if step is None:
+                return None
+            node = step[1]
+        return node
+
+    def place(self, path: Path) -> tuple[int, int, int]:
+        """Line, column and end column (1-based) of the deepest part of ``path`` that is written down."""
+        node = mark = self.root
+        if node is None:
+            return 1, 1, 0
+        for key in path:
+            step = self._find_child(node, key)
+            if step is None:
+                break
+            label, node = step
+            # A value's own place says most, but a block's begins on the line below its key.
+            mark = node if label is None or (isinstance(node, yaml.ScalarNode) and node.value) else label
+        assert mark is not None
+        start, end = mark.start_mark, mark.end_mark
+        return start.line + 1, start.column + 1, end.column + 1 if end.line == start.line else 0
+
+    def _find_child(self, node: yaml.Node | None, key: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
+        """Key node (``None`` in a sequence) and value node of ``node[key]``."""
+        if isinstance(node, yaml.MappingNode):
+            labels = self._labels.get(id(node))
+            if labels is None:
+                labels = self._labels[id(node)] = mapping_fields(node)
+            pair = labels.get(key) if isinstance(key, str) else None
+            return None if pair is None else (pair[0], follow_alias(pair[1]))
+        if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+            return None, follow_alias(node.value[key])
+        return None
+
+
+def normalise_text(text: str) -> str:
+    """``text`` without what only transport put in: byte order mark and the line ends of forms."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def with_final_newline(text: str) -> str:
+    """``text`` as it is saved: its last line ends like the others."""
+    text = normalise_text(text)
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def parse_document(text: str) -> MarkedDocument:
+    """Read ``text``; raises :class:`MarkedDocumentError` for what is not one YAML document within the limits."""
+    if len(text.encode("utf-8", "surrogatepass")) > SIZE_LIMIT:
+        raise MarkedDocumentError(MarkedProblem("The document is larger than 1 MiB, which is the most that is taken."))
+    try:
+        root = next(iter(build_nodes(_document_events(text), BOUNDS)), None)
+    except RefusedError as error:
+        message = f"{error.message[:1].upper()}{error.message[1:]}."
+        if error.reason is Reason.SYNTAX:
+            message = f"This is not YAML: {': '.join(filter(None, (error.context, error.message)))}."
+        raise MarkedDocumentError(MarkedProblem(message, line=error.line, column=error.column)) from None
+    return MarkedDocument(text, root, None if root is None else value_of(root))
+
+
+def _document_events(text: str) -> Iterator[Event]:
+    """The events of one document."""
+    documents = 0
+    for event in read_events(text, BOUNDS):
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if documents > 1:
+            raise refusal_at(event, Reason.VALUE, "a second document begins here: it must be one")
+        yield event
+
+
+def as_yaml(data: Any) -> str:
+    """Plain values as YAML text, keys in their order."""
+    return dump_yaml(data)
+
+
+def place_problem(document: MarkedDocument, path: str, message: str) -> MarkedProblem:
+    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
+    keys = parse_path(path)
+    line, column, end = document.place(keys)
+    return MarkedProblem(message, path, line, column, end, keys)
+
+
+def parse_path(path: str) -> Path:
+    """``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
+    return tuple(int(index) if index else name or quoted for quoted, name, index in _STEP.findall(path))
+
+
+def path_of(keys: Path) -> str:
+    """The reverse of :func:`parse_path`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")

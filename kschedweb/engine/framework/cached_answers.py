@@ -1,0 +1,115 @@
+"""What plugins of one extension point say of all pods of a kind: they are not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from kschedweb.engine.framework.decision import Stopwatch
+from kschedweb.engine.framework.interface import (
+    PASSED,
+    SKIPPED,
+    Cycle,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+)
+from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status
+from kschedweb.engine.values import dataclass
+
+PluginT = TypeVar("PluginT", bound=Plugin)
+Answer = TypeVar("Answer", PreFilterResult, Status)
+
+
+@dataclass(frozen=True, slots=True)
+class PassingPlugins:
+    """Plugins in a row that only pass or skip: the names of the latter, and what all of them write."""
+
+    skipped: set[str] = field(default_factory=set)
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer(Generic[PluginT, Answer]):
+    """A plugin that says more, and what it writes."""
+
+    plugin: PluginT
+    answer: Answer
+    state: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UncachedPlugin(Generic[PluginT, Answer]):
+    """A plugin that has to be asked, and how."""
+
+    plugin: PluginT
+    ask: Callable[..., Answer]
+
+
+class CachedAnswers(Generic[PluginT, Answer]):
+    """``answers`` of some of ``plugins`` by name, each with what the plugin writes into the cycle's state.
+
+    ``steps`` are the plugins in their order, where those in a row that are known to pass or skip are one step.
+    """
+
+    point: ClassVar[str]
+    method: ClassVar[str]
+
+    def __init__(self, plugins: Sequence[PluginT], answers: Mapping[str, tuple[Answer, dict[str, Any]]]) -> None:
+        self.steps: list[PassingPlugins | CachedAnswer[PluginT, Answer] | UncachedPlugin[PluginT, Answer]] = []
+        for plugin in plugins:
+            if plugin.name not in answers:
+                self.steps.append(UncachedPlugin(plugin, getattr(plugin, self.method)))
+                continue
+            answer, state = answers[plugin.name]
+            if (code := _trivial_code(answer)) is None:
+                self.steps.append(CachedAnswer(plugin, answer, state))
+                continue
+            if not self.steps or not isinstance(last := self.steps[-1], PassingPlugins):
+                self.steps.append(last := PassingPlugins())
+            last.state.update(state)
+            if code is Code.SKIP:
+                last.skipped.add(plugin.name)
+
+    def iter_answers(
+        self, cycle: Cycle, skipped: set[str], watch: Stopwatch, *more: Any
+    ) -> Iterator[tuple[PluginT, Answer]]:
+        """The plugins that may say more than that they pass or skip, one after the other, each with its answer.
+
+        Those that are not known are asked about ``cycle`` and ``more``, measured by ``watch``. Names of those that skip
+        are added to ``skipped``.
+        """
+        for step in self.steps:
+            if isinstance(step, UncachedPlugin):
+                if watch.by_plugin:
+                    answer = watch.measure_call(step.plugin.name, self.point, partial(step.ask, cycle, *more))
+                else:
+                    answer = step.ask(cycle, *more)
+                if answer is SKIPPED or answer is SKIP:
+                    skipped.add(step.plugin.name)
+                elif answer is not PASSED and answer is not SUCCESS:
+                    yield step.plugin, answer
+            elif isinstance(step, PassingPlugins):
+                skipped |= step.skipped
+                cycle.state.update(step.state)
+            else:
+                cycle.state.update(step.state)
+                yield step.plugin, step.answer
+
+
+class CachedPreFilters(CachedAnswers[PreFilterPlugin, PreFilterResult]):
+    point, method = "PreFilter", "pre_filter"
+
+
+class CachedPreScores(CachedAnswers[PreScorePlugin, Status]):
+    point, method = "PreScore", "pre_score"
+
+
+def _trivial_code(answer: PreFilterResult | Status) -> Code | None:
+    """Success or Skip, ``None`` for an answer that says more."""
+    if isinstance(answer, Status):
+        return answer.code if answer.code in (Code.SUCCESS, Code.SKIP) else None
+    return None if answer.nodes is not None else _trivial_code(answer.status)

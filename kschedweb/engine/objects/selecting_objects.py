@@ -1,0 +1,99 @@
+"""What selects pods, and the classes that pods name: read when they come in, so that none is found broken later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from kschedweb.engine.objects.json_access import Json, get_boolean, get_integer, get_mapping, get_string, get_string_map
+from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import read_quantities
+from kschedweb.engine.objects.taints import read_tolerations
+from kschedweb.engine.values import dataclass
+
+SELECTING = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
+
+
+@dataclass(frozen=True, slots=True)
+class PodDisruptionBudget:
+    """A PodDisruptionBudget: how many of the pods it means may still be evicted."""
+
+    namespace: str
+    selector: Selector
+    allowed: int
+    disrupted: frozenset[str]
+
+    def covers_pod(self, pod: Pod) -> bool:
+        if pod.namespace != self.namespace or not pod.labels or pod.name in self.disrupted:
+            return False
+        return not self.selector.is_empty and self.selector.matches(pod.labels)
+
+    @classmethod
+    def from_json(cls, raw: Json) -> PodDisruptionBudget:
+        """A policy/v1 PodDisruptionBudget; one whose selector Kubernetes cannot parse means no pod."""
+        status, selector = get_mapping(raw, "status"), NOTHING
+        with suppress(SelectorError):
+            selector = label_selector(get_mapping(raw, "spec").get("selector"), "spec.selector.")
+        return cls(
+            namespace=get_string(get_mapping(raw, "metadata"), "namespace", "metadata.") or "default",
+            selector=selector,
+            allowed=get_integer(status, "disruptionsAllowed", path="status."),
+            disrupted=frozenset(get_mapping(status, "disruptedPods", "status.")),
+        )
+
+
+def selected_labels(raw: Json) -> dict[str, str] | None:
+    """The labels in the selector of a Service or ReplicationController, ``None`` where it has no selector."""
+    spec = get_mapping(raw, "spec")
+    return None if spec.get("selector") is None else get_string_map(spec, "selector", "spec.")
+
+
+def read_selector(raw: Json) -> Selector:
+    """The selector of a controller of apps/v1; raises SelectorError where Kubernetes cannot parse it."""
+    return label_selector(get_mapping(raw, "spec").get("selector"), "spec.selector.")
+
+
+def selector_content(kind: str, raw: Json) -> object:
+    """What of ``raw`` says which pods belong together: equal for objects that say the same; ``None`` for nothing."""
+    if kind == "Namespace":
+        return get_mapping(raw, "metadata").get("labels") or {}
+    return get_mapping(raw, "spec").get("selector") if kind in SELECTING else None
+
+
+def check_readable(kind: str, raw: Json) -> None:
+    """Read whatever will be asked of ``raw`` later; raises ObjectError where it cannot be understood."""
+    if (read := _READERS.get(kind)) is not None:
+        with suppress(SelectorError):  # which has its own meaning to the scheduler
+            read(raw)
+
+
+def _read_namespace(raw: Json) -> None:
+    get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.")
+
+
+def _read_priority_class(raw: Json) -> None:
+    get_integer(raw, "value")
+    get_boolean(raw, "globalDefault")
+    get_string(raw, "preemptionPolicy")
+
+
+def _read_runtime_class(raw: Json) -> None:
+    read_quantities(get_mapping(raw, "overhead"), "podFixed", "overhead.")
+    scheduling = get_mapping(raw, "scheduling")
+    get_string_map(scheduling, "nodeSelector", "scheduling.")
+    read_tolerations(scheduling, "tolerations", "scheduling.")
+
+
+_READERS: dict[str, Callable[[Json], object]] = {
+    "DaemonSet": read_selector,
+    "Deployment": read_selector,
+    "Namespace": _read_namespace,
+    "PodDisruptionBudget": PodDisruptionBudget.from_json,
+    "PriorityClass": _read_priority_class,
+    "ReplicaSet": read_selector,
+    "ReplicationController": selected_labels,
+    "RuntimeClass": _read_runtime_class,
+    "Service": selected_labels,
+    "StatefulSet": read_selector,
+}

@@ -1,0 +1,162 @@
+"""Moves of pods for the sake of an even use, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from kschedweb.engine.planning.bands import best_band, fewest_moves
+from kschedweb.engine.planning.columns import PlanColumns
+from kschedweb.engine.planning.move_refusals import MoveRefusals
+from kschedweb.engine.planning.results import Bound, MoveSearchResult, Stop
+from kschedweb.engine.planning.trial_cluster import Late, MoveOutcome, TrialCluster, never
+from kschedweb.engine.state.columns import Floats
+
+EPSILON = 1e-9  # points; smaller differences do not count
+LOWEST, HIGHEST = "lowest", "highest"
+TRIES, ROUNDS = 12, 4  # pods asked about at a time, at first, and how many times twice as many
+
+
+class SkewSearch:
+    """One move after the other, each the one that brings the nodes outside the band nearest to it."""
+
+    def __init__(
+        self,
+        trial_cluster: TrialCluster,
+        columns: PlanColumns,
+        resource: str,
+        at_most: float,
+        power: int,
+        max_moves: int,
+    ) -> None:
+        self.trial_cluster, self.columns, self.resource, self.at_most = trial_cluster, columns, resource, at_most
+        self.power, self.max_moves = power, max_moves
+        self.initial_band = columns.band_of(at_most)
+        self.low = best_band(self.initial_band)
+        self.high = self.low + at_most
+        self.other_bands = [HIGHEST, LOWEST]
+        self.before = columns.skew()
+        self.values: list[float] = []
+        self.reasons: list[str] = []
+        self.refusals = MoveRefusals()
+        self.late: Late = never
+
+    @property
+    def reached(self) -> bool:
+        return self.columns.skew() <= self.at_most + EPSILON
+
+    def run(self) -> MoveSearchResult:
+        stop = self.refusals.stop_reached()
+        while not self.reached:
+            if len(self.values) >= self.max_moves:
+                stop = self.refusals.stop_at_max_moves(self.max_moves)
+                break
+            if self.late():
+                stop = self.refusals.stop_out_of_time()
+                break
+            if not self._take_step():
+                if self.trial_cluster.wave_begun:
+                    self.trial_cluster.end_wave()
+                    continue
+                if self._other_band():
+                    continue
+                stop = self.refusals.find_stop()
+                break
+        return self._build_result(stop)
+
+    def _other_band(self) -> bool:
+        """Where the band cannot be filled from below, or not from above, take one that begins where the nodes are."""
+        if not self.at_most or not self.other_bands:
+            return False
+        level = self.columns.level[self.columns.counted]
+        self.low = float(level.min()) if self.other_bands.pop() == LOWEST else float(level.max()) - self.at_most
+        self.high = self.low + self.at_most
+        return True
+
+    def _build_result(self, stop: Stop) -> MoveSearchResult:
+        return MoveSearchResult(self.before, self.values, self.reasons, stop, self._compute_bound)
+
+    def _compute_bound(self, value: float) -> Bound:
+        """The fewest moves after which the skew can be ``value``, if pods landed wherever one likes."""
+        return Bound(fewest_moves(replace(self.initial_band, width=max(value, self.at_most))))
+
+    def _take_step(self) -> bool:
+        """Make the best move that is found; False where there is none in this wave."""
+        self.refusals = MoveRefusals()
+        best: tuple[float, int, MoveOutcome] | None = None
+        for batch in self._candidate_batches():
+            for row, hoped in batch:
+                if best is not None and best[0] >= hoped:
+                    break
+                outcome = self.trial_cluster.preview_move(self.columns.pods[row])
+                gain = self._compute_gain(row, self.trial_cluster.snapshot.index[outcome.node]) if outcome.node else 0.0
+                self.refusals.record_outcome(outcome, gained=gain > EPSILON)
+                if gain > EPSILON and (best is None or gain > best[0]):
+                    best = gain, row, outcome
+            if best is not None:
+                break
+        if best is None:
+            return False
+        final_outcome = self.trial_cluster.move_pod(self.columns.pods[best[1]])
+        assert final_outcome.node == best[2].node
+        self._record_move(best[1], final_outcome)
+        return True
+
+    def _record_move(self, row: int, outcome: MoveOutcome) -> None:
+        """Keep what the move of a pod does."""
+        columns, pod = self.columns, self.columns.pods[row]
+        ends = [int(columns.node[row]), self.trial_cluster.snapshot.index[outcome.node]]
+        before = columns.level[ends].tolist()
+        columns.move_pod(row, ends[1])
+        changes = [
+            f"{name} from {old_level:.1f} % to {other:.1f} %"
+            for name, old_level, other in zip(
+                (pod.node_name, outcome.node), before, columns.level[ends].tolist(), strict=True
+            )
+        ]
+        self.values.append(columns.skew())
+        self.reasons.append(f"brings {' and '.join(changes)} of {self.resource}")
+
+    def _candidate_batches(self) -> Iterator[list[tuple[int, float]]]:
+        """Pods with what their moves would gain at most, the best first."""
+        hoped = self._estimate_gains()
+        order = np.argsort(-hoped, kind="stable")
+        order = order[hoped[order] > EPSILON]
+        offset, size = 0, TRIES
+        while offset < len(order) and size < TRIES * 2**ROUNDS:
+            listed = order[offset : offset + size].tolist()
+            yield [(row, float(hoped[row])) for row in listed]
+            offset, size = offset + len(listed), 2 * size
+
+    def _estimate_gains(self) -> Floats:
+        """What each pod's move would gain if it went to the lowest node. Shape [pods]."""
+        columns = self.columns
+        level = np.where(columns.counted, columns.level, np.inf)
+        lowest = int(level.argmin())
+        up = 100.0 * columns.amount / columns.allocatable[columns.node]
+        source_level = columns.level[columns.node]
+        freed = np.where(
+            columns.counted[columns.node],
+            self._measure_excess(source_level) - self._measure_excess(source_level - up),
+            0.0,
+        )
+        down = 100.0 * columns.amount / columns.allocatable[lowest]
+        paid = self._measure_excess(columns.level[lowest] + down) - self._measure_excess(
+            np.full_like(down, columns.level[lowest])
+        )
+        return np.where(columns.unmoved & (columns.node != lowest), freed - paid, -np.inf)
+
+    def _compute_gain(self, row: int, target: int) -> float:
+        columns, source = self.columns, int(self.columns.node[row])
+        ends = np.array([source, target])
+        before = columns.level[ends]
+        after = before + np.array([-columns.to_points(row, source), columns.to_points(row, target)])
+        changed = np.where(columns.counted[ends], self._measure_excess(before) - self._measure_excess(after), 0.0)
+        return float(changed.sum())
+
+    def _measure_excess(self, level: Floats) -> Floats:
+        """How far outside the band a node is, to a power."""
+        far: Floats = np.maximum(level - self.high, 0.0) ** self.power + np.maximum(self.low - level, 0.0) ** self.power
+        return far

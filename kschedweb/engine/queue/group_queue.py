@@ -1,0 +1,339 @@
+"""The scheduling queue with groups of pods, each of which waits and is tried as one."""
+
+from __future__ import annotations
+
+from bisect import insort_right
+from collections.abc import Iterable
+from dataclasses import field
+
+from kschedweb.engine.framework.events import (
+    FORCE_ACTIVATE,
+    POD_GROUP_ADD,
+    POD_GROUP_DELETE,
+    POD_GROUP_UPDATE,
+    ObjectChange,
+    pod_changes,
+)
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.queue.hints import Strategy
+from kschedweb.engine.queue.queued_pods import NEVER, Queued, QueuedPod
+from kschedweb.engine.queue.scheduling_queue import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
+from kschedweb.engine.values import dataclass
+
+MembersByGroup = dict[str, dict[str, QueuedPod]]  # group -> pod -> what the queue remembers of it
+
+
+def entity_key(group: str) -> str:
+    """The key of a group in the queue, which no pod has."""
+    return f"podgroup/{group}"
+
+
+@dataclass(slots=True, eq=False)
+class QueuedGroup:
+    """A group and its pods in the queue, in the order in which they are tried. Times are seconds.
+
+    Its backoff is its own, whatever happened to its pods, and it waits for no event: no plugin rejects a group.
+    """
+
+    group: PodGroup
+    queued: float
+    members: list[QueuedPod] = field(default_factory=list)
+    attempts: int = 0
+    unschedulable: int = 0
+    errors: int = 0
+    gating: str = ""
+    flushed: bool = False
+    flush_checked_at: float = NEVER
+    expires: float | None = None
+
+    @property
+    def key(self) -> str:
+        return entity_key(self.group.key)
+
+    @property
+    def subject(self) -> PodGroup:
+        return self.group
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def wakers(self) -> tuple[str, frozenset[str]]:
+        return self.members[0].pod.scheduler_name, frozenset()
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [member.pod for member in self.members]
+
+    def insert_member(self, member: QueuedPod) -> None:
+        """Add a pod: higher priority first, then those that were tried more often, then those that wait longer."""
+        insort_right(
+            self.members,
+            member,
+            key=lambda queued_pod: (-queued_pod.pod.priority, -queued_pod.attempts, queued_pod.queued),
+        )
+
+    def withdraw_member(self, key: str) -> QueuedPod | None:
+        """Take a pod out; ``None`` where it is not here."""
+        for place, member in enumerate(self.members):
+            if member.key == key:
+                return self.members.pop(place)
+        return None
+
+
+class GroupQueue(SchedulingQueue):
+    """Pods that name a group are in a ``QueuedGroup`` of it, as soon as the group is known.
+
+    A pod that comes back, or comes, while its group is tried waits until ``conclude_group``. The groups are those of
+    the cluster's objects: whoever changes them there tells the queue.
+    """
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self._incomplete: MembersByGroup = {}  # their groups are not known
+        self._pending: MembersByGroup = {}  # their groups are being tried
+        self._popped = ""
+
+    def count_pods(self) -> tuple[int, int, int, int]:
+        active, backing_off, unschedulable, gated = (0, 0, 0, 0)
+        for queued in self.active:
+            active += len(queued.members)
+        for queued in self.backoff:
+            backing_off += len(queued.members)
+        for queued in self.unschedulable:
+            if queued.gating:
+                gated += len(queued.members)
+            else:
+                unschedulable += len(queued.members)
+        active += len(self.in_flight) + sum(map(len, self._pending.values()))
+        return active, backing_off, unschedulable, gated + sum(map(len, self._incomplete.values()))
+
+    # Pods come, change and go.
+
+    def add(self, pod: Pod, now: float) -> None:
+        if not pod.scheduling_group:
+            super().add(pod, now)
+            return
+        self._cause = POD_ADD
+        self.nominator.add_nominated_pod(pod, pod.nominated_node)
+        self._join_group(QueuedPod(pod, now), now)
+
+    def _join_group(self, member: QueuedPod, now: float) -> None:
+        """Put a pod to the others of its group, wherever that is."""
+        key = member.pod.scheduling_group
+        group = self.cluster.groups.get(key)
+        if group is None:
+            self._incomplete.setdefault(key, {})[member.key] = member
+            return
+        entity, strategy = self._take_entity(key)
+        if entity is not None:
+            entity.insert_member(member)
+            self._requeue_with_strategy(entity, strategy, now)
+        elif self._popped == entity_key(key):
+            self._pending.setdefault(key, {})[member.key] = member
+        else:
+            self._to_active(QueuedGroup(group, member.queued, [member]), now)
+
+    def _take_entity(self, group: str) -> tuple[QueuedGroup | None, Strategy]:
+        """Take a group out, with the strategy that puts it back where it was."""
+        removed: Queued | None
+        for part, strategy in (
+            (self.active, Strategy.IMMEDIATELY),
+            (self.backoff, Strategy.AFTER_BACKOFF),
+            (self.unschedulable, Strategy.SKIP),
+        ):
+            if isinstance(removed := part.remove(entity_key(group)), QueuedGroup):
+                return removed, strategy
+        return None, Strategy.SKIP
+
+    def _find_entity(self, group: str) -> QueuedGroup | None:
+        for part in (self.active, self.backoff, self.unschedulable):
+            if isinstance(entity := part.get(entity_key(group)), QueuedGroup):
+                return entity
+        return None
+
+    def update(self, old: Pod, new: Pod, now: float) -> None:
+        if not old.scheduling_group or old.uid in self.in_flight:
+            super().update(old, new, now)
+            return
+        self._cause = POD_UPDATE
+        key, entity = old.scheduling_group, self._find_entity(old.scheduling_group)
+        listed = [] if entity is None else entity.members
+        waiting_members = [
+            parts[key][old.key] for parts in (self._incomplete, self._pending) if old.key in parts.get(key, ())
+        ]
+        member = next(
+            (queued_member for queued_member in [*listed, *waiting_members] if queued_member.key == old.key), None
+        )
+        if member is None:
+            self._join_group(QueuedPod(new, now), now)
+            return
+        member.pod = new
+        self.nominator.update_nominated_pod(old, new)
+        if entity is not None and entity.key in self.unschedulable:
+            for event in pod_changes(old, new):
+                strategy = self._entity_strategy(entity, event, ObjectChange(old, new, self.cluster))
+                if self._requeue_with_strategy(entity, strategy, now):
+                    break
+
+    def delete(self, pod: Pod) -> None:
+        if pod.scheduling_group:
+            self.take_pod(pod)
+        else:
+            super().delete(pod)
+
+    def take_pod(self, pod: Pod) -> QueuedPod | None:
+        if not pod.scheduling_group:
+            return super().take_pod(pod)
+        self.nominator.delete_nominated_pod(pod.key)
+        key = pod.scheduling_group
+        members = [parts.get(key, {}).pop(pod.key, None) for parts in (self._incomplete, self._pending)]
+        entity, strategy = self._take_entity(key)
+        if entity is not None:
+            members.append(entity.withdraw_member(pod.key))
+            if entity.members:
+                self._requeue_with_strategy(entity, strategy, entity.queued)
+        return next((member for member in members if member is not None), None)
+
+    def put_back(
+        self,
+        queued: QueuedPod,
+        now: float,
+        rejected_by: Iterable[str] = (),
+        pending: Iterable[str] = (),
+        *,
+        watched: bool = True,
+    ) -> None:
+        if not queued.pod.scheduling_group:
+            self._popped = ""
+            super().put_back(queued, now, rejected_by, pending, watched=watched)
+            return
+        self._count_failure(queued, now, rejected_by, pending)
+        self.mark_done(queued.pod.uid)
+        self._join_group(queued, now)
+
+    def put_aside(self, queued: QueuedPod, now: float, rejected_by: Iterable[str]) -> None:
+        """As ``put_back`` for a pod that came to its node without the rest of its group: it waits for an event.
+
+        It is tried sooner where others of its group are. kube-scheduler would try it at once.
+        """
+        self._count_failure(queued, now, rejected_by, ())
+        self.mark_done(queued.pod.uid)
+        group = self.cluster.groups.get(queued.pod.scheduling_group)
+        if group is None or self._find_entity(group.key) is not None or self._popped == entity_key(group.key):
+            self._join_group(queued, now)
+        else:
+            self._requeue_with_strategy(QueuedGroup(group, now, [queued]), Strategy.SKIP, now)
+
+    def retry_now(self, queued: QueuedPod, now: float) -> None:
+        if not queued.pod.scheduling_group:
+            super().retry_now(queued, now)
+            return
+        self._cause = FAILED
+        self.mark_done(queued.pod.uid)
+        self.nominator.add_nominated_pod(queued.pod, queued.pod.nominated_node)
+        self._join_group(queued, now)
+
+    def activate(self, pods: Iterable[Pod], now: float) -> None:
+        single = []
+        for pod in pods:
+            if not pod.scheduling_group:
+                single.append(pod)
+                continue
+            self._cause = FORCE_ACTIVATE.name
+            entity, strategy = self._take_entity(pod.scheduling_group)
+            if entity is not None:
+                self._to_active(entity, now, checked=strategy is not Strategy.SKIP)
+            elif pod.uid in self.in_flight:
+                self._remember_event(FORCE_ACTIVATE, None, pod)
+        super().activate(single, now)
+
+    # Groups are tried, come, change and go.
+
+    def pop_entity(self) -> Queued | None:
+        entity = super().pop_entity()
+        if entity is not None:
+            self._popped = entity.key
+        return entity
+
+    def _mark_in_flight(self, queued: Queued) -> bool:
+        if not isinstance(queued, QueuedGroup):
+            return super()._mark_in_flight(queued)
+        queued.members = [member for member in queued.members if member.pod.uid not in self.in_flight]
+        for member in queued.members:
+            member.attempts += 1
+        return super()._mark_in_flight(queued)
+
+    def conclude_group(self, concluded: QueuedGroup, now: float, *, placed: bool, rejected: bool) -> None:
+        """A try of the group is over, and each of its pods was handled: those without a node wait as a group again.
+
+        ``placed``: the group has what it needs, and the others are tried again at once; else it was ``rejected``, or
+        there was an error.
+        """
+        self._popped, self._cause = "", FAILED
+        waiting = self._pending.pop(concluded.group.key, {})
+        group = self.cluster.groups.get(concluded.group.key)
+        if not waiting:
+            return
+        if group is None:
+            self._incomplete.setdefault(concluded.group.key, {}).update(waiting)
+            return
+        member_uids = {member.pod.uid for member in concluded.members}
+        entity = QueuedGroup(
+            group,
+            concluded.queued,
+            attempts=concluded.attempts,
+            unschedulable=concluded.unschedulable,
+            errors=concluded.errors,
+        )
+        for member in waiting.values():
+            entity.insert_member(member)
+        if placed:
+            entity.errors = entity.unschedulable = 0
+            entity.expires = concluded.expires
+        elif rejected:
+            entity.unschedulable, entity.errors = entity.unschedulable + 1, 0
+        else:
+            entity.errors += 1
+        if not placed or member_uids.isdisjoint(member.pod.uid for member in waiting.values()):
+            entity.queued = now
+        if not placed and self.backoff.is_backing_off(entity, now):
+            self._to_backoff(entity)
+        else:
+            self._to_active(entity, now)
+
+    def follow_group(self, old: PodGroup | None, new: PodGroup | None, now: float) -> None:
+        """A group came (``old`` is ``None``), changed, or went (``new`` is ``None``); the cluster's objects say so."""
+        if new is None:
+            if old is not None:
+                self.delete_group(old)
+            event = POD_GROUP_DELETE
+        elif old is None:
+            self.add_group(new, now)
+            event = POD_GROUP_ADD
+        else:
+            self.update_group(new)
+            event = POD_GROUP_UPDATE
+        self.move_all_to_active_or_backoff(event, old, new, now)
+
+    def add_group(self, group: PodGroup, now: float) -> None:
+        """The group is there: the pods that waited for it can be tried."""
+        if (entity := self._find_entity(group.key)) is not None:
+            entity.group = group
+        for member in self._incomplete.pop(group.key, {}).values():
+            self._join_group(member, now)
+
+    def update_group(self, group: PodGroup) -> None:
+        """The object of the group changed."""
+        if (entity := self._find_entity(group.key)) is not None:
+            entity.group = group
+
+    def delete_group(self, group: PodGroup) -> None:
+        """The group is gone: its pods wait until there is one again."""
+        entity, _ = self._take_entity(group.key)
+        members = {member.key: member for member in entity.members} if entity is not None else {}
+        members |= self._pending.pop(group.key, {})
+        if members:
+            self._incomplete.setdefault(group.key, {}).update(members)

@@ -1,0 +1,151 @@
+"""What nodes and pods really use at one time, and what moves make of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from kschedweb.engine.cel.quantities import BINARY_SI, DECIMAL_SI, Quantity
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import MILLI, NANO
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.rebalancing.metrics import Amounts, Metrics
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import PodUse, Watermarks, workload_of
+
+RESOURCES = (CPU, MEMORY)
+SHORTEST = ("5m", "10m", "15m", "1h", "1d")  # windows of figures, that which says most of now first
+UNIT = {CPU: 0.001, MEMORY: 1.0}  # of the columns of allocatable, in cores and bytes
+NOT_LEVELS = ("_std", "system")
+
+
+class ClusterUsage:
+    """The use of the nodes of ``snapshot``, which is kept up with moves, also in the snapshot's own watermarks.
+
+    ``levels`` is float64[nodes] by resource, in percent of allocatable, NaN where nobody knows.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._watermarks = snapshot.watermarks
+        self._windows: dict[str, str] = {}
+        self.levels: dict[str, Floats] = {}
+        self._pods: dict[str, PodUse] = {}
+        for resource in RESOURCES:
+            window = next((key for key in SHORTEST if self._has_figures(resource, key)), None)
+            if window is not None and self._watermarks is not None:
+                self._windows[resource] = window
+                self.levels[resource] = self._watermarks.column(resource, window).copy()
+
+    def _has_figures(self, resource: str, key: str) -> bool:
+        return self._watermarks is not None and not np.isnan(self._watermarks.column(resource, key)).all()
+
+    def current_levels(self) -> dict[str, Floats]:
+        """What nodes use now as everywhere it is shown (``Watermarks.use_now``), with the moves. Float64[nodes]."""
+        watermarks, current = self._watermarks, dict[str, Floats]()
+        for resource, levels in self.levels.items():
+            assert watermarks is not None
+            column = watermarks.use_now(resource)
+            if column is not None:
+                current[resource] = np.maximum(
+                    column + levels - watermarks.column(resource, self._windows[resource]), 0.0
+                )
+        return current
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.levels)
+
+    def use_of_pod(self, pod: Pod) -> PodUse:
+        """What a pod uses: its own figures, or those of a pod of its workload."""
+        if pod.key not in self._pods:
+            self._pods[pod.key] = self._find_use(pod)
+        return self._pods[pod.key]
+
+    def _find_use(self, pod: Pod) -> PodUse:
+        watermarks = self._watermarks
+        if watermarks is None:
+            return PodUse()
+        if watermarks.pods is not None and (pod_use := watermarks.pods.get(pod.key)) is not None:
+            return pod_use
+        figures = watermarks.workload_figures(pod, self._snapshot.objects) or {}
+        amounts = {
+            resource: next((figures[resource][key] for key in SHORTEST if key in figures.get(resource, {})), None)
+            for resource in RESOURCES
+        }
+        return PodUse(amounts[CPU], amounts[MEMORY])
+
+    def percent_of_node(self, pod: Pod, resource: str, node: int) -> float:
+        """What the pod's use is of a node's allocatable; NaN where nobody knows."""
+        used = self.use_of_pod(pod).cpu if resource == CPU else self.use_of_pod(pod).memory
+        room = float(self._snapshot.resource_row(self._snapshot.allocatable, resource)[node]) * UNIT[resource]
+        return math.nan if used is None or room <= 0 else 100.0 * used / room
+
+    def move_pod(self, pod: Pod, source: str, target: str) -> bool:
+        """The pod left ``source`` and runs on ``target`` ("": nowhere). Whether all that is measured of it is known."""
+        whole = True
+        for resource, levels in self.levels.items():
+            for node, sign in ((source, -1.0), (target, 1.0)):
+                if node:
+                    place = self._snapshot.index[node]
+                    share = self.percent_of_node(pod, resource, place)
+                    whole = whole and not math.isnan(share)
+                    if not math.isnan(share) and not math.isnan(levels[place]):
+                        levels[place] = max(0.0, levels[place] + sign * share)
+        return whole
+
+    def update_watermarks(self, now: float) -> None:
+        """Let the snapshot's watermarks, with which load-aware plugins decide, be those of the moved pods."""
+        watermarks = self._watermarks
+        if watermarks is None or not self.levels:
+            return
+        changes = {name: levels - watermarks.column(name, self._windows[name]) for name, levels in self.levels.items()}
+        figures = {
+            (name, key): column if key.endswith(NOT_LEVELS) or name not in changes else column + changes[name]
+            for (name, key), column in watermarks.figures.items()
+        }
+        updated = np.where(np.isnan(watermarks.updated), np.nan, now)
+        moved: Watermarks = replace(watermarks, figures=figures, updated=updated)
+        self._snapshot.watermarks = moved
+
+    def to_metrics(self, pods: Iterable[Pod]) -> Metrics:
+        """The same as metrics-server would say it; the share of CPU stands for what a query of Prometheus returns."""
+        snapshot, nodes = self._snapshot, dict[str, Amounts]()
+        rooms = {name: snapshot.resource_row(snapshot.allocatable, name) * UNIT[name] for name in RESOURCES}
+        for place, name in enumerate(snapshot.names):
+            levels = {resource: float(self.levels[resource][place]) for resource in self.levels}
+            amounts = {resource: level * float(rooms[resource][place]) / 100 for resource, level in levels.items()}
+            if not any(map(math.isnan, amounts.values())) and len(amounts) == len(RESOURCES):
+                nodes[name] = _to_quantities(amounts[CPU], amounts[MEMORY])
+        pod_uses = ((pod.key, self.use_of_pod(pod)) for pod in pods)
+        of_pods = {
+            key: _to_quantities(used.cpu, used.memory)
+            for key, used in pod_uses
+            if used.cpu is not None and used.memory is not None
+        }
+        shares = self.levels.get(CPU)
+        queried = (
+            {}
+            if shares is None
+            else {name: float(share) / 100 for name, share in zip(snapshot.names, shares, strict=True) if share >= 0}
+        )
+        return Metrics(nodes, of_pods, queried)
+
+
+def workload_name(pod: Pod, snapshot: Snapshot) -> str:
+    """``namespace/Kind/name`` of whatever controls the pod, as a person calls it; the pod itself without one."""
+    name = workload_of(pod, snapshot.objects)
+    if name is not None:
+        return name
+    return pod.key if pod.controller is None else f"{pod.namespace}/{pod.controller[1]}/{pod.controller[2]}"
+
+
+def _to_quantities(cores: float, amount: float) -> Amounts:
+    return {
+        CPU: Quantity(round(cores * 1000) * MILLI, -9, format=DECIMAL_SI),
+        MEMORY: Quantity(round(amount) * NANO, -9, format=BINARY_SI),
+    }

@@ -1,0 +1,279 @@
+"""Comparison of a classic policy with a profile on one cluster: which pods would move, and by which rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.judgement import compute_leads, find_rejection
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases.classic.algorithm import Algorithm
+from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
+from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
+
+
+class MoveVerdict(StrEnum):
+    """The result for a pod when the profile replaces the classic policy."""
+
+    SAME = "same"  # both choose the same node
+    EITHER = "either"  # some node is among the best on both sides; classic takes equals in turn, the profile at random
+    MOVES = "moves"  # no node is among the best on both sides
+    ONLY_CLASSIC = "only classic"  # it fits only under the classic policy
+    ONLY_PROFILE = "only profile"
+    NEITHER = "neither"  # it fits nowhere under either
+
+
+class RuleSide(StrEnum):
+    """The side that a rule belongs to."""
+
+    CLASSIC = "classic"
+    PROFILE = "profile"
+
+
+class RuleKind(StrEnum):
+    """What the rule does."""
+
+    REJECTS = "rejects"  # it rejects the node that the other side chooses
+    PREFERS = "prefers"  # it prefers its own side's node
+    FAILS = "fails"  # the cycle ends in an error
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRule:
+    """A predicate or priority of the classic policy, or a plugin of the profile; ``name`` is "" if no rule is it.
+
+    A rule that rejects has the scheduler's ``reason``. A rule that prefers gives the node of its side ``lead`` more
+    weighted points than the other node. ``share`` is that lead divided by the side's span, the difference of the
+    highest and the lowest total of its feasible nodes; it is above 1 if other rules count against the node. So rules of
+    both sides can be compared, whatever the scales of their scores and weights.
+    """
+
+    name: str
+    side: RuleSide
+    kind: RuleKind
+    reason: str = ""
+    lead: int | None = None
+    share: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        result = {"name": self.name, "side": str(self.side), "kind": str(self.kind)}
+        return result | {"reason": self.reason, "lead": self.lead, "share": self.share}
+
+
+@dataclass(frozen=True, slots=True)
+class PodMove:
+    """The result for one pod, which is on ``bound_to`` in the snapshot ("": pending).
+
+    ``classic`` and ``profile`` are the nodes that the two sides choose, "" for none; the same node if both can choose
+    it. ``classic_best`` and ``profile_best`` are the numbers of equal nodes that each chooses from. ``rule`` says why
+    the sides differ; it is ``None`` if they need not.
+    """
+
+    pod: str
+    bound_to: str
+    verdict: MoveVerdict
+    classic: str = ""
+    profile: str = ""
+    classic_best: int = 0
+    profile_best: int = 0
+    rule: MoveRule | None = None
+
+    @property
+    def differs(self) -> bool:
+        return self.rule is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("pod", "classic", "profile")
+        result: dict[str, Any] = {name: getattr(self, name) for name in names}
+        result |= {"boundTo": self.bound_to, "verdict": str(self.verdict)}
+        result |= {"classicBest": self.classic_best, "profileBest": self.profile_best}
+        return result | {"rule": None if self.rule is None else self.rule.to_dict()}
+
+
+class MoveTally:
+    """The number of pods of each verdict, and the number that each rule moves or keeps from fitting."""
+
+    def __init__(self) -> None:
+        self._verdicts: Counter[MoveVerdict] = Counter()
+        self._rules: dict[tuple[str, RuleSide, RuleKind], Counter[MoveVerdict]] = {}
+
+    def add_move(self, move: PodMove) -> None:
+        self._verdicts[move.verdict] += 1
+        if (rule := move.rule) is not None:
+            self._rules.setdefault((rule.name, rule.side, rule.kind), Counter())[move.verdict] += 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, rules with most pods first; of ``pods``, ``compare_pods`` move and the others fit on one side."""
+        ordered = sorted(self._rules.items(), key=lambda item: (-item[1].total(), item[0]))
+        rules = []
+        for (name, side, kind), counts in ordered:
+            rule = {"name": name, "side": str(side), "kind": str(kind)}
+            rules.append({**rule, "pods": counts.total(), "moves": counts[MoveVerdict.MOVES]})
+        verdicts = {str(verdict): self._verdicts[verdict] for verdict in MoveVerdict}
+        return {"pods": self._verdicts.total(), "verdicts": verdicts, "rules": rules}
+
+
+def select_pods(snapshot: Snapshot, *, bound: bool = False, namespaces: Collection[str] = ()) -> list[Pod]:
+    """The pods to compare: the pending ones in queue order and, if ``bound``, then those on nodes.
+
+    Empty ``namespaces`` means all. Pods that are being deleted are left out.
+    """
+
+    def is_selected(pod: Pod) -> bool:
+        return not pod.terminating and (not namespaces or pod.namespace in namespaces)
+
+    waiting = sorted((pod for pod in snapshot.pending if is_selected(pod)), key=_queue_key)
+    placed = (pod for pod in snapshot.pods.pods if pod is not None and is_selected(pod)) if bound else ()
+    return [*waiting, *sorted(placed, key=lambda pod: (pod.namespace, pod.name))]
+
+
+def _queue_key(pod: Pod) -> tuple[int, str, str]:
+    """The sort key by priority, then by age: times in UTC sort as text."""
+    return -pod.priority, str((pod.raw.get("metadata") or {}).get("creationTimestamp") or ""), pod.key
+
+
+def compare_pods(
+    classic: ClassicSnapshot,
+    snapshot: Snapshot,
+    algorithm: Algorithm,
+    configuration: Configuration,
+    pods: Iterable[Pod],
+    *,
+    sequence: bool = False,
+) -> Iterator[PodMove]:
+    """Yield the result for each of ``pods``. Both snapshots are of the same cluster, and neither is changed.
+
+    Each pod is compared alone on the cluster as it is; a bound pod is removed from its node first. With ``sequence``
+    each pending pod is placed before the next, on both sides. If both can choose the same node they do, so that later
+    pods differ because of rules and not by chance. All nodes are searched and extenders are not called. A pod whose
+    scheduler name has no profile gets the first profile. Raises ValueError if the nodes differ.
+    """
+    pair = SchedulerPair(classic.copy(), snapshot.copy(), algorithm, configuration)
+    for pod in pods:
+        move = pair.compare_pod(pod)
+        if sequence and not move.bound_to:
+            pair.bind_pod(pod, move)
+        yield move
+
+
+@dataclass(frozen=True, slots=True)
+class _SideResult:
+    """The answer of one side: ``best`` are positions in the profile's order of nodes, empty if the pod fits nowhere.
+
+    ``explanation`` is ``None`` if the cycle failed; then ``failure`` has the message.
+    """
+
+    side: RuleSide
+    explanation: Explanation | None
+    best: NDArray[np.intp]
+    node: str = ""
+    failure: str = ""
+
+
+NOTHING = np.zeros(0, dtype=np.intp)
+
+
+class SchedulerPair:
+    """Both schedulers over the same cluster. They take over the snapshots."""
+
+    def __init__(
+        self, classic: ClassicSnapshot, snapshot: Snapshot, algorithm: Algorithm, configuration: Configuration
+    ) -> None:
+        if classic.index.keys() != snapshot.index.keys():
+            raise ValueError("The two snapshots do not have the same nodes")
+        self.classic, self.profile = ClassicScheduler(classic, algorithm), Scheduler(snapshot, configuration)
+        self._there = np.array([snapshot.index[name] for name in classic.names], dtype=np.intp)
+
+    def bind_pod(self, pod: Pod, move: PodMove) -> None:
+        """Put ``pod`` on the node of each side."""
+        if move.classic:
+            self.classic.bind_pod(pod, move.classic)
+        if move.profile:
+            self.profile.nominator.delete_nominated_pod(pod.key)
+            self.profile.bind_pod(pod, move.profile)
+
+    def compare_pod(self, pod: Pod) -> PodMove:
+        """The result for ``pod``; a bound pod is treated as if it were pending."""
+        ours, theirs = self._explain_by_classic(pod), self._explain_by_profile(pod)
+        common = np.intersect1d(ours.best, theirs.best, assume_unique=True)
+        numbers = len(ours.best), len(theirs.best)
+        if common.size:
+            verdict = MoveVerdict.SAME if len(ours.best) == len(theirs.best) == 1 else MoveVerdict.EITHER
+            node = self.profile.snapshot.names[int(common[0])]
+            return PodMove(pod.key, pod.node_name, verdict, node, node, *numbers)
+        if not ours.node and not theirs.node:
+            return PodMove(pod.key, pod.node_name, MoveVerdict.NEITHER)
+        verdict = MoveVerdict.MOVES
+        if not ours.node or not theirs.node:
+            verdict = MoveVerdict.ONLY_CLASSIC if ours.node else MoveVerdict.ONLY_PROFILE
+        return PodMove(pod.key, pod.node_name, verdict, ours.node, theirs.node, *numbers, _find_rule(ours, theirs))
+
+    def _explain_by_classic(self, pod: Pod) -> _SideResult:
+        try:
+            explanation = self.classic.explain(pod)
+        except CycleError as error:
+            return _SideResult(RuleSide.CLASSIC, None, NOTHING, failure=str(error))
+        if explanation.chosen is None:
+            return _SideResult(RuleSide.CLASSIC, explanation, NOTHING)
+        return _SideResult(RuleSide.CLASSIC, explanation, self._there[explanation.best], explanation.node)
+
+    def _explain_by_profile(self, pod: Pod) -> _SideResult:
+        if pod.scheduler_name not in self.profile.frameworks:
+            pod = pod.under_scheduler(next(iter(self.profile.frameworks)))
+        try:
+            explanation = self.profile.explain(pod)
+        except CycleError as error:
+            return _SideResult(RuleSide.PROFILE, None, NOTHING, failure=str(error))
+        if explanation.chosen is None or not explanation.pre_enqueue.ok:
+            return _SideResult(RuleSide.PROFILE, explanation, NOTHING)
+        return _SideResult(RuleSide.PROFILE, explanation, np.array(explanation.best, dtype=np.intp), explanation.node)
+
+
+def _find_rule(ours: _SideResult, theirs: _SideResult) -> MoveRule:
+    """Why the two differ: what rejects the other side's node, else what prefers the own side's node most."""
+    refusals = (_find_rejection(theirs, ours.node), _find_rejection(ours, theirs.node))
+    refusal = next((rule for rule in refusals if rule is not None), None)
+    return refusal or _find_preference(ours, theirs)
+
+
+def _find_rejection(answer: _SideResult, node: str) -> MoveRule | None:
+    """The rule that keeps the pod off ``node`` ("": the other side has none); ``None`` if none does."""
+    if not node:
+        return None
+    explanation = answer.explanation
+    if explanation is None:
+        return MoveRule("", answer.side, RuleKind.FAILS, answer.failure)
+    status = find_rejection(explanation, node) if explanation.pre_enqueue.ok else explanation.pre_enqueue
+    if status.ok:
+        return None
+    kind = RuleKind.FAILS if status.code is Code.ERROR else RuleKind.REJECTS
+    return MoveRule(status.plugin, answer.side, kind, status.message)
+
+
+def _find_preference(ours: _SideResult, theirs: _SideResult) -> MoveRule:
+    """The rule with the largest share of its side's span; of equals, the classic one."""
+    candidates = [*_list_preferences(ours, theirs.node), *_list_preferences(theirs, ours.node)]
+    return max(candidates, key=lambda rule: rule.share or 0.0)
+
+
+def _list_preferences(answer: _SideResult, other: str) -> Iterator[MoveRule]:
+    explanation = answer.explanation
+    assert explanation is not None
+    first, second = (
+        int(np.searchsorted(explanation.feasible, explanation.nodes.index(node))) for node in (answer.node, other)
+    )
+    span = int(explanation.total.max() - explanation.total.min())
+    for name, lead in compute_leads(explanation, first, second).items():
+        if lead > 0:
+            yield MoveRule(name, answer.side, RuleKind.PREFERS, lead=lead, share=lead / span)

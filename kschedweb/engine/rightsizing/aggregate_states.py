@@ -1,0 +1,162 @@
+"""A book of what containers used, carried on sample by sample: it holds histograms, and no sample of the past."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.rightsizing.histogram import Ints
+from kschedweb.engine.rightsizing.recommender import (
+    DAY,
+    Bounds,
+    RecommenderSettings,
+    Usage,
+    get_recommended_pod_resources,
+)
+from kschedweb.engine.rightsizing.samples import Instance, InstanceState, UsageSample
+from kschedweb.engine.values import dataclass
+
+EXPIRY = 8 * DAY
+"""A container of which nothing was heard for so long is forgotten: the recommender's window of eight intervals."""
+FORM = 1
+_UNKNOWN = -1
+_OF_ROWS = ("first", "last", "samples", "discarded", "killed")
+
+
+class ContainerSample(NamedTuple):
+    """One sample of the container ``name`` ("namespace/Kind/workload/container") in the pod ``pod``."""
+
+    name: str
+    pod: str
+    sample: UsageSample
+
+
+@dataclass
+class AggregateContainerStates:
+    """``names`` are the rows of ``usage``; ``running`` has the interval of each (row, pod) that was seen lately.
+
+    ``killed`` counts kills for want of memory by row.
+    """
+
+    names: list[str]
+    usage: Usage
+    killed: Ints
+    running: dict[tuple[int, str], tuple[InstanceState, int]]  # and the time of the last kill that counted
+
+    @classmethod
+    def create_empty(cls, settings: RecommenderSettings | None = None) -> AggregateContainerStates:
+        return cls([], Usage(settings or RecommenderSettings(), 0), np.zeros(0, np.int64), {})
+
+    @property
+    def settings(self) -> RecommenderSettings:
+        return self.usage.settings
+
+    def with_samples(self, samples: Sequence[ContainerSample], now: int) -> AggregateContainerStates:
+        """The book with ``samples`` (in the order in which they came), without what expired at ``now`` (ns)."""
+        live_rows = [row for row in range(len(self.names)) if self.usage.last[row] > now - EXPIRY]
+        names = [self.names[row] for row in live_rows]
+        places = {name: place for place, name in enumerate(names)}
+        for container_sample in samples:
+            if container_sample.name not in places:
+                places[container_sample.name] = len(names)
+                names.append(container_sample.name)
+        book = self._select_rows(names, np.array(live_rows, np.int64))
+        moved = {row: place for place, row in enumerate(live_rows)}
+        book.running = {
+            (moved[row], pod): state
+            for (row, pod), state in self.running.items()
+            if row in moved and (state[0][0] or 0) > now - self.settings.interval
+        }
+        book._add_samples(samples, places)
+        return book
+
+    def _select_rows(self, names: list[str], source: Ints) -> AggregateContainerStates:
+        """A book of ``names`` whose first rows are the rows ``source`` of this one."""
+        book = AggregateContainerStates(names, Usage(self.settings, len(names)), np.zeros(len(names), np.int64), {})
+        columns, target = self._to_columns(), np.arange(len(source))
+        for name, column in book._to_columns().items():
+            column[target] = columns[name][source]
+        return book
+
+    def _to_columns(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {
+            f"{resource} {name}": column
+            for resource, histograms in (("cpu", self.usage.cpu), ("memory", self.usage.memory))
+            for name, column in histograms.to_columns().items()
+        }
+        usage = self.usage
+        rows = usage.first, usage.last, usage.samples, usage.discarded, self.killed
+        return columns | dict(zip(_OF_ROWS, rows, strict=True))
+
+    def _add_samples(self, samples: Sequence[ContainerSample], places: dict[str, int]) -> None:
+        interval = self.settings.interval
+        going: dict[tuple[int, str], Instance] = {}
+        kills: dict[tuple[int, str], int] = {}
+        for name, pod, sample in samples:
+            key = places[name], pod
+            instance = going.get(key)
+            if instance is None:
+                instance_state, kills[key] = self.running.get(key, ((None, None, 0, 0), _UNKNOWN))
+                instance = going[key] = Instance.resume(interval, instance_state)
+            if sample.oom is not None:
+                if sample.time <= kills[key]:
+                    continue
+                kills[key] = sample.time
+                self.killed[key[0]] += 1
+            instance.add_samples((sample,))
+        self.usage.add_instances((row, instance) for (row, _), instance in going.items())
+        self.running |= {key: (instance.state, kills[key]) for key, instance in going.items()}
+
+    def compute_bounds(self, siblings: Ints) -> tuple[Bounds, Bounds]:
+        """CPU in millicores and memory in bytes; ``siblings`` is how many containers the pods of each row have."""
+        cpu, memory = get_recommended_pod_resources(self.usage, siblings)
+        return cpu.round_up(self.settings.round_cpu), memory.round_up(self.settings.round_memory)
+
+    def to_bytes(self) -> bytes:
+        """All of it in bytes, for ``from_bytes``; the settings are not among them."""
+        keys = list(self.running)
+        states = [self.running[key] for key in keys]
+        numbers = [
+            [_UNKNOWN if value is None else value for value in (*instance_state, killed)]
+            for instance_state, killed in states
+        ]
+        content = io.BytesIO()
+        columns: dict[str, Any] = {name.replace(" ", "_"): column for name, column in self._to_columns().items()}
+        np.savez(
+            content,
+            form=np.array([FORM]),
+            names=_encode_lines(self.names),
+            rows=np.array([row for row, _ in keys], np.int64),
+            pods=_encode_lines(pod for _, pod in keys),
+            states=np.array(numbers, np.int64).reshape(len(keys), 5),
+            **columns,
+        )
+        return zlib.compress(content.getvalue(), 1)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, settings: RecommenderSettings | None = None) -> AggregateContainerStates:
+        """The reverse of ``to_bytes``."""
+        with np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False) as arrays:
+            names = _decode_lines(arrays["names"])
+            book = cls.create_empty(settings)._select_rows(names, np.zeros(0, np.int64))
+            for name, column in book._to_columns().items():
+                column[:] = arrays[name.replace(" ", "_")]
+            keys = zip(arrays["rows"].tolist(), _decode_lines(arrays["pods"]), strict=True)
+            for key, (end, last, used, killed, kill) in zip(keys, arrays["states"].tolist(), strict=True):
+                end_and_last = None if end == _UNKNOWN else end, None if last == _UNKNOWN else last
+                book.running[key] = (*end_and_last, used, killed), kill
+        return book
+
+
+def _encode_lines(lines: Iterable[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(lines).encode(), np.uint8)
+
+
+def _decode_lines(content: NDArray[np.uint8]) -> list[str]:
+    text = content.tobytes().decode()
+    return text.split("\n") if text else []

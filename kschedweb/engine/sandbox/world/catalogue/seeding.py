@@ -1,0 +1,182 @@
+"""Makes the first contents of a sandbox from the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.sandbox.api_objects import ApiObjects
+from kschedweb.engine.sandbox.clock_validation import NAME
+from kschedweb.engine.sandbox.resources import CLOCK, NAMESPACE, NODE, Resource, get_resource
+from kschedweb.engine.sandbox.world.catalogue import tables
+from kschedweb.engine.sandbox.world.catalogue.tables import JobKind, Misfit, SandboxPool, SandboxWorkload
+from kschedweb.engine.sandbox.world.context import DOMAIN
+from kschedweb.engine.sandbox.world.resources import (
+    BUDGET,
+    CONFIG_MAP,
+    DAEMON_SET,
+    DEPLOYMENT,
+    PRIORITY_CLASS,
+    STATEFUL_SET,
+    STORAGE_CLASS,
+)
+
+COMPONENT, CONFIG_KEY = {"component": "kube-scheduler"}, "config.yaml"
+SYSTEM = "kube-system"
+_KINDS = {resource.kind: resource for resource in (DAEMON_SET, DEPLOYMENT, STATEFUL_SET)}
+CatalogueObject = tuple[Resource, str, Json]  # the resource, the namespace, and the object
+
+
+def seed_store(objects: ApiObjects, *, extender: str = "") -> bool:
+    """Fill an empty store; whether it was empty. ``extender`` is the address of the site's extender, "" for none."""
+    if objects.store.get(CLOCK, "", NAME) is not None:
+        return False
+    for resource, namespace, raw in catalogue_objects(extender):
+        if objects.store.get(resource, namespace, raw["metadata"]["name"]) is None:
+            objects.create_object(resource, namespace, raw)
+    # The clock comes last: a store without it was not filled to the end.
+    objects.create_object(CLOCK, "", {"metadata": {"name": NAME}, "spec": {"paused": False, "speed": 1}})
+    return True
+
+
+def catalogue_objects(extender: str = "") -> Iterator[CatalogueObject]:
+    """All objects but the clock, in the order in which they can be made."""
+    for name in tables.NAMESPACES:
+        yield NAMESPACE, "", {"metadata": {"name": name}}
+    for name, (value, description) in tables.PRIORITIES.items():
+        yield PRIORITY_CLASS, "", {"metadata": {"name": name}, "value": value, "description": description}
+    for name, (provisioner, mode) in tables.STORAGE.items():
+        driver = {"metadata": {"name": provisioner}, "spec": {"attachRequired": False}}
+        yield get_resource("CSIDriver", "storage.k8s.io/v1"), "", driver
+        yield STORAGE_CLASS, "", {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode}
+    for name, scheduler in tables.SCHEDULERS.items():
+        text = _render_configuration(scheduler, extender if scheduler == tables.EXTENDED else "")
+        metadata = {"name": name, "labels": COMPONENT}
+        yield CONFIG_MAP, SYSTEM, {"metadata": metadata, "data": {CONFIG_KEY: text}}
+    for pool in tables.POOLS:
+        for zone, count in zip(tables.ZONES, pool.counts, strict=True):
+            for number in range(1, count + 1):
+                yield NODE, "", _make_node(pool, zone, f"{pool.name}-{zone[-1]}-{number}")
+    for workload in tables.WORKLOADS:
+        yield from _workload_objects(workload)
+
+
+def make_job(kind: JobKind, name: str, pods: int, minutes: int) -> Json:
+    """A Job of this kind."""
+    template = pod_template(
+        kind.name, kind.cpu, kind.memory, kind.image, kind.spec, kind.scheduler, "batch", kind.gpus, kind.use
+    )
+    template["metadata"]["annotations"][f"{DOMAIN}/runs-for"] = f"{minutes}m"
+    template["spec"]["restartPolicy"] = "Never"
+    spec = {"completions": pods, "parallelism": pods, "ttlSecondsAfterFinished": 300, "template": template}
+    return {"metadata": {"name": name, "labels": {"app": kind.name}}, "spec": spec}
+
+
+def make_misfit(kind: Misfit, name: str, minutes: int) -> Json:
+    """A Pod that fits nowhere, and is withdrawn after a while."""
+    image = f"example.com/{kind.namespace}/{kind.name}:1.0.0"
+    pod = pod_template(kind.name, kind.cpu, kind.memory, image, kind.spec, kind.scheduler)
+    pod["metadata"]["name"] = name
+    pod["metadata"]["annotations"][f"{DOMAIN}/leaves-after"] = f"{minutes}m"
+    return pod
+
+
+def pod_template(
+    app: str, cpu: int, memory: int, image: str, spec: Json, scheduler: str, priority: str = "", gpus: int = 0,
+    use: str = "steady",
+) -> Json:  # fmt: skip
+    """The template of a workload's pods."""
+    requests: Json = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+    limits: Json = {"memory": f"{memory * 2}Mi"}
+    if gpus:
+        requests[tables.GPU] = limits[tables.GPU] = str(gpus)
+    container = {"name": app, "image": image, "resources": {"requests": requests, "limits": limits}}
+    pod_spec: Json = {"schedulerName": scheduler, "containers": [container], **spec}
+    if priority:
+        pod_spec["priorityClassName"] = priority
+    return {"metadata": {"labels": {"app": app}, "annotations": {f"{DOMAIN}/use": use}}, "spec": pod_spec}
+
+
+def _make_node(pool: SandboxPool, zone: str, name: str) -> Json:
+    capacity: Json = {"cpu": str(pool.cpu), "memory": f"{pool.memory}Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+    allocatable = {**capacity, "cpu": f"{pool.cpu * 1000 - 100}m", "memory": f"{pool.memory * 1024 - 1024}Mi"}
+    if pool.gpus:
+        capacity[tables.GPU] = allocatable[tables.GPU] = str(pool.gpus)
+    labels = {
+        tables.HOSTNAME: name,
+        tables.ZONE: zone,
+        tables.POOL: pool.name,
+        "topology.kubernetes.io/region": tables.REGION,
+        "node.kubernetes.io/instance-type": pool.machine,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+    spec: Json = {"providerID": f"sandbox:///{zone}/{name}"}
+    if pool.taint:
+        spec["taints"] = [dict(zip(("key", "value", "effect"), pool.taint, strict=True))]
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"capacity": capacity, "allocatable": allocatable},
+    }
+
+
+def _workload_objects(workload: SandboxWorkload) -> Iterator[CatalogueObject]:
+    labels = {"app": workload.name}
+    spec: dict[str, Any] = {
+        "selector": {"matchLabels": labels},
+        "template": pod_template(
+            workload.name,
+            workload.cpu,
+            workload.memory,
+            workload.image,
+            workload.spec,
+            workload.scheduler,
+            workload.priority,
+            workload.gpus,
+            workload.use,
+        ),
+    }
+    metadata: Json = {"name": workload.name, "labels": labels}
+    if workload.kind != "DaemonSet":
+        spec |= {"replicas": workload.replicas, "revisionHistoryLimit": 2}
+    if workload.max_replicas:
+        metadata["annotations"] = {f"{DOMAIN}/scales": f"{workload.replicas}-{workload.max_replicas}"}
+    if workload.kind == "StatefulSet":
+        spec["serviceName"] = workload.name
+    if workload.storage:
+        claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "standard"}
+        claim["resources"] = {"requests": {"storage": f"{workload.storage}Gi"}}  # type: ignore[assignment]
+        container = spec["template"]["spec"]["containers"][0]
+        container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+        spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+    if workload.kind != "DaemonSet":
+        service = {"selector": labels, "ports": [{"port": 80, "protocol": "TCP"}]}
+        yield get_resource("Service"), workload.namespace, {"metadata": metadata | {"annotations": {}}, "spec": service}
+    yield _KINDS[workload.kind], workload.namespace, {"metadata": metadata, "spec": spec}
+    if workload.budget:
+        budget = {"maxUnavailable": 1, "selector": spec["selector"]}
+        yield BUDGET, workload.namespace, {"metadata": {"name": workload.name}, "spec": budget}
+
+
+def _render_configuration(scheduler: str, extender: str) -> str:
+    """The KubeSchedulerConfiguration of a stock scheduler, as a person would write it."""
+    lines = [
+        "apiVersion: kubescheduler.config.k8s.io/v1",
+        "kind: KubeSchedulerConfiguration",
+        "profiles:",
+        f"- schedulerName: {scheduler}",
+    ]
+    if extender:
+        lines += [
+            "extenders:",
+            f"- urlPrefix: {extender}",
+            "  filterVerb: filter",
+            "  prioritizeVerb: prioritize",
+            "  weight: 1",
+            "  nodeCacheCapable: true",
+            "  ignorable: true",
+            "  httpTimeout: 5s",
+        ]
+    return "\n".join([*lines, ""])

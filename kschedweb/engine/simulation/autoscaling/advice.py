@@ -1,0 +1,204 @@
+"""What cluster-autoscaler would do with a cluster now, with why and what it costs, as plain data."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.pricing.price_table import INSTANCE_TYPE
+from kschedweb.engine.simulation.autoscaling.cluster_look import (
+    ClusterLook,
+    NodeGroup,
+    NodeGroups,
+    ScaleUpAnalysis,
+    ScaleUpOption,
+    compute_utilisation,
+    filter_daemon_sets,
+    read_budgets,
+    requested_and_allocatable,
+)
+from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.state.snapshot import Snapshot
+
+Step = Callable[[str, int, int], None]
+GOES, COULD_GO, STAYS = "goes", "could go", "stays"
+MOST_HELPLESS = 100  # pods of which each group's reason is told
+
+
+def make_static_look(
+    node_groups: NodeGroups,
+    snapshot: Snapshot,
+    configuration: Configuration,
+    check: Callable[[], object] = lambda: None,
+) -> ClusterLook:
+    """A look at a cluster that stands still."""
+    lives, at = dict[str, Life](), defaultdict[str, list[Life]](list)
+    for pod in [*(entry for entry in snapshot.pods.pods if entry is not None), *snapshot.pending]:
+        bound, leaves = 0.0 if pod.node_name else None, 0.0 if pod.terminating else None
+        lives[pod.key] = life = Life(pod, pod, 0.0, bound=bound, leaves=leaves)
+        if bound is not None and leaves is None and not stays_at_drain(pod):
+            at[pod.node_name].append(life)
+    raw_objects = [raw for kind in ("DaemonSet", "PodDisruptionBudget") for raw in snapshot.objects.all(kind)]
+    return ClusterLook(
+        node_groups=node_groups,
+        configuration=configuration,
+        snapshot=snapshot,
+        nodes=node_groups.group_by_node(snapshot.nodes),
+        sets=filter_daemon_sets(raw_objects),
+        budgets=read_budgets(raw_objects),
+        lives=lives.values,
+        on=lambda name: at.get(name, []),
+        check=check,
+    )
+
+
+def advise_scaling(
+    node_groups: NodeGroups,
+    snapshot: Snapshot,
+    configuration: Configuration,
+    step: Step = lambda text, finished, total: None,
+) -> Json:
+    """What it would do. ``step`` hears what is being done, and may raise to end it.
+
+    ``existing`` places of pods on nodes that are there; ``looks`` one after the other, each with what every node group
+    scored, of which the first gets nodes; ``helpless`` pods with each group's reason; ``nodes`` with the verdict on
+    each.
+    """
+    look = make_static_look(
+        node_groups, snapshot, configuration, lambda: step("Looking for nodes for pods that wait", 0, 0)
+    )
+    waiting = [pod for pod in snapshot.pending if not pod.gates and not pod.terminating and not stays_at_drain(pod)]
+    *looks, (last, last_analysis) = _list_scale_ups(look, waiting)
+    return {
+        "expander": node_groups.expander,
+        "threshold": node_groups.threshold,
+        "unneeded": node_groups.unneeded,
+        "afterAdd": node_groups.after_add,
+        "existing": [*looks, (last, last_analysis)][0][1].placed,
+        "looks": [_look_json(*pair) for pair in looks],
+        "helpless": _helpless_json(last, last_analysis.unplaced[:MOST_HELPLESS]),
+        "helplessCount": len(last_analysis.unplaced),
+        "nodes": _node_verdicts(replace(look, check=lambda: None), step),
+    }
+
+
+def derive_node_groups(nodes: Iterable[Node]) -> list[Json]:
+    """Node groups as a document has them, one for each instance type and zone of the nodes, without prices."""
+    kinds = defaultdict[tuple[str, str], list[Node]](list)
+    for node in nodes:
+        if kind := node.labels.get(INSTANCE_TYPE):
+            kinds[kind, node.labels.get(ZONE, "")].append(node)
+    return [_derive_node_group(f"{kind}-{zone}", members) for (kind, zone), members in sorted(kinds.items())]
+
+
+def _list_scale_ups(look: ClusterLook, pods: Sequence[Pod]) -> list[tuple[ClusterLook, ScaleUpAnalysis]]:
+    """Looks with what comes of them, until no group helps; each sees the nodes that were asked for before it."""
+    analyses, coming = [(look, look.analyze_scale_up(pods, []))], list[Json]()
+    while options := analyses[-1][1].options:
+        group = options[0].group
+        new = [
+            group.template_node(f"{group.name}-new-{len(coming) + number + 1}") for number in range(options[0].count)
+        ]
+        coming += new
+        look = replace(look, nodes={**look.nodes, **{raw["metadata"]["name"]: group for raw in new}})
+        analyses.append((look, look.analyze_scale_up(analyses[-1][1].unplaced, coming)))
+    return analyses
+
+
+def _look_json(look: ClusterLook, growth: ScaleUpAnalysis) -> Json:
+    """A look that asks for nodes: what each group scored, and why the others are no option."""
+    best, options = growth.options[0], {option.group.name for option in growth.options}
+    return {
+        "group": best.group.name,
+        "count": best.count,
+        "price": None if best.group.price is None else best.group.price * best.count,
+        "pods": [[pod.key for pod in node] for node in best.pods],
+        "candidates": [_candidate_json(option) for option in growth.options],
+        "others": [
+            {
+                "group": group.name,
+                "why": "Its nodes help none of the pods." if look.size_headroom(group) > 0 else _max_size_reason(group),
+            }
+            for group in look.node_groups.groups
+            if group.name not in options
+        ],
+    }
+
+
+def _candidate_json(option: ScaleUpOption) -> Json:
+    group, (cpu, memory) = option.group, option.wasted
+    return {
+        "group": group.name,
+        "count": option.count,
+        "pods": len(option.helped_pods),
+        "wastedCpu": cpu,
+        "wastedMemory": memory,
+        "price": group.price,
+        "pricePerPod": None if group.price is None else option.price_per_pod,
+        "priority": group.priority,
+    }
+
+
+def _max_size_reason(group: NodeGroup) -> str:
+    return f"It has its most nodes, {group.max_size}."
+
+
+def _helpless_json(look: ClusterLook, pods: Sequence[Pod]) -> list[Json]:
+    """Pods with why each group has no node for them."""
+    entries: list[Json] = [{"pod": pod.key, "why": {}} for pod in pods]
+    for group in look.node_groups.groups if pods else ():
+        name = f"{group.name}-template"
+        scheduler = look.make_scheduler([group.template_node(name)]) if look.size_headroom(group) > 0 else None
+        for entry, pod in zip(entries, pods, strict=True):
+            look.check()
+            entry["why"][group.name] = scheduler.find_misfit_reason(pod, name) if scheduler else _max_size_reason(group)
+    return entries
+
+
+def _node_verdicts(look: ClusterLook, step: Step) -> list[Json]:
+    rows = list[Json]()
+    for position, node in enumerate(look.snapshot.nodes):
+        step("Looking for nodes that can go", position, len(look.snapshot))
+        group, verdict = look.nodes.get(node.name), look.judge_node(node.name)
+        rows.append(
+            {
+                "node": node.name,
+                "group": group.name if group else "",
+                "price": group.price if group else None,
+                "verdict": STAYS if verdict.why else COULD_GO,
+                "why": verdict.why,
+                "used": {
+                    name: list(pair) for name, pair in requested_and_allocatable(look.snapshot, node.name).items()
+                },
+                "utilisation": compute_utilisation(look.snapshot, node.name),
+                "pods": [life.pod.key for life in look.on(node.name)],
+                "moves": dict(verdict.moves),
+            }
+        )
+    first = look.select_removable([row["node"] for row in rows if not row["why"]])
+    for row in rows:
+        if row["node"] in first:
+            row["verdict"] = GOES
+    return rows
+
+
+def _derive_node_group(group_name: str, nodes: Sequence[Node]) -> Json:
+    """What all of its nodes have in common; labels of the kind and the zone are among it."""
+    first = nodes[0]
+    has = get_mapping(get_mapping(first.raw, "status"), "allocatable")
+    taints = get_mapping(first.raw, "spec").get("taints") or ()
+    labels = {key: value for key, value in first.labels.items() if all(node.labels.get(key) == value for node in nodes)}
+    return {
+        "name": re.sub("[^a-z0-9]+", "-", group_name.lower())[:63].strip("-"),
+        "labels": {key: value for key, value in labels.items() if key != HOSTNAME},
+        "taints": [taint for taint in taints if not str(taint.get("key")).startswith("node.kubernetes.io/")],
+        "allocatable": {name: str(amount) for name, amount in has.items()},
+        "max": 2 * len(nodes),
+    }

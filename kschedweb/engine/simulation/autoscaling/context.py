@@ -1,0 +1,201 @@
+"""What an autoscaler sees of a simulation, and what it can do there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import field
+from math import ceil
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers import daemons
+from kschedweb.engine.controllers.naming import draw_name
+from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.events import NodeChanges
+from kschedweb.engine.simulation.nodes import SimulatedNodes
+from kschedweb.engine.simulation.observer import Deed
+from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pods import Pods
+from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.values import dataclass
+
+BY_API = "EvictionByEvictionAPI"
+AT = Callable[[float], None]
+
+
+class AutoscalerSetup(ABC):
+    """An autoscaler as a scenario has it; the same for any number of simulations."""
+
+    @abstractmethod
+    def start(self, context: AutoscalerContext) -> None:
+        """Let it work in one simulation."""
+
+    @abstractmethod
+    def node_price(self, labels: Mapping[str, str]) -> float | None:
+        """What a node with these labels costs an hour; ``None`` where that is not known."""
+
+
+@dataclass(eq=False)
+class AutoscalerContext:
+    """``join_node``, ``remove_node`` and ``create_pod`` let a node come, go, and a pod arrive.
+
+    ``waiting`` are pods without a node. ``on_unschedulable`` is called when a pod was tried in vain, ``on_pod_moved``
+    when a pod came to a node, or began to leave it.
+    """
+
+    configuration: Configuration
+    pods: Pods
+    nodes: SimulatedNodes
+    join_node: Callable[[Json, float], None]
+    remove_node: Callable[[str, float], None]
+    create_pod: Callable[[Json, float], None]
+    on_unschedulable: AT = lambda now: None
+    on_pod_moved: Callable[[Life, float], None] = lambda life, now: None
+    waiting: dict[str, Life] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pods.unplaced, self.pods.moved = self._on_unplaced, self._on_moved
+
+    def _on_unplaced(self, life: Life, now: float) -> None:
+        self.waiting[life.pod.key] = life
+        self.on_unschedulable(now)
+
+    def _on_moved(self, life: Life, now: float) -> None:
+        self.waiting.pop(life.pod.key, None)
+        self.on_pod_moved(life, now)
+
+    def pending_pods(self) -> list[Life]:
+        """The pods that were tried in vain and still wait, in the order in which they were tried first."""
+        for key, life in list(self.waiting.items()):
+            if life.bound is not None or not self.pods.is_alive(life):
+                del self.waiting[key]
+        return list(self.waiting.values())
+
+    def schedule_background(self, time: float, action: AT) -> None:
+        """Do something later that is of no account for whether the simulation has come to rest."""
+        self.pods.agenda.schedule_action(time, action, looks=True)
+
+    def schedule_action(self, time: float, action: AT) -> None:
+        """Do something later that the simulation waits for."""
+        self.pods.agenda.schedule_action(time, action)
+
+    def add_node(self, node: Json, sets: Iterable[Json], now: float) -> None:
+        """A node joins, and the DaemonSets ``sets`` put their pods on it."""
+        self.join_node(node, now)
+        columns = daemons.make_snapshot([node])
+        for raw in sets:
+            for name, spec in daemons.list_node_specs(raw, columns):
+                self.create_pod(daemon_pod(raw, name, spec, self.pods.lives), now)
+
+    def delete_node(self, name: str, now: float) -> None:
+        """A node is deleted; the pods of DaemonSets that are left on it end with it."""
+        for life in [self.pods.lives.get(pod.key) for pod in self.pods.world.pods_on(name)]:
+            if life is not None:
+                self.pods.remove_pod(life, now)
+        self.remove_node(name, now)
+
+    def change_node(self, name: str, now: float, **changes: object) -> None:
+        """Write a node."""
+        self.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
+
+    def pods_to_move(self, node: str) -> list[Life]:
+        """The pods on a node that would have to go elsewhere, without those that are on their way out."""
+        return [life for life in self._drainable_pods(node) if life.leaves is None]
+
+    def is_drained(self, node: str) -> bool:
+        """Whether no pod is left that keeps the node from being deleted."""
+        return not self._drainable_pods(node)
+
+    def _drainable_pods(self, node: str) -> list[Life]:
+        lives = (self.pods.lives.get(pod.key) for pod in self.pods.world.pods_on(node))
+        return [life for life in lives if life is not None and not stays_at_drain(life.pod)]
+
+    def evict_pod(self, life: Life, because: str, now: float) -> None:
+        self.pods.evict_pod(life, because, now, BY_API)
+
+    def report_deed(self, deed: Deed, now: float) -> None:
+        self.pods.observer.autoscaled(deed, now)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBudget:
+    """A PodDisruptionBudget, by the pods that there are: as the disruption controller reckons it."""
+
+    namespace: str
+    name: str
+    selector: Selector
+    min_available: object
+    max_unavailable: object
+
+    @classmethod
+    def from_json(cls, raw: Json) -> LiveBudget:
+        metadata, spec, selector = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), NOTHING
+        with suppress(SelectorError):  # which means no pod
+            selector = label_selector(spec.get("selector"), "spec.selector.")
+        identity = str(metadata.get("namespace") or "default"), str(metadata.get("name"))
+        return cls(*identity, selector, spec.get("minAvailable"), spec.get("maxUnavailable"))
+
+    def covers_pod(self, pod: Pod) -> bool:
+        return pod.namespace == self.namespace and not self.selector.is_empty and self.selector.matches(pod.labels)
+
+    def disruptions_allowed(self, lives: Iterable[Life]) -> int:
+        """How many of its pods may be evicted now."""
+        healthy, desired = self.count_healthy(lives)
+        return max(healthy - desired, 0)
+
+    def count_healthy(self, lives: Iterable[Life]) -> tuple[int, int]:
+        """How many of its pods are healthy, and how many should be."""
+        meant = [life for life in lives if life.leaves is None and self.covers_pod(life.pod)]
+        healthy = sum(life.bound is not None for life in meant)
+        if self.max_unavailable is not None:
+            desired = len(meant) - _resolve_count(self.max_unavailable, len(meant))
+        else:
+            desired = _resolve_count(self.min_available, len(meant)) if self.min_available is not None else 0
+        return healthy, max(desired, 0)
+
+
+def _resolve_count(value: object, total: int) -> int:
+    text = str(value)
+    number = text.removesuffix("%")
+    if not number.isdecimal():
+        return 0
+    return ceil(int(number) * total / 100) if text.endswith("%") else int(number)
+
+
+def daemon_pod(raw: Json, node: str, spec: Json, existing_keys: Container[str]) -> Json:
+    """The pod of a DaemonSet for a node, as its controller makes it."""
+    metadata = raw["metadata"]
+    namespace, name = metadata.get("namespace") or "default", metadata["name"]
+    template = get_mapping(get_mapping(get_mapping(raw, "spec"), "template", "spec."), "metadata")
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": name, "uid": metadata.get("uid") or name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": draw_name(
+                f"{name}-", f"{namespace}/{name}/{node}", lambda candidate: f"{namespace}/{candidate}" in existing_keys
+            ),
+            "namespace": namespace,
+            "labels": dict(get_mapping(template, "labels")),
+            "ownerReferences": [{**owner, "controller": True}],
+        },
+        "spec": spec,
+    }
+
+
+def raw_node(name: str, labels: Mapping[str, str], taints: Iterable[Json], capacity: Json, allocatable: Json) -> Json:
+    """A node that is ready when it joins."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {"providerID": f"none:///{name}", "taints": list(taints)},
+        "status": {
+            "capacity": capacity,
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }

@@ -1,0 +1,72 @@
+"""Tries of groups that would come to nothing again: while nothing changes, they come to what they came to before.
+
+A group waits for no event: kube-scheduler tries it again and again, after its backoff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kschedweb.engine.cycle.group_placement import GroupPlacement
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TryInputs:
+    """All that a try depends on. Two are equal only if nothing has changed in between."""
+
+    group: PodGroup
+    pods: tuple[Pod, ...]
+    snapshot: Snapshot
+    moves: int  # of pods, but for those that tries made and took back
+    objects: tuple[int, int]
+    start: int
+
+
+class HopelessGroupTries:
+    """Makes the tries of ``scheduler``; with ``remembers`` those that failed are made again only once it may help."""
+
+    def __init__(self, scheduler: Scheduler, *, remembers: bool) -> None:
+        self._scheduler = scheduler
+        self._remembers = remembers and _has_only_own_plugins(scheduler)
+        self._known: dict[str, tuple[TryInputs, GroupPlacement, int]] = {}
+        self._taken_back = 0
+
+    def find_placement(self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest) -> GroupPlacement:
+        """What a try comes to."""
+        scheduler = self._scheduler
+        state = self._current_state(group, tuple(pods))
+        before, placement, step = self._known.get(group.key, (None, None, 0))
+        if placement is not None and before == state and self._is_repeatable(state):
+            scheduler.advance_start(step)
+            return placement
+        version = scheduler.snapshot.pods.version
+        placement = scheduler.find_group(group, pods, request)
+        self._taken_back += scheduler.snapshot.pods.version - version
+        self._known.pop(group.key, None)
+        if not placement.searched.ok and not placement.waits_for_room and self._is_repeatable(state):
+            self._known[group.key] = state, placement, scheduler.start - state.start
+        return placement
+
+    def _current_state(self, group: PodGroup, pods: tuple[Pod, ...]) -> TryInputs:
+        snapshot = self._scheduler.snapshot
+        moves = snapshot.pods.version - self._taken_back
+        objects = snapshot.objects.version, snapshot.objects.groups.version
+        return TryInputs(group, pods, snapshot, moves, objects, self._scheduler.start)
+
+    def _is_repeatable(self, state: TryInputs) -> bool:
+        """Whether nothing else decides: nominations, claims, volumes."""
+        claims = any(pod.volumes or pod.resource_claims for pod in state.pods)
+        return self._remembers and not claims and not len(self._scheduler.nominator)
+
+
+def _has_only_own_plugins(scheduler: Scheduler) -> bool:
+    """Whether only plugins of kube-scheduler have a say, which look at nothing but the cluster."""
+    own_plugins = scheduler.configuration.release.in_tree_plugins.specs
+    names = {plugin.name for framework in scheduler.frameworks.values() for plugin in framework.instances}
+    return not scheduler.configuration.extenders and names <= own_plugins.keys()

@@ -1,0 +1,87 @@
+"""What an API server would refuse of the objects in a scenario document, each where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.refusals import find_refusals
+
+NOTHING: Mapping[str, str] = {}
+# Where in a change the parts of the nodes stand, and in a shape those of the pods.
+OF_NODES = {"spec.taints": "taints", "metadata.labels": "labels", "status.allocatable": "allocatable"}
+RESOURCES = "spec.containers[0].resources"
+OF_SHAPES = {
+    "metadata.labels": "labels",
+    **{f"{RESOURCES}.requests['{name}']": name for name in ("cpu", "memory")},
+    **{f"{RESOURCES}.{kind}": "resources" for kind in ("requests", "limits")},
+}
+
+
+def refuse_document(data: Any) -> list[DocumentProblem]:
+    """The sentences of the API server on a document as plain data, whatever it holds."""
+    return [DocumentProblem(path, text) for path, text in _iterate_refusals(data)]
+
+
+def _iterate_refusals(data: Any) -> Iterator[tuple[str, str]]:
+    for path, item in _list_objects(data, "objects"):
+        for inner, entry in _list_objects(item, "items", path) if item.get("kind") == "List" else [(path, item)]:
+            yield from _refusals_at(entry, inner)
+    for path, change in _list_objects(data, "changes"):
+        for name, action in change.items():
+            if isinstance(action, dict):
+                yield from _of_action(action, f"{path}.{name}")
+    for path, arrival in _list_objects(data, "arrivals"):
+        for inner, shape in _list_objects(arrival.get("generate"), "shapes", f"{path}.generate"):
+            yield from _refusals_at(_pod_of_shape(shape), inner, OF_SHAPES)
+
+
+def _list_objects(data: Any, name: str, path: str = "") -> list[tuple[str, Json]]:
+    """The objects in a list of ``data``, each with its path."""
+    listed = data.get(name) if isinstance(data, dict) else None
+    if not isinstance(listed, list):
+        return []
+    start = f"{path}.{name}" if path else name
+    return [(f"{start}[{at}]", item) for at, item in enumerate(listed) if isinstance(item, dict)]
+
+
+def _of_action(action: Json, path: str) -> Iterator[tuple[str, str]]:
+    if action.get("manifest") is not None:
+        yield from _refusals_at(action["manifest"], f"{path}.manifest")
+    if action.keys() & {"taints", "allocatable"}:
+        yield from _refusals_at(_node_of_action(action), path, OF_NODES)
+
+
+def _refusals_at(item: Any, path: str, moved: Mapping[str, str] = NOTHING) -> Iterator[tuple[str, str]]:
+    """What is said of ``item`` at ``path``; its parts stand where ``moved`` says."""
+    for refusal in find_refusals(item):
+        of_object = next((start for start in moved if refusal.path.startswith(start)), "")
+        yield f"{path}.{moved.get(of_object, '')}{refusal.path.removeprefix(of_object)}", refusal.text
+
+
+def _node_of_action(action: Json) -> Json:
+    """The nodes of a change, with what it gives them."""
+    name = action.get("name") if isinstance(action.get("name"), str) else "node"
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": action.get("labels")},
+        "spec": {"taints": action.get("taints")},
+        "status": {"allocatable": action.get("allocatable")},
+    }
+
+
+def _pod_of_shape(shape: Json) -> Json:
+    """The pods of a shape; further resources are their limits, too."""
+    spec, more = shape.get("spec"), shape.get("resources")
+    basic = {name: shape[name] for name in ("cpu", "memory") if shape.get(name) is not None}
+    limits = more if isinstance(more, dict) else {}
+    container = {"name": "main", "resources": {"requests": {**basic, **limits}, "limits": limits}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": shape.get("name") or "pod", "labels": shape.get("labels")},
+        "spec": {"containers": [container], **(spec if isinstance(spec, dict) else {})},
+    }

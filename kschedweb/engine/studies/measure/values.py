@@ -1,0 +1,72 @@
+"""What a measure of a run is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Any
+
+from kschedweb.engine.values import dataclass
+
+LOWER, HIGHER, NEITHER = "lower", "higher", ""
+PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
+MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
+
+
+class When(StrEnum):
+    """What a run must have for a measure to say something."""
+
+    ALWAYS = ""
+    BUDGETS = "disruption budgets"
+    SCALED = "scaled workloads"
+    PRICED = "prices"
+    AUTOSCALED = "an autoscaler of nodes"
+    DESCHEDULED = "a descheduler"
+    REQUESTED = "nodes that have the resource"
+    USED = "figures of real use"
+    PLACED_ANEW = "a cluster placed at one moment"
+    COMPARED = "another run"
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasure:
+    """A measure; ``value`` is ``None`` if there is nothing to measure, ``direction`` is what is better, "" for neither.
+
+    ``unit`` "points" are percentage points.
+    """
+
+    name: str
+    label: str
+    value: float | None
+    unit: str
+    direction: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The measures of a run, the most important group first."""
+
+    listed: tuple[RunMeasure, ...]
+
+    def __iter__(self) -> Iterator[RunMeasure]:
+        return iter(self.listed)
+
+    def __getitem__(self, name: str) -> RunMeasure:
+        for measure in self.listed:
+            if measure.name == name:
+                return measure
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data by name, in order."""
+        return {
+            measure.name: {key: value for key, value in asdict(measure).items() if key != "name"}
+            for measure in self.listed
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, dict[str, Any]]) -> Measures:
+        """The reverse of ``to_dict``."""
+        return cls(tuple(RunMeasure(name=name, **attributes) for name, attributes in plain.items()))

@@ -1,0 +1,124 @@
+"""Two policies that undo one another: the descheduler evicts pods which kube-scheduler puts back, and so on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.studies.moves.balance import ClusterBalance
+from kschedweb.engine.studies.moves.dry_run import RETURNS, UNFIT, Check, DescheduledCluster, DryRun
+from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
+from kschedweb.engine.values import dataclass
+
+ROUNDS, ROUND_INTERVAL = 5, 300.0  # cycles, and seconds from one to the next: the descheduler's own default
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One cycle; ``repeated`` of its evictions are of pods that an earlier round had evicted already."""
+
+    evicted: int
+    returned: int
+    unfit: int
+    repeated: int
+    after: ClusterBalance
+
+
+@dataclass(frozen=True, slots=True)
+class Fight:
+    """Pods that ``plugin`` evicts, and that ``scorer`` brings back to where it evicts them, again and again.
+
+    ``scorer`` is the score plugin that spoke most for their nodes, with its strategy; "" where they fit on no other.
+    ``times`` is how often the most evicted of ``pods`` was evicted.
+    """
+
+    plugin: str
+    scorer: str
+    pods: tuple[str, ...]
+    workloads: tuple[str, ...]
+    times: int
+
+    @property
+    def sentence(self) -> str:
+        many = len(self.pods)
+        subject = f"{many:,} pods" if many > 1 else f"the pod {self.pods[0]}"
+        undoes = (
+            f"{self.scorer} puts them back where" if self.scorer else "no other node takes them than those from which"
+        )
+        if many == 1:
+            undoes = undoes.replace("them", "it")
+        them = "them" if many > 1 else "it"
+        change = (
+            "Change one of the two" if self.scorer else "Let other nodes take them, or let the descheduler leave them"
+        )
+        return (
+            f"{self.plugin} evicts {subject} again and again, up to {self.times} times: {undoes} {self.plugin} evicts "
+            f"{them}. {change}, or this never comes to an end."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """The first cycle in full, what followed, and who fights. ``settled``: the last round evicted nothing."""
+
+    first: DryRun
+    rounds: tuple[Round, ...]
+    fights: tuple[Fight, ...]
+    interval: float
+
+    @property
+    def settled(self) -> bool:
+        return not self.rounds[-1].evicted
+
+
+def repeat_cycles(
+    cluster: DescheduledCluster,
+    document: str | Json,
+    now: float,
+    *,
+    max_rounds: int = ROUNDS,
+    interval: float = ROUND_INTERVAL,
+    check: Check = lambda *progress: None,
+) -> Rounds:
+    """Run up to ``max_rounds`` cycles, one ``interval`` seconds from ``now`` on, until one evicts nothing.
+
+    Raises PolicyRefused and SelectorError.
+    """
+    times, scorer_log = Counter[str](), ScorerLog(cluster.scheduler)
+    cluster.watch_landings(
+        lambda pod, node, sources: scorer_log.record_scorer(pod, node, sources) if times[pod.key] else None
+    )
+    plugins: dict[str, Counter[str]] = defaultdict(Counter)
+    workloads: dict[str, str] = {}
+    first, rounds = None, []
+    for number in range(max_rounds):
+        check("Repeating the cycle", number, max_rounds)
+        dry_run = cluster.run(document, now + number * interval)
+        first = first or dry_run
+        repeated = sum(bool(times[landing.pod]) for landing in dry_run.landings)
+        for landing in dry_run.landings:
+            times[landing.pod] += 1
+            plugins[landing.pod][landing.plugin] += 1
+            workloads[landing.pod] = landing.workload
+        counts = dry_run.count(RETURNS), dry_run.count(UNFIT)
+        rounds.append(Round(len(dry_run.landings), *counts, repeated, dry_run.after))
+        if not dry_run.landings:
+            break
+    assert first is not None
+    grouped: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for pod, evictions in times.items():
+        if evictions > 1:
+            (plugin, _), *_ = plugins[pod].most_common(1)
+            grouped[plugin, scorer_log.scorer_of(pod)].append(pod)
+    fights = [
+        Fight(
+            plugin,
+            scorer,
+            tuple(pods),
+            tuple(sorted({workloads[pod] for pod in pods})),
+            max(times[pod] for pod in pods),
+        )
+        for (plugin, scorer), pods in grouped.items()
+    ]
+    fights.sort(key=lambda fight: (-len(fight.pods), fight.plugin, fight.scorer))
+    return Rounds(first, tuple(rounds), tuple(fights), interval)

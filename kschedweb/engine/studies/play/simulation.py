@@ -1,0 +1,51 @@
+"""Starts the simulation of a scenario, and runs it to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.simulation import Observer, Result, Simulation
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
+
+LONGEST = 366 * 24 * 3600.0  # longest run in seconds, if it ends when nothing more happens
+MOST_SAMPLES = 4096
+
+Registry = Mapping[str, Factory]
+
+
+def start_simulation(
+    prepared: PreparedScenario,
+    configuration: Configuration,
+    observer: Observer,
+    *,
+    registry: Registry | None = None,
+    quick: bool = True,
+    events: bool = True,
+) -> Simulation:
+    """A simulation of ``prepared`` at its beginning; without ``events``, those of the scenario are left out."""
+    settings = prepared.settings
+    if settings.most_samples > MOST_SAMPLES:
+        settings = replace(settings, most_samples=MOST_SAMPLES)
+    return Simulation(
+        prepared.start_state(configuration.release),
+        configuration,
+        prepared.events if events else (),
+        settings,
+        registry=registry,
+        use=None if prepared.use is None else prepared.use(),
+        watermarks=prepared.watermarks,
+        observer=observer,
+        autoscaler=prepared.autoscaler if events else None,
+        descheduler=prepared.descheduler if events else None,
+        quick=quick,
+    )
+
+
+def finish_simulation(simulation: Simulation, prepared: PreparedScenario) -> Result:
+    """Run the simulation to its end."""
+    if prepared.end is None:
+        return simulation.run_until_quiet(LONGEST)
+    return simulation.run(prepared.end)

@@ -1,0 +1,60 @@
+"""Pods that are on nodes at the beginning, and that their kubelets have not taken in: which of them will not run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from kschedweb.engine.controllers.kubelet import PODS, admit_to_node, find_unsuited, is_acknowledged
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.taints import NO_EXECUTE
+
+
+def find_turned_away(nodes: Mapping[str, Json], bound: Iterable[Json]) -> list[str]:
+    """The keys of the pods in ``bound`` whose node is not there, or whose kubelet fails them or others for them.
+
+    A kubelet is asked of its pods in the order in which they are listed, those that it runs already first.
+    """
+    by_node: dict[str, list[Pod]] = defaultdict(list)
+    for raw in bound:
+        pod = Pod.from_json(raw)
+        by_node[pod.node_name].append(pod)
+    keys = []
+    for name, pods in by_node.items():
+        new = [pod for pod in pods if not is_acknowledged(pod)]
+        if name not in nodes:
+            keys += [pod.key for pod in pods]
+        elif new:
+            keys += _refused_pods(Node.from_json(nodes[name]), [pod for pod in pods if is_acknowledged(pod)], new)
+    return keys
+
+
+def _refused_pods(node: Node, running: list[Pod], new: list[Pod]) -> list[str]:
+    if _all_fit(node, running, new):
+        return []
+    refused = []
+    for pod in new:
+        answer = admit_to_node(pod, node, running)
+        if answer.refusal is None and not answer.ended:
+            running.append(pod)
+        else:
+            refused.append(pod.key)
+    return refused
+
+
+def _all_fit(node: Node, running: list[Pod], new: list[Pod]) -> bool:
+    """Whether it is clear at one look that all of them run: there is room, and they ask for nothing else."""
+    if any(taint.effect == NO_EXECUTE for taint in node.taints):
+        return False
+    if any(pod.host_ports or pod.node_selector or pod.node_affinity.required is not None for pod in new):
+        return False
+    if any(find_unsuited(pod, node) for pod in new):
+        return False
+    requested: Counter[str] = Counter()
+    for pod in (*running, *new):
+        requested.update(pod.occupied)
+        requested[PODS] += 1
+    resources = {PODS}.union(*(pod.requests for pod in new))
+    return all(requested[name] <= node.allocatable.get(name, 0) for name in resources)

@@ -1,0 +1,217 @@
+"""What a change of a policy does to a cluster: the scenario played under the current and under the changed policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.simulation import PodArrives, SimulationError
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.studies.compare.comparison import PlacementComparison, compare_runs
+from kschedweb.engine.studies.document.document import ScenarioError
+from kschedweb.engine.studies.gate.gate import Progress
+from kschedweb.engine.studies.measure.measures import compute_measures, measure_of
+from kschedweb.engine.studies.measure.occupancy import empty_nodes
+from kschedweb.engine.studies.measure.registry import find_spec, get_spec
+from kschedweb.engine.studies.measure.values import RunMeasure
+from kschedweb.engine.studies.moves.balance import LevelSpread
+from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
+from kschedweb.engine.studies.play.recorder import Progress as Heard
+from kschedweb.engine.studies.play.run import run_scenario
+from kschedweb.engine.studies.play.successors import last_node
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario
+from kschedweb.engine.values import dataclass
+
+GAINED, LOST, MOVED = "gained", "lost", "moved"
+SIDES = ("current", "changed")
+
+
+@dataclass(frozen=True)
+class PolicyEffect:
+    """A scenario under the ``current`` and the ``changed`` policy, and how the two outcomes differ.
+
+    The pods ``excluded_pods`` them ("namespace/name") are not asked about: they had a node, and may be evicted.
+    """
+
+    prepared: PreparedScenario
+    current: RunOutcome
+    changed: RunOutcome
+    comparison: PlacementComparison
+    excluded_pods: frozenset[str] = frozenset()
+
+    @cached_property
+    def pods(self) -> dict[str, dict[str, str]]:
+        """The pods for which a node was looked for, with their last nodes under either policy, "" for none."""
+        return {
+            pair.pod: {"current": last_node(self.current, pair.before), "changed": last_node(self.changed, pair.after)}
+            for pair in self.comparison.pairs.listed
+            if pair.pod not in self.excluded_pods
+        }
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How many ``pods`` there are, how many of them are ``placed``, and what the change does to them.
+
+        ``evicted`` are the pods that had to make room.
+        """
+        kinds = Counter(change["what"] for change in self.changes)
+        plugins = Counter(change["plugin"] for change in self.changes if change["what"] == MOVED)
+        return {
+            "pods": len(self.pods),
+            "placed": {side: sum(bool(nodes[side]) for nodes in self.pods.values()) for side in SIDES},
+            "evicted": self._both_sides(lambda outcome: int((outcome.forced_moves.kind == MoveKind.PREEMPTED).sum())),
+            **{kind: kinds[kind] for kind in (GAINED, LOST, MOVED)},
+            "by_plugin": [{"plugin": name, "pods": pods} for name, pods in plugins.most_common()],
+        }
+
+    @cached_property
+    def changes(self) -> list[dict[str, Any]]:
+        """The pods of ``pods`` that end elsewhere, as plain data: ``kind`` became of each, its nodes, and why.
+
+        ``current_pod`` and ``changed_pod`` took its place and have these nodes; "" is the pod itself.
+        """
+        comparison, listed = self.comparison, []
+        for kind, changes in (
+            (GAINED, comparison.newly_scheduled),
+            (LOST, comparison.newly_unscheduled),
+            (MOVED, comparison.moved),
+        ):
+            for change in changes:
+                if change.pod not in self.excluded_pods:
+                    description: dict[str, Any] = {"pod": change.pod, "what": kind, **self.pods[change.pod]}
+                    why = {"plugin": change.plugin, "lead": change.lead, "said": change.said, "follows": change.follows}
+                    successors = {"current_pod": change.before_pod, "changed_pod": change.after_pod}
+                    listed.append({**description, **why, **successors})
+        return listed
+
+    def pod(self, name: str) -> dict[str, Any] | None:
+        """The last nodes of the pod ``name`` ("namespace/name"); ``None`` if no node was looked for."""
+        return {"pod": name, **self.pods[name]} if name in self.pods else None
+
+    def nodes(self) -> dict[str, int]:
+        """How many nodes are ``total`` at the end, and how many have pods then under either policy.
+
+        Pods of DaemonSets and static pods do not count: a node with nothing else can go.
+        """
+        total = int((~np.isnan(self.changed.allocatable([self.changed.end], CPU)[-1])).sum())
+        empty = self._both_sides(lambda outcome: int(empty_nodes(outcome, [outcome.end])[0]))
+        return {"there": total, **{side: total - number for side, number in empty.items()}}
+
+    def list_measures(self, *, at_end: bool) -> list[dict[str, Any]]:
+        """Every measure with its value under either policy, as plain data.
+
+        ``at_end``: the cluster was placed anew at one moment, so that only what holds at the end is measured; use is
+        what the pods would use where they are then.
+        """
+        first, second = (_measure_outcome(self.prepared, outcome, at_end) for outcome in (self.current, self.changed))
+        values = {measure.name: measure.value for measure in first}
+        pairs = ((asdict(measure), values.get(measure.name)) for measure in second)
+        return [{**plain, "current": before, "changed": plain.pop("value")} for plain, before in pairs]
+
+    def _both_sides(self, compute: Callable[[RunOutcome], Any]) -> dict[str, Any]:
+        return {"current": compute(self.current), "changed": compute(self.changed)}
+
+
+def play_both(
+    prepared: PreparedScenario,
+    current: Configuration,
+    changed: Configuration,
+    progress: Progress,
+    subject: str = "",
+    known_outcome: RunOutcome | None = None,
+    *,
+    only_waiting: bool = False,
+) -> PolicyEffect:
+    """Play ``prepared`` under both; ``progress`` is told how far it is, and ``subject`` which pods.
+
+    ``known_outcome`` is what came of it under the current policy, where that was played before. ``only_waiting``: the
+    answer is about the pods that have no node at the beginning. Raises DocumentError at the path "scenario" where it
+    cannot be played.
+    """
+    try:
+        before = known_outcome or run_scenario(
+            prepared, current, progress=_wrap_progress(progress, f"{subject} under the current policy:")
+        )
+        after = run_scenario(
+            prepared, changed, progress=_wrap_progress(progress, f"{subject} under the changed policy:")
+        )
+    except (SimulationError, CycleError) as error:
+        raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
+    explain_progress = _wrap_progress(progress, "Moved pods explained:")
+    comparison = compare_runs(before, after, prepared, current, changed, progress=explain_progress)
+    bound = frozenset(map(_pod_name, _raw_pods(prepared.objects))) if only_waiting else frozenset[str]()
+    return PolicyEffect(prepared, before, after, comparison, bound)
+
+
+def use_at_end(prepared: PreparedScenario, outcome: RunOutcome) -> dict[str, Floats]:
+    """The use of each node, by resource, with the pods that it has at the end: percent, f8[nodes], nan if unknown.
+
+    {} where nothing is known of real use.
+    """
+    if prepared.use is None:
+        return {}
+    model, pods = prepared.use(), _pods_by_name(prepared)
+    placed = outcome.placed(outcome.end)
+    for row in np.flatnonzero(placed >= 0).tolist():
+        pod = pods.get(outcome.pods[row]) or pods.get(outcome.pods[int(outcome.first[row])])
+        if pod is not None:
+            read = pod if isinstance(pod, Pod) else Pod.from_json(pod)
+            model.came(read.on(outcome.nodes[placed[row]]), outcome.end)
+    marks, use = model.measured(outcome.end), {}
+    for resource in (CPU, MEMORY):
+        column = marks.align_to(outcome.nodes).use_now(resource)
+        if column is not None:
+            use[resource] = column
+    return use
+
+
+def _measure_outcome(prepared: PreparedScenario, outcome: RunOutcome, at_end: bool) -> list[RunMeasure]:
+    measures = [entry for entry in compute_measures(outcome) if entry.value is not None]
+    if not at_end:
+        return measures
+    lasting = [entry for entry in measures if (spec := find_spec(entry.name)) is not None and spec.is_standing]
+    return [*lasting, *_use_measures(use_at_end(prepared, outcome), outcome)]
+
+
+def _use_measures(levels: Mapping[str, Floats], outcome: RunOutcome) -> Iterator[RunMeasure]:
+    open_nodes = outcome.node_states([outcome.end])[-1] == NodeState.OPEN
+    for resource, column in levels.items():
+        spread = LevelSpread.from_levels(column[open_nodes])
+        if spread is not None:
+            yield measure_of(get_spec(f"use_skew_{resource}_end"), spread.skew)
+        yield measure_of(get_spec(f"use_hottest_{resource}_end"), float(np.nanmax(column)))
+
+
+def _pods_by_name(prepared: PreparedScenario) -> dict[str, Pod | Json]:
+    """The pods of a scenario by "namespace/name": those that are there, and those that arrive."""
+    arriving = (event.pod for event in prepared.events if isinstance(event, PodArrives))
+    return {_pod_name(pod): pod for pod in (*_raw_pods(prepared.objects), *arriving)}
+
+
+def _raw_pods(objects: Iterable[Json]) -> Iterator[Json]:
+    return (raw for raw in objects if raw.get("kind") == "Pod")
+
+
+def _pod_name(pod: Pod | Json) -> str:
+    if isinstance(pod, Pod):
+        return pod.key
+    metadata = pod.get("metadata") or {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+
+
+def _wrap_progress(progress: Progress, text: str) -> Heard:
+    def report_progress(now: float, completed: int, total: int) -> None:
+        progress(text.strip(), min(completed, total), total)
+
+    return report_progress

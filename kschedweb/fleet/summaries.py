@@ -1,0 +1,112 @@
+"""Works out how clusters stand, so that a page of a thousand of them reads a row each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from kschedweb.advice.costs.selectors import summarize_cost
+from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.selectors import closed_nodes, snapshot_current
+from kschedweb.dashboard import selectors as overview
+from kschedweb.decisions.pending.services import default_revision
+from kschedweb.fleet.models import Standing
+from kschedweb.fleet.selectors import list_unknown
+from kschedweb.jobs.models import Pulse
+from kschedweb.watermarks.usage.selectors import load_current_use
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kschedweb.watermarks.usage.selectors import CurrentUse
+
+logger = structlog.get_logger(__name__)
+
+PULSE = "fleet"
+VIEWED_SECONDS = 24 * 3600  # seconds for which standings are brought up to date after somebody looked at them
+REASONS, REASON_SECONDS = 8, 20.0
+
+
+def compute_summary(snapshot: Snapshot) -> Standing:
+    """Keep how the cluster of ``snapshot`` stood: amounts in millicores and bytes, shares in percent.
+
+    ``cost`` is ``None`` without a price table, ``skew`` and ``used`` are where no use is known.
+    """
+    use = load_current_use(snapshot.cluster, timezone.now())
+    counts = overview.count_objects(snapshot)
+    reasons, explained = overview.pending_reasons(default_revision(), snapshot, REASON_SECONDS)
+    bill = summarize_cost(snapshot, use)
+    values = {
+        **{name: counts[name] for name in ("nodes", "cordoned", "not_ready", "pods", "held")},
+        "pending": counts["waiting"],
+        "reasons": reasons[:REASONS],
+        "asked": explained,
+        **_compute_room(snapshot, use),
+        "skew": use.compute_skew(closed_nodes(snapshot)) if use else None,
+        "cost": {"unit": bill[0], "hour": bill[1].hour} if bill else None,
+    }
+    row, _ = Standing.objects.update_or_create(snapshot=snapshot, defaults={"values": values})
+    return row
+
+
+def _compute_room(snapshot: Snapshot, use: CurrentUse | None) -> dict[str, Any]:
+    """Percent requested and used of CPU and memory, on nodes that take pods."""
+    sums: Counter[str] = Counter()
+    for zone in overview.compute_headroom(snapshot, use):
+        for resource in ("cpu", "memory"):
+            have = zone[f"{resource}_allocatable"]
+            sums[f"{resource}_have"] += have
+            sums[f"{resource}_requested"] += zone[f"{resource}_requested"]
+            if (used := zone.get(f"{resource}_used")) is not None:
+                sums[f"{resource}_known"] += have
+                sums[f"{resource}_used"] += used * have
+    return {
+        resource: {
+            "requested": _compute_percent(sums, resource, "requested", "have", 100.0),
+            "used": _compute_percent(sums, resource, "used", "known", 1.0),
+        }
+        for resource in ("cpu", "memory")
+    }
+
+
+def _compute_percent(sums: Mapping[str, float], resource: str, part: str, whole: str, factor: float) -> float | None:
+    total = sums[f"{resource}_{whole}"]
+    return factor * sums[f"{resource}_{part}"] / total if total else None
+
+
+def mark_viewed() -> None:
+    """Note that somebody looks at the fleet: for a day its standings follow the snapshots."""
+    Pulse.objects.update_or_create(name=PULSE, defaults={"at": Now()})
+
+
+def refresh_stale(seconds: float, *, force: bool = False) -> int:
+    """Work out for ``seconds`` what is not known of newest snapshots yet, if somebody looked lately or it is ``force``.
+
+    Returns how many clusters were brought up to date. One that cannot be read is left out, and logged.
+    """
+    if not force and not _viewed_recently():
+        return 0
+    deadline, refreshed = monotonic() + seconds, 0
+    for cluster in list_unknown():
+        if monotonic() > deadline:
+            break
+        snapshot = snapshot_current(cluster)
+        if snapshot is None or Standing.objects.filter(snapshot=snapshot).exists():
+            continue
+        try:
+            compute_summary(snapshot)
+        except Exception:
+            logger.warning("standing_unknown", cluster=cluster.name, exc_info=True)
+            Standing.objects.get_or_create(snapshot=snapshot, defaults={"values": {}})  # it is not tried again
+        refreshed += 1
+    return refreshed
+
+
+def _viewed_recently() -> bool:
+    at = Pulse.objects.filter(name=PULSE).values_list("at", flat=True).first()
+    return at is not None and (timezone.now() - at).total_seconds() < VIEWED_SECONDS

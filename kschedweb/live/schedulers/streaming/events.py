@@ -1,0 +1,130 @@
+"""What is new in a live scheduler, as server-sent events: its status when that changes, and each decision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Q
+from django.utils import timezone
+
+from kschedweb.live.schedulers import selectors
+from kschedweb.live.schedulers.models import LiveDecision
+from kschedweb.live.schedulers.status import status_of
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+MAX_DECISIONS = 100  # decisions told one by one at each look; of more, the number alone
+Place = tuple[datetime, UUID]
+
+
+@dataclass(frozen=True)
+class ServerSentEvent:
+    """The text of a server-sent event; ``namespace`` is that of the pod that it is about, "" is for everybody."""
+
+    text: str
+    namespace: str = ""
+
+
+News = list[ServerSentEvent]
+
+
+def text_of(news: Iterable[ServerSentEvent], namespaces: frozenset[str] | None) -> str:
+    """What somebody is told who sees these namespaces; ``None``: all of them."""
+    return "".join(event.text for event in news if namespaces is None or event.namespace in ("", *namespaces))
+
+
+class LiveFollower:
+    """One who looks again and again: what they saw last."""
+
+    def __init__(self, live_id: UUID, place: Place | None = None) -> None:
+        self.place = place
+        self.status = ServerSentEvent("")  # that told it last
+        self.is_deleted = False
+        self._id = live_id
+        self._told: dict[str, Any] = {}
+
+    def read_news(self) -> News:
+        """The events since the last call."""
+        live = selectors.live_list().filter(pk=self._id).first()
+        if live is None:
+            self.is_deleted = True
+            return [make_event("deleted", {})]
+        decisions = self._new_decisions()
+        now = status_of(live).to_dict()
+        if (visible_status := _without_clock(now)) == self._told:
+            return decisions
+        self._told = visible_status
+        # It has an id too, so that one who comes again later is told what was decided in between.
+        self.status = make_event("status", now, place_key(self.place))
+        return [*decisions, self.status]
+
+    def _new_decisions(self) -> News:
+        if self.place is None:
+            newest = _query_decisions(self._id).first()
+            self.place = (newest.at, newest.pk) if newest else (timezone.now(), UUID(int=0))
+            return []
+        news, self.place = decisions_after(self._id, self.place)
+        return news
+
+
+def decisions_after(live_id: UUID, place: Place, end: Place | None = None) -> tuple[News, Place]:
+    """The events of the decisions after ``place`` (up to ``end``), oldest first, and the place of the last."""
+    at, key = place
+    decisions = _query_decisions(live_id).filter(Q(at__gt=at) | Q(at=at, pk__gt=key), at__gte=at)
+    if end is not None:
+        decisions = decisions.filter(Q(at__lt=end[0]) | Q(at=end[0], pk__lte=end[1]))
+    rows = list(decisions[: MAX_DECISIONS + 1])
+    if not rows:
+        return [], place
+    events = [
+        make_event("decision", describe_decision(row), place_key((row.at, row.pk)), namespace=row.namespace)
+        for row in rows[:MAX_DECISIONS][::-1]
+    ]
+    if len(rows) > MAX_DECISIONS:
+        events.append(make_event("skipped", {"decisions": f"more than {MAX_DECISIONS}"}))
+    return events, (rows[0].at, rows[0].pk)
+
+
+def _query_decisions(live_id: UUID) -> QuerySet[LiveDecision]:
+    return LiveDecision.objects.filter(scheduler=live_id).order_by("-at", "-id")
+
+
+def describe_decision(row: LiveDecision) -> dict[str, Any]:
+    """A decision as an event tells it."""
+    names = ("id", "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "message")
+    return {name: getattr(row, name) for name in names}
+
+
+def place_key(place: Place | None) -> str:
+    return f"{place[0].isoformat()}/{place[1]}" if place else ""
+
+
+def place_of(key: str) -> Place | None:
+    """The place that an event's id names; ``None`` for anything else."""
+    moment, _, number = key.partition("/")
+    try:
+        at = datetime.fromisoformat(moment)
+        return (at, UUID(number)) if at.tzinfo else None
+    except ValueError:
+        return None
+
+
+def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
+    """``status`` without what changes each second although nothing happens."""
+    candidates = [
+        {name: value for name, value in candidate.items() if name not in ("heartbeat", "silent_seconds", "ticked_at")}
+        for candidate in status["candidates"]
+    ]
+    return {**status, "candidates": candidates}
+
+
+def make_event(name: str, data: dict[str, Any], key: str = "", *, namespace: str = "") -> ServerSentEvent:
+    head = f"id: {key}\n" if key else ""
+    return ServerSentEvent(f"{head}event: {name}\ndata: {json.dumps(data, cls=DjangoJSONEncoder)}\n\n", namespace)

@@ -1,0 +1,124 @@
+"""Judges each pod that another scheduler places, on the cluster just before: events go in, judgements come out.
+
+It has no thread, clock or connection: the run feeds it. Watches show bindings in the order in which they were written.
+That may differ by a few milliseconds from the order of the decisions, since binding runs beside scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.cycle.judgement import Judgement, judge_placement
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.live import LiveLoop
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.nominator import Nominator
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.state.watermarks.table import Watermarks
+
+POD = "Pod"
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowJudgement:
+    """``reported_message`` is the other scheduler's message if it found no node; ``time`` is seconds of the epoch."""
+
+    pod: Pod
+    time: float
+    judgement: Judgement
+    reported_message: str = ""
+    late: bool = False
+
+
+class ShadowWatcher:
+    """The cluster as the scheduler of ``scheduler_name`` sees it, judged by ``configuration``."""
+
+    def __init__(self, configuration: Configuration, scheduler_name: str) -> None:
+        self._loop = LiveLoop(configuration)
+        self._configuration, self._name = configuration, scheduler_name
+        self._nominator = Nominator()
+        self._scheduler: Scheduler | None = None
+        self._said: dict[str, str] = {}  # uid -> the last message about a pod without a node
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many nodes, and pods on them, are known."""
+        snapshot = self._loop.snapshot
+        return len(snapshot), len(snapshot.pods.slots)
+
+    def measured(self, watermarks: Watermarks | None, now: float) -> None:
+        """Take over new measurements of what nodes and workloads use."""
+        self._loop.update_watermarks(watermarks, now)
+
+    def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[ShadowJudgement]:
+        """Take over a whole list. Pods that got their node unobserved are judged on the cluster as it was known."""
+        listed = list(items)
+        judgements: list[ShadowJudgement] = []
+        if kind == POD:
+            for raw in sorted(listed, key=_scheduled_at):
+                judgements += self._judge_placed(raw, now, late=True)
+        self._loop.replace_objects(kind, listed, now)
+        return judgements
+
+    def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[ShadowJudgement]:
+        """An object came or changed."""
+        judgements = self._judge_placed(raw, now) if kind == POD else []
+        self._loop.apply_object(kind, raw, now)
+        return judgements
+
+    def delete(self, kind: str, raw: dict[str, Any], now: float) -> None:
+        """An object is gone."""
+        if kind == POD:
+            metadata = raw.get("metadata") or {}
+            self._said.pop(str(metadata.get("uid")), None)
+            self._nominator.delete_nominated_pod(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
+        self._loop.delete_object(kind, raw, now)
+
+    def _judge_placed(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[ShadowJudgement]:
+        """The judgement about a pod that was placed, or found not to fit, since it was last seen."""
+        try:
+            pod = Pod.from_json(raw)
+        except ObjectError:
+            return []
+        before = self._loop.find_pod(pod.uid)
+        if pod.node_name:
+            self._said.pop(pod.uid, None)
+            self._nominator.delete_nominated_pod(pod.key)
+            fresh = before is not None and not before.node_name and pod.scheduler_name == self._name
+            return [self._make_judgement(pod, pod.node_name, now, late=late)] if fresh else []
+        self._nominator.add_nominated_pod(pod, pod.nominated_node)
+        message = unschedulable_message(raw)
+        if not message or pod.scheduler_name != self._name or self._said.get(pod.uid) == message:
+            return []
+        self._said[pod.uid] = message
+        return [] if before is None else [self._make_judgement(pod, "", now, message=message, late=late)]
+
+    def _make_judgement(self, pod: Pod, node: str, now: float, *, message: str = "", late: bool) -> ShadowJudgement:
+        snapshot = self._loop.snapshot
+        snapshot.now = now
+        if self._scheduler is None:
+            self._scheduler = Scheduler(snapshot, self._configuration, nominator=self._nominator)
+        self._scheduler.use_snapshot(snapshot)
+        return ShadowJudgement(pod, now, judge_placement(self._scheduler, pod, node), message, late)
+
+
+def unschedulable_message(raw: dict[str, Any]) -> str:
+    """Why a scheduler found no node for the pod, "" where it does not say so."""
+    conditions = (raw.get("status") or {}).get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
+            rejected = condition.get("status") == "False" and condition.get("reason") == "Unschedulable"
+            return str(condition.get("message") or "") if rejected else ""
+    return ""
+
+
+def _scheduled_at(raw: dict[str, Any]) -> str:
+    """The key that sorts pods by when they got their node."""
+    conditions = (raw.get("status") or {}).get("conditions")
+    entries = (item for item in conditions if isinstance(item, dict)) if isinstance(conditions, list) else iter(())
+    return next((str(item.get("lastTransitionTime")) for item in entries if item.get("type") == "PodScheduled"), "")

@@ -1,0 +1,31 @@
+"""What all questions and answers of REST about capacity have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class CapacityTargetSerializer(serializers.Serializer[Any]):
+    """Which cluster, at which time, under which policy."""
+
+    cluster = serializers.SlugField(max_length=63)
+    snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")
+    policy = serializers.CharField(max_length=63, default="default", help_text="Name of a policy.")
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**9 - 1, help_text="Of the policy; the newest without one."
+    )
+
+
+class AnsweredSerializer(serializers.Serializer[Any]):
+    """What an answer given at once is about."""
+
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler whose answer this is.")
+
+
+class FoundSerializer(serializers.Serializer[Any]):
+    answer = serializers.CharField(help_text="One sentence.")

@@ -1,0 +1,59 @@
+"""What new nodes cost, and what emptied ones save, by the price table that the cluster has now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext
+
+from kschedweb.clusters.prices.changes import CostChange, cost_change
+from kschedweb.clusters.selectors import node_rows
+from kschedweb.engine.objects.node import HOSTNAME, ZONE
+from kschedweb.engine.studies.capacity.drain import Rehearsal
+from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.playground.capacity.queries import NodesQuery
+from kschedweb.web.units import format_count, format_price
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.capacity.answers import CapacityAnswer
+    from kschedweb.playground.capacity.queries import CapacityQuery
+
+MONTH = 730  # hours
+
+
+def change_of(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityAnswer) -> CostChange | None:
+    """How the answer changes what an hour costs; ``None`` if no nodes come or go, or where there are no prices."""
+    if snapshot is None:
+        return None
+    if isinstance(answer, Rehearsal):
+        return cost_change(snapshot, removed={node.name for node in answer.nodes if node.emptied})
+    if isinstance(answer, Sizing) and isinstance(query, NodesQuery) and answer.needed:
+        base = dict(query.node.labels)
+        if query.node.like:
+            base = node_rows(snapshot).filter(name=query.node.like).values_list("labels", flat=True).first() or {}
+        new = [{**base, HOSTNAME: node.name, **({ZONE: node.zone} if node.zone else {})} for node in answer.nodes]
+        return cost_change(snapshot, added=new)
+    return None
+
+
+def describe_cost_change(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityAnswer | None) -> str:
+    """What the answer costs or saves, in one sentence; "" where there is nothing to say."""
+    change = change_of(snapshot, query, answer) if answer is not None else None
+    return _change_sentence(change, answer) if change is not None else ""
+
+
+def _change_sentence(change: CostChange, answer: CapacityAnswer | None) -> str:
+    if change.unpriced == change.nodes:
+        return gettext("None of these nodes has a price, so nothing can be said of money")
+    args = {"hour": f"{format_price(change.size)} {change.unit}", "month": format_price(MONTH * change.size)}
+    if isinstance(answer, Rehearsal):
+        args["nodes"] = format_count(change.nodes, "nodes")
+        sentence = gettext("Emptying %(nodes)s saves %(hour)s an hour (%(month)s a month), once gone") % args
+    else:
+        args["nodes"] = format_count(change.nodes, "new nodes")
+        sentence = gettext("The %(nodes)s cost %(hour)s an hour (%(month)s a month)") % args
+    if not change.unpriced:
+        return sentence
+    caveat = gettext("%(nodes)s without a price count nothing") % {"nodes": format_count(change.unpriced, "nodes")}
+    return f"{sentence}; {caveat}"

@@ -1,0 +1,230 @@
+"""The questions about a cluster's capacity, for pages and REST."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
+from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.labels import is_qualified_name
+from kschedweb.engine.objects.podgroup import list_required_gates
+from kschedweb.engine.objects.quantity import read_quantity
+from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
+from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.engine.studies.capacity.gangs import Gang
+from kschedweb.engine.studies.capacity.shapes import (
+    NodeShape,
+    PodShape,
+    ShapeError,
+    node_shape,
+    pod_shape,
+    replica_shape,
+    with_own_volumes,
+    workload_shape,
+)
+from kschedweb.playground.capacity.models import CapacityKind
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.objects.pod import Pod
+
+MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
+MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
+MOST_IN_GANG = 1_000
+
+
+@dataclass(frozen=True)
+class PodQuery:
+    """The pods in question: those of a workload or a pod of the snapshot, of a manifest, or with given requests."""
+
+    workload: str = ""  # namespace/Kind/name, or namespace/pod
+    manifest: str = ""  # YAML or JSON of a v1 Pod, or of a workload
+    requests: tuple[tuple[str, str], ...] = ()  # resource, quantity
+
+    def to_shape(self, snapshot: EngineSnapshot) -> PodShape:
+        """The shape; raises ApplicationError, which names the field."""
+        if self.workload:
+            return self._shape_from_snapshot(snapshot)
+        try:
+            return pod_shape(self._parse_manifest() if self.manifest else self._pod_from_requests(), snapshot)
+        except (ShapeError, ObjectError) as error:
+            raise ApplicationError.at("manifest" if self.manifest else "requests", str(error)) from None
+
+    def _shape_from_snapshot(self, snapshot: EngineSnapshot) -> PodShape:
+        try:
+            if self.workload.count("/") == 1:
+                return replica_shape(snapshot.get_pod(self.workload), snapshot)
+            return workload_shape(snapshot, self.workload)
+        except KeyError:
+            raise ApplicationError.at("workload", f"The snapshot has no pod {self.workload}.") from None
+        except (ShapeError, ObjectError) as error:
+            raise ApplicationError.at("workload", str(error)) from None
+
+    def _parse_manifest(self) -> Any:
+        try:
+            documents = documents_read(self.manifest, MANIFEST)
+        except UntrustedTextError as error:
+            raise ApplicationError.at("manifest", error.detail) from None
+        if len(documents) != 1:
+            raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
+        return extract_pod(documents[0])
+
+    def _pod_from_requests(self) -> dict[str, Any]:
+        for name, amount in self.requests:
+            try:
+                read_quantity(amount, name)
+            except ObjectError as error:
+                raise ApplicationError.at(f"requests.{name}", str(error)) from None
+        container = {"name": "main", "image": "", "resources": {"requests": dict(self.requests)}}
+        return {"metadata": {"name": "pod", "namespace": "default"}, "spec": {"containers": [container]}}
+
+
+def extract_pod(raw: Any) -> Any:
+    """The pod in ``raw``, which is a pod or a workload with a template."""
+    spec = raw.get("spec") if isinstance(raw, dict) else None
+    if not isinstance(spec, dict) or raw.get("kind") in (None, "Pod"):
+        return raw
+    if raw.get("kind") == "CronJob" and isinstance(spec.get("jobTemplate"), dict):
+        spec = spec["jobTemplate"].get("spec") or {}
+    inner = spec.get("template") if isinstance(spec, dict) else None
+    if not isinstance(inner, dict):
+        raise ApplicationError.at("manifest", f"{raw.get('kind')}: has neither containers nor spec.template.")
+    owner_metadata, metadata = _as_mapping(raw.get("metadata")), _as_mapping(inner.get("metadata"))
+    identity = {key: owner_metadata[key] for key in ("name", "namespace") if owner_metadata.get(key) is not None}
+    pods = inner.get("spec")
+    if raw.get("kind") == "StatefulSet" and isinstance(pods, dict):
+        pods = with_own_volumes(pods, raw)
+    return {"metadata": {**metadata, **identity}, "spec": pods}
+
+
+def _as_mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True)
+class FitQuery:
+    pod: PodQuery
+    limit: int = 10_000
+
+
+@dataclass(frozen=True)
+class GangsQuery:
+    """Gangs of ``pods`` pods, of which ``least`` must find a node together (0: all), in one domain of ``topology``."""
+
+    pod: PodQuery
+    pods: int
+    least: int = 0
+    topology: str = ""
+    limit: int = 1_000
+
+    @property
+    def required_gates(self) -> tuple[str, ...]:
+        """The feature gates that such gangs need."""
+        return list_required_gates(self.topology)
+
+    def to_gang(self, snapshot: EngineSnapshot) -> Gang:
+        """The gang; raises ApplicationError, which names the field."""
+        if self.least > self.pods:
+            raise ApplicationError.at("min_count", f"Must not be more than the pods of a gang, which are {self.pods}.")
+        if self.topology and not is_qualified_name(self.topology):
+            raise ApplicationError.at("topology_key", f"{self.topology}: is not the key of a label.")
+        return Gang(self.pod.to_shape(snapshot), self.pods, self.least, self.topology)
+
+
+@dataclass(frozen=True)
+class NodeTypeQuery:
+    """The node type in question: like a node of the snapshot, or with given amounts. ``zones`` are used in turn."""
+
+    like: str = ""
+    allocatable: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
+
+    def to_shape(self, snapshot: EngineSnapshot) -> NodeShape:
+        """The shape; raises ApplicationError, which names the field."""
+        if self.like:
+            if self.like not in snapshot.index:
+                raise ApplicationError.at("like", f"The snapshot has no node {self.like}.")
+            raw = snapshot.nodes[snapshot.index[self.like]].raw
+        else:
+            raw = {
+                "metadata": {"name": "node", "labels": dict(self.labels)},
+                "status": {"allocatable": {"pods": "110", **dict(self.allocatable)}},
+            }
+        try:
+            csi_node = snapshot.objects.storage.csi_nodes.get(self.like)
+            return node_shape(raw, zones=self.zones, taken_names=snapshot.names, csi_node=csi_node)
+        except ShapeError as error:
+            raise ApplicationError.at("like" if self.like else "allocatable", str(error)) from None
+
+
+@dataclass(frozen=True)
+class NodesQuery:
+    """The pods that are to fit: the pending ones, and ``copies`` more of some shape."""
+
+    node: NodeTypeQuery
+    pending: bool = True
+    pod: PodQuery = field(default_factory=PodQuery)
+    copies: int = 0
+    most: int = MOST_NODES
+
+    def list_pods(self, snapshot: EngineSnapshot) -> list[Pod]:
+        pods = list(snapshot.pending) if self.pending else []
+        if self.copies:
+            shape = self.pod.to_shape(snapshot)
+            pods += [shape.clone(number) for number in range(1, self.copies + 1)]
+        return pods
+
+
+@dataclass(frozen=True)
+class DrainQuery:
+    nodes: tuple[str, ...]
+    options: Options = field(default_factory=Options)
+    keep_order: bool = False
+
+
+@dataclass(frozen=True)
+class BufferQuery:
+    """What is lost: each zone if ``zones``, and the ``largest`` nodes; pods of at least ``priority`` count."""
+
+    zones: bool = True
+    largest: int = 0
+    priority: int = LOWEST_PRIORITY
+
+
+CapacityQuery: TypeAlias = FitQuery | NodesQuery | DrainQuery | GangsQuery | BufferQuery
+
+
+def kind_of(query: CapacityQuery) -> CapacityKind:
+    kinds = {
+        FitQuery: CapacityKind.FIT,
+        NodesQuery: CapacityKind.NODES,
+        DrainQuery: CapacityKind.DRAIN,
+        GangsQuery: CapacityKind.GANGS,
+    }
+    return CapacityKind.BUFFER if isinstance(query, BufferQuery) else kinds[type(query)]
+
+
+def query_from_json(kind: str, plain: dict[str, Any]) -> CapacityQuery:
+    """The reverse of ``dataclasses.asdict`` for a question."""
+    if kind == CapacityKind.FIT:
+        return FitQuery(_pod_from_json(plain["pod"]), plain["limit"])
+    if kind == CapacityKind.BUFFER:
+        return BufferQuery(**plain)
+    if kind == CapacityKind.GANGS:
+        return GangsQuery(**{**plain, "pod": _pod_from_json(plain["pod"])})
+    if kind == CapacityKind.DRAIN:
+        return DrainQuery(tuple(plain["nodes"]), Options(**plain["options"]), plain["keep_order"])
+    node = plain["node"]
+    type_ = NodeTypeQuery(node["like"], _to_pairs(node["allocatable"]), _to_pairs(node["labels"]), tuple(node["zones"]))
+    return NodesQuery(type_, plain["pending"], _pod_from_json(plain["pod"]), plain["copies"], plain["most"])
+
+
+def _pod_from_json(plain: dict[str, Any]) -> PodQuery:
+    return PodQuery(plain["workload"], plain["manifest"], _to_pairs(plain["requests"]))
+
+
+def _to_pairs(plain: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in plain)

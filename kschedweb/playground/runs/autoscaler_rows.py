@@ -1,0 +1,67 @@
+"""What an autoscaler of nodes did in a run, as rows."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext
+
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.studies.measure.costs import compute_costs
+from kschedweb.playground.runs.rows import LazyRows
+from kschedweb.web.units import format_price
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.play.outcome import RunOutcome
+
+HEAD = ("time", "what", "node", "text")
+
+
+@dataclass(frozen=True)
+class DeedRow:
+    """At ``time`` (seconds) a node was asked for (launched), or deleted (removed); ``text`` says as what, or why."""
+
+    time: float
+    what: str
+    node: str
+    text: str
+
+    def cells(self) -> tuple[object, ...]:
+        return astuple(self)
+
+
+class DeedList(LazyRows[DeedRow]):
+    """The nodes that were asked for and deleted, in order."""
+
+    def __init__(self, outcome: RunOutcome) -> None:
+        self.rows = outcome.deeds
+
+    def row(self, record: tuple[float, str, str, str]) -> DeedRow:
+        time, *fields = record
+        return DeedRow(round(time, 6), *fields)
+
+
+def deeds_sentence(outcome: RunOutcome) -> str:
+    """How many nodes came and went, and what an hour costs then where there are prices; "" where none did."""
+    if not outcome.deeds:
+        return ""
+    launched, removed = (sum(deed[1] == kind for deed in outcome.deeds) for kind in (LAUNCHED, REMOVED))
+    summary = gettext("Nodes that came: %(came)s; that went: %(went)s.") % {
+        "came": f"{launched:,}",
+        "went": f"{removed:,}",
+    }
+    costs = compute_costs(outcome) if outcome.kinds.currency else None
+    if costs is None or costs.first_hour is None or costs.hour is None:
+        return summary
+    less = costs.first_hour - costs.hour
+    amounts = {
+        "end": f"{format_price(costs.hour)} {outcome.kinds.currency}", "begin": format_price(costs.first_hour),
+        "change": format_price(abs(less)),
+    }  # fmt: skip
+    money = (
+        gettext("At the end all nodes cost %(end)s an hour, %(change)s less than the %(begin)s at the beginning.")
+        if less >= 0
+        else gettext("At the end all nodes cost %(end)s an hour, %(change)s more than the %(begin)s at the beginning.")
+    )
+    return f"{summary} {money % amounts}"

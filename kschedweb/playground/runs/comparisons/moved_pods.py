@@ -1,0 +1,159 @@
+"""The pods that got other nodes under another policy, over all compared seeds, and the plugins that moved them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.rows import LazyRows, sort_rows
+from kschedweb.web.translating import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.playground.runs.models import Difference
+
+HEAD = (
+    "pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy",
+    "reference_pod", "other_pod",
+)  # fmt: skip
+NONE = "none"  # no plugin, in an address
+ANY = {"plugin": "", "what": "", "search": ""}
+ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
+CHANGE_KINDS = {
+    "moved": _("moved"),
+    "newly-unscheduled": _("newly unschedulable"),
+    "newly-scheduled": _("newly scheduled"),
+}
+
+
+@dataclass(frozen=True)
+class MovedRow:
+    """``plugin`` is the one whose weighted score favours the new node most, by ``lead`` points, or the one that rejects
+    the node it did not get any more; ``said`` is the scheduler's message then, or why none can be named.
+    Where it ``follows``, it moves because others moved before it; ``None`` in comparisons of before that was told.
+    ``before_pod`` and ``after_pod`` had its place last in the reference's run and in the other one.
+    """
+
+    pod: str
+    what: str
+    before: str
+    after: str
+    plugin: str
+    lead: float | None
+    said: str
+    follows: bool | None
+    seed: int
+    policy: str
+    reference_run: UUID
+    other_run: UUID
+    before_pod: str
+    after_pod: str
+
+    @property
+    def words(self) -> str:
+        return CHANGE_KINDS[self.what]
+
+    @property
+    def before_address(self) -> str:
+        """The page of the decision in the reference's run."""
+        return reverse("run-decision", args=[self.reference_run, *self.before_pod.split("/", 1)])
+
+    @property
+    def after_address(self) -> str:
+        """The page of the decision in the other run."""
+        return reverse("run-decision", args=[self.other_run, *self.after_pod.split("/", 1)])
+
+    def cells(self) -> tuple[object, ...]:
+        change = (self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.follows)
+        return *change, self.seed, self.policy, self.before_pod, self.after_pod
+
+
+class MovedList(LazyRows[MovedRow]):
+    """The moved pods of the policy at ``position`` that match ``asked``: plugin, kind of change and search ("": any).
+
+    ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of tries, seed by seed. Unknown
+    values come last.
+    """
+
+    def __init__(
+        self, differences: Sequence[Difference], position: int, filters: dict[str, str], ordering: str = ""
+    ) -> None:
+        finished = [
+            difference for difference in differences if difference.run.position == position and difference.counts
+        ]
+        self.counts: list[dict[str, Any]] = [difference.counts for difference in finished]
+        self.seeds = sorted(difference.run.seed for difference in finished)
+        self.waits = any(
+            difference.run.position == position and not selectors.is_compared(difference) for difference in differences
+        )
+        ours = [
+            difference.job
+            for difference in differences
+            if difference.run.position == position and difference.job is not None
+        ]
+        self.errors = [job.error for job in ours if job.error]
+        first = [difference.counts for difference in differences if difference.run.position == 1 and difference.counts]
+        self.first_count: int | None = first[0]["moved"] if first else None
+        self.pods: int = first[0]["pods"] if first else 0
+        self.rows = [
+            (difference, entry)
+            for difference in sorted(finished, key=lambda difference: difference.run.seed)
+            for entry in selectors.load_difference(difference)
+            if (not filters["plugin"] or (entry["plugin"] or NONE) == filters["plugin"])
+            and (not filters["what"] or entry["what"] == filters["what"])
+            and filters["search"] in entry["pod"]
+        ]
+        if (key := ordering.removeprefix("-")) in ORDERS:
+            self.rows = sort_rows(
+                self.rows,
+                lambda record: record[0].run.seed if key == "seed" else record[1][key],
+                down=ordering.startswith("-"),
+            )
+
+    def number(self, field: str) -> int:
+        return sum(entry.get(field, 0) for entry in self.counts)
+
+    @property
+    def only_before(self) -> int:
+        """How many pods the reference's runs have alone, over the seeds."""
+        return self.number("onlyBefore")
+
+    @property
+    def only_after(self) -> int:
+        """How many pods the other policy's runs have alone, over the seeds."""
+        return self.number("onlyAfter")
+
+    @property
+    def compared(self) -> int:
+        """How many pods both have, over the seeds."""
+        return self.number("pods")
+
+    @property
+    def totals(self) -> list[tuple[str, str, int]]:
+        """The number of pods of each kind, over the seeds."""
+        names = {"moved": "moved", "newly-unscheduled": "newlyUnscheduled", "newly-scheduled": "newlyScheduled"}
+        return [(kind, CHANGE_KINDS[kind], self.number(name)) for kind, name in names.items()]
+
+    def row(self, record: tuple[Difference, dict[str, Any]]) -> MovedRow:
+        difference, entry = record
+        return MovedRow(
+            entry["pod"],
+            entry["what"],
+            entry["before"],
+            entry["after"],
+            entry["plugin"],
+            entry["lead"],
+            entry["said"],
+            entry.get("follows"),
+            difference.run.seed,
+            difference.run.label,
+            difference.against_id,
+            difference.run_id,
+            entry.get("before_pod") or entry["pod"],
+            entry.get("after_pod") or entry["pod"],
+        )

@@ -1,0 +1,146 @@
+"""What a run is under: a policy, and perhaps NodePools and a DeschedulerPolicy in place of the scenario's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+
+from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.documents.leaves import Duration
+from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.document.deschedulers import MIN_INTERVAL
+from kschedweb.engine.studies.document.parts import DEFAULT_INTERVAL, DeschedulerSettings
+from kschedweb.policies.dialect import PolicyKind
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.selectors import policy_get, process_of_run, revision_get
+from kschedweb.policies.validation import release_of_record
+from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.documents.leaves import DocumentProblem
+    from kschedweb.playground.runs.models import Run
+    from kschedweb.policies.models import Revision
+
+NOTHING: Mapping[str, RunPolicy] = {}
+NO_DESCHEDULER = "no descheduler"
+INTERVAL = " every "
+LONGEST_LABEL = 160
+POLICY_HELP = (
+    "As `name` or `name@revision`. With `+` a policy of kind Karpenter takes the place of the scenario's autoscaler, "
+    "and one that holds a DeschedulerPolicy that of its descheduler: `default+trim@2`, or `default+trim@2 every 10m`, "
+    "5m unless told. `+no descheduler` leaves the scenario's out. What a run or a comparison that `like` names was "
+    "under is named by its label."
+)
+
+
+@dataclass(frozen=True)
+class RunPolicy:
+    """A policy to run: its label, its document, its process, and its revision (``None``: not saved).
+
+    ``autoscaler`` is a document of kind Karpenter in place of the scenario's autoscaler, "" for that one.
+    ``descheduler`` takes the place of the scenario's: ``document``, ``every`` (seconds) and ``name``, empty for none at
+    all, ``None`` for the scenario's.
+    """
+
+    label: str
+    document: str
+    process: Mapping[str, Any]
+    revision: Revision | None
+    autoscaler: str = ""
+    descheduler: dict[str, Any] | None = None
+
+
+def entry_named(
+    reference: str, path: str, policies_by_label: Mapping[str, RunPolicy] = NOTHING, *, version: str = ""
+) -> RunPolicy:
+    """The saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as NAMED says.
+
+    One that is stored with runs is named by its label: ``policies_by_label`` has these. ``version`` is that of the
+    cluster that the scenario is of. Raises ApplicationError if the engine does not accept it.
+    """
+    base_label = max(
+        (label for label in policies_by_label if f"{reference}+".startswith(f"{label}+")), key=len, default=""
+    )
+    scheduling, *additions = reference.removeprefix(base_label).split("+")
+    entry = policies_by_label[base_label] if base_label else _scheduling_entry(scheduling, path, version)
+    for other in additions:
+        entry = _extend_entry(entry, other.strip(), path)
+    if len(entry.label) > LONGEST_LABEL:
+        raise ApplicationError.at(path, f"The names of these policies have more than {LONGEST_LABEL} characters.")
+    return entry
+
+
+def kept_of(runs: Iterable[Run]) -> dict[str, RunPolicy]:
+    """What the runs were under, saved or not, by their labels."""
+    return {
+        run.label: RunPolicy(run.label, run.configuration, run.process, run.policy, run.autoscaler, run.descheduler)
+        for run in runs
+    }
+
+
+def descheduler_of(stored: Mapping[str, Any]) -> DeschedulerSettings | None:
+    """What a run keeps of its own descheduler, as the engine takes it; ``None`` for no descheduler."""
+    return (
+        DeschedulerSettings(parse_document(stored["document"]).data, stored["every"], stored["name"])
+        if stored
+        else None
+    )
+
+
+def check_accepted(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
+    """``document``; raises ApplicationError if the engine does not accept it."""
+    loaded = load(document, release_of_record(process))
+    if loaded.configuration is None:
+        raise ApplicationError.at(path, f"{label}: {'; '.join(loaded.errors[:3])}")
+    return document
+
+
+def _scheduling_entry(reference: str, path: str, version: str) -> RunPolicy:
+    try:
+        revision = revision_named(reference, path)
+    except (Http404, NotFound):
+        raise ApplicationError.at(path, f"There is no policy {reference[:120]}.") from None
+    label, process = f"{revision.policy.name}@{revision.number}", process_of_run(revision, version)
+    return RunPolicy(label, check_accepted(revision.document, process, label, path), process, revision)
+
+
+def _extend_entry(entry: RunPolicy, other: str, path: str) -> RunPolicy:
+    """``entry`` with NodePools, or with or without a descheduler."""
+    if other == NO_DESCHEDULER:
+        return replace(entry, label=f"{entry.label}+{NO_DESCHEDULER}", descheduler={})
+    reference, separator, interval = other.partition(INTERVAL)
+    revision = _find_revision(reference.strip(), path)
+    label = f"{entry.label}+{revision.policy.name}@{revision.number}"
+    if revision.policy.kind == PolicyKind.KARPENTER and not separator:
+        karpenters.karpenter_of(revision)
+        return replace(entry, label=label, autoscaler=revision.document)
+    if revision.policy.kind != PolicyKind.DESCHEDULER:
+        advice = "choose a policy with NodePools of Karpenter, or one that holds a DeschedulerPolicy"
+        word = revision.policy.dialect.document_word
+        raise Unprocessable.at(path, f"{revision.policy.name} holds {word}: {advice}.")
+    seconds = _parse_interval(interval.strip(), path) if separator else DEFAULT_INTERVAL
+    name = f"{revision.policy.name}@{revision.number}"
+    descheduler = {"document": revision.document, "every": seconds, "name": name}
+    return replace(entry, label=label + (INTERVAL + interval.strip() if separator else ""), descheduler=descheduler)
+
+
+def _find_revision(reference: str, path: str) -> Revision:
+    name, _, number = reference.partition("@")
+    try:
+        if "\0" in name or (number and not (number.isascii() and number.isdecimal() and len(number) < 10)):
+            raise Http404
+        return revision_get(policy_get(name), int(number) if number else None)
+    except Http404:
+        raise ApplicationError.at(path, f"There is no policy {reference[:120]}.") from None
+
+
+def _parse_interval(interval: str, path: str) -> float:
+    problems: list[DocumentProblem] = []
+    seconds = Duration(MIN_INTERVAL).read(interval, "every", problems)
+    if problems:
+        raise ApplicationError.at(path, f"The interval {interval[:40]!r} {problems[0].text}.")
+    return float(seconds)

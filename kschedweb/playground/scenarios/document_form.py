@@ -1,0 +1,304 @@
+"""The form of a scenario: fields from its document, and fields written back into the document.
+
+A posted form is compared with the document from which it was filled (the base), and only differences are written into
+the posted document. So a person can change fields and YAML at once, and neither overwrites the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext
+
+from kschedweb.engine.documents.marked_documents import MarkedProblem, Path, parse_document
+from kschedweb.playground.scenarios import schema
+from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
+from kschedweb.policies.editing import arguments
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
+from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.policies.editing.yaml_edits import rewrite_yaml
+from kschedweb.web.translating import gettext_lazy as _
+
+EMPTY = "empty"
+SECTIONS = {"changes": _("Changes"), "arrivals": _("Arrivals")}
+# The key of each group of fields in the document; general fields are at the top level.
+GROUPS = {"general": "", "use": "use", "run": "run"}
+MOST_ITEMS = 100
+
+
+def _group_shape(name: str) -> Schema:
+    """The shape of one of GROUPS."""
+    fields = schema.form_properties(*([GROUPS[name]] if GROUPS[name] else []))
+    properties = {key: fields[key] for key in ("name", "description")} if name == "general" else fields
+    return {"type": "object", "properties": properties}
+
+
+@dataclass
+class Item:
+    """One change or arrival as a small form; ``at`` is ``None`` if the kind has no time."""
+
+    section: str
+    index: int
+    kind: str
+    group: FormField
+    at: FormField | None
+    problems: list[MarkedProblem] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.kind, self.kind or gettext("Not understood"))
+
+    @property
+    def number(self) -> int:
+        return self.index + 1
+
+    @property
+    def help(self) -> str:
+        return self.group.help
+
+    @property
+    def fields(self) -> list[FormField]:
+        return [*self.group.fields, *([self.at] if self.at else [])]
+
+
+@dataclass
+class ScenarioForm:
+    """The whole form; ``left_out`` is the number of items beyond the limit, which can be edited in the YAML."""
+
+    general: FormField
+    base: FormField
+    use: FormField
+    run: FormField
+    items: dict[str, list[Item]]
+    objects: int
+    left_out: int
+
+    @property
+    def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
+        """Name, title, items, and the kinds to add with their titles."""
+        return [
+            (name, title, self.items[name], [(kind, TITLES[kind]) for kind in schema.item_kinds(name)])
+            for name, title in SECTIONS.items()
+        ]
+
+
+def build_form(
+    data: Any,
+    problems: Sequence[MarkedProblem],
+    *,
+    snapshots: Mapping[str, str] | None = None,
+    files: Sequence[str] = (),
+) -> ScenarioForm:
+    """The form for a document's plain data, with ``problems`` at their fields.
+
+    ``snapshots`` are choices (id, label), ``files`` the names of the scenario's files.
+    """
+    data = as_dict(data)
+    groups = {
+        name: arguments.form_field(
+            _with_files(_group_shape(name), files),
+            name,
+            name,
+            data.get(key, ABSENT) if key else data,
+            schema.field_defaults(_group_shape(name)["properties"]),
+            (key,) if key else (),
+        )
+        for name, key in GROUPS.items()
+    }
+    listed = {name: as_list(data.get(name)) for name in SECTIONS}
+    form = ScenarioForm(
+        **groups,
+        base=_base_field(data, snapshots or {}),
+        items={
+            name: [_build_item(name, index, value, files) for index, value in enumerate(values[:MOST_ITEMS])]
+            for name, values in listed.items()
+        },
+        objects=len(as_list(data.get("objects"))),
+        left_out=sum(max(len(values) - MOST_ITEMS, 0) for values in listed.values()),
+    )
+    place_problems(form, problems)
+    return form
+
+
+def apply_posted(text: str, base: str, posted: Posted) -> str:
+    """``text`` with the changes of ``posted`` relative to the form of ``base``.
+
+    Raises ``DocumentError`` if one of the two is not a YAML document.
+    """
+    data, base_data = as_dict(parse_document(text).data), as_dict(parse_document(base).data)
+    target = deepcopy(data)
+    for name in GROUPS:
+        if any(key.startswith(f"{name}.") for key in posted):
+            _write_group(target, base_data, name, posted)
+    if "base" in posted and posted["base"] != _base_value(base_data):
+        _write_base(target, posted["base"])
+    for section in SECTIONS:
+        _write_items(target, base_data, section, posted)
+    return text if target == data else rewrite_yaml(text, target)
+
+
+def add_item(text: str, section: str, kind: str) -> str:
+    """``text`` with one more change or arrival of ``kind``."""
+    data = as_dict(parse_document(text).data)
+    if section not in SECTIONS or kind not in schema.item_kinds(section):
+        return text
+    return rewrite_yaml(text, {**data, section: [*as_list(data.get(section)), {kind: deepcopy(NEW.get(kind, {}))}]})
+
+
+def remove_item(text: str, section: str, index: int) -> str:
+    """``text`` without one of its changes or arrivals."""
+    data = as_dict(parse_document(text).data)
+    items = as_list(data.get(section))
+    if section not in SECTIONS or index >= len(items):
+        return text
+    remaining = [*items[:index], *items[index + 1 :]]
+    if remaining:
+        return rewrite_yaml(text, {**data, section: remaining})
+    return rewrite_yaml(text, {key: value for key, value in data.items() if key != section})
+
+
+def move_earlier(text: str, section: str, index: int) -> str:
+    """``text`` with item ``index`` moved up by one."""
+    data = as_dict(parse_document(text).data)
+    items = as_list(data.get(section))
+    if section not in SECTIONS or not 0 < index < len(items):
+        return text
+    items = [*items[: index - 1], items[index], items[index - 1], *items[index + 1 :]]
+    return rewrite_yaml(text, {**data, section: items})
+
+
+# --- fields from values
+
+
+def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
+    """``shape`` with ``files`` as choices of fields for files."""
+    if not files:
+        return shape
+    properties = {
+        key: {**item, "enum": list(files)} if key == "file" else item for key, item in shape["properties"].items()
+    }
+    return {**shape, "properties": properties}
+
+
+def _build_item(section: str, index: int, value: Any, files: Sequence[str]) -> Item:
+    kind = _item_kind(section, value)
+    prefix = f"{section}.{index}"
+    path: Path = (section, index)
+    if not kind:
+        return Item(section, index, "", FormField("group", prefix, "", path=path), None)
+    shape = _with_files(schema.item_kinds(section)[kind], files)
+    usual = schema.field_defaults(shape["properties"])
+    group = arguments.form_field(shape, f"{prefix}.{kind}", kind, value[kind], usual, (*path, kind))
+    at = None
+    if section == "changes":
+        when = schema.time_shape()
+        at_value = value.get("at", ABSENT)
+        at = arguments.form_field(when, f"{prefix}.at", "at", at_value, when.get("default", ABSENT), (*path, "at"))
+    return Item(section, index, kind, group, at)
+
+
+def _item_kind(section: str, value: Any) -> str:
+    """The kind of a change or arrival; "" if unknown."""
+    return next((key for key in as_dict(value) if key in schema.item_kinds(section)), "")
+
+
+def _base_value(data: dict[str, Any]) -> str:
+    base = as_dict(data.get("base"))
+    if base.get("snapshot"):
+        return str(base["snapshot"])
+    return EMPTY if base.get("empty") is True else ""
+
+
+def _base_field(data: dict[str, Any], snapshots: Mapping[str, str]) -> FormField:
+    value = _base_value(data)
+    labels = {EMPTY: gettext("An empty cluster"), **snapshots}
+    if value and value not in labels:
+        labels[value] = gettext("Snapshot %(snapshot)s") % {"snapshot": value}
+    return FormField(
+        "choice",
+        "base",
+        gettext("Starts from"),
+        help=gettext("The cluster as it was read at that time. Changes come on top of it."),
+        value=value,
+        default=gettext("nothing chosen"),
+        choices=list(labels),
+        labels=labels,
+        path=("base",),
+    )
+
+
+def place_problems(form: ScenarioForm, problems: Sequence[MarkedProblem]) -> None:
+    """Put each problem at the field whose path is the longest prefix of its path."""
+    fields = [leaf for name in GROUPS for top in getattr(form, name).fields for leaf in top.walk()]
+    fields.append(form.base)
+    for items in form.items.values():
+        for item in items:
+            fields += item.group.walk() + (item.at.walk() if item.at else [])
+    for problem in problems:
+        hits = [
+            candidate
+            for candidate in fields
+            if candidate.path and problem.keys[: len(candidate.path)] == candidate.path
+        ]
+        if hits:
+            max(hits, key=lambda candidate: len(candidate.path)).problems.append(problem)
+            continue
+        for item in form.items.get(str(problem.keys[0]), []) if problem.keys else []:
+            if problem.keys[:2] == (item.section, item.index):
+                item.problems.append(problem)
+
+
+# --- values from fields
+
+
+def _write_group(target: dict[str, Any], base_data: dict[str, Any], name: str, posted: Posted) -> None:
+    """Write the changed fields of one of GROUPS into ``target``."""
+    place = GROUPS[name]
+    before = as_dict(base_data.get(place)) if place else base_data
+    holder = as_dict(target.get(place)) if place else target
+    for key, item in _group_shape(name)["properties"].items():
+        old = arguments.shown_value(item, before.get(key, ABSENT))
+        new = arguments.read_value(item, f"{name}.{key}", posted)
+        if old == new:
+            continue
+        value = arguments.overlay_changes(old, new, holder.get(key, ABSENT))
+        if value is ABSENT:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    if place and holder:
+        target[place] = holder
+    elif place:
+        target.pop(place, None)
+
+
+def _write_base(target: dict[str, Any], value: str) -> None:
+    if not value:
+        target.pop("base", None)
+    else:
+        target["base"] = {"empty": True} if value == EMPTY else {"snapshot": value}
+
+
+def _write_items(target: dict[str, Any], base_data: dict[str, Any], section: str, posted: Posted) -> None:
+    items, before = as_list(target.get(section)), as_list(base_data.get(section))
+    for index, old_item in enumerate(before[:MOST_ITEMS]):
+        kind = _item_kind(section, old_item)
+        prefix = f"{section}.{index}"
+        is_posted = any(key.startswith(f"{prefix}.") for key in posted)
+        if not kind or not is_posted or index >= len(items) or _item_kind(section, items[index]) != kind:
+            continue
+        shapes = {kind: schema.item_kinds(section)[kind]}
+        if section == "changes":
+            shapes["at"] = schema.time_shape()
+        for key, item_shape in shapes.items():
+            old = arguments.shown_value(item_shape, as_dict(old_item).get(key, ABSENT))
+            new = arguments.read_value(item_shape, f"{prefix}.{key}", posted)
+            if old != new:
+                value = arguments.overlay_changes(old, new, items[index].get(key, ABSENT))
+                if value is ABSENT and key != kind:
+                    items[index].pop(key, None)
+                else:
+                    items[index][key] = {} if value is ABSENT else value

@@ -1,0 +1,44 @@
+"""Scenarios that begin with a snapshot, made by other pages."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from kschedweb.clusters.prices.selectors import prices_part
+from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.playground.scenarios.services import InvalidScenario, name_free, scenario_create
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.scenarios.models import Scenario
+
+Json = dict[str, Any]
+
+
+def scenario_on(snapshot: Snapshot, *, name: str, description: str, parts: Json, author: User) -> Scenario:
+    """A scenario with these ``parts`` of a document; with the snapshot's figures of use where there are any.
+
+    A taken name gets a number. Raises InvalidDocument.
+    """
+    free = name_free(name, author)
+    for use in ({"use": {"from": "watermarks"}}, {}):
+        with suppress(InvalidScenario), transaction.atomic():
+            return scenario_create(text=_document_text(snapshot, free, description, {**parts, **use}), author=author)
+    return scenario_create(text=_document_text(snapshot, free, description, parts), author=author)
+
+
+def _document_text(snapshot: Snapshot, name: str, description: str, parts: Json) -> str:
+    document = {
+        "apiVersion": "kschedweb/v1",
+        "kind": "Scenario",
+        "name": name,
+        "description": description,
+        "base": {"snapshot": str(snapshot.pk)},
+        **parts,
+        **prices_part(snapshot.pk),
+    }
+    return as_yaml(document)

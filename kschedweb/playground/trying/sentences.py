@@ -1,0 +1,106 @@
+"""What was tried and what came of it, in sentences: plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext
+
+from kschedweb.policies.diff import ORDER, PolicyChange
+from kschedweb.policies.validation import release_of_record
+from kschedweb.web.counting import format_count
+from kschedweb.web.translating import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from kschedweb.playground.trying.models import TriedChange
+    from kschedweb.policies.dialect import Dialect
+    from kschedweb.policies.models import Revision
+
+DOOR = _("Try a policy change")
+SCHEDULER = "kube-scheduler"
+MOST_NAMED = 3  # changes in a title
+
+
+def policy_label(revision: Revision) -> str:
+    """Such as "packing@3"."""
+    return f"{revision.policy.name}@{revision.number}"
+
+
+def describe_changes(changes: list[PolicyChange]) -> str:
+    """The changes in short, without the order of plugins, which a weight that is written changes too."""
+    listed = [change for change in changes if change.what != ORDER] or changes
+    parts = [str(change) for change in listed[:MOST_NAMED]]
+    if len(listed) > MOST_NAMED:
+        parts.append(f"{len(listed) - MOST_NAMED} more")
+    return ("; ".join(parts) or "only the text differs")[:500]
+
+
+def list_changes(dialect: Dialect[Any, Any], tried_change: TriedChange) -> list[PolicyChange]:
+    """What the changed policy does otherwise than the current one."""
+    before = dialect.check(tried_change.base_document, tried_change.base_started)
+    policy_changes = dialect.changes(before, dialect.check(tried_change.document, tried_change.started))
+    titles = (release_of_record(process).title for process in (tried_change.base_started, tried_change.started))
+    releases = [title.removeprefix(f"{SCHEDULER} ") for title in titles]
+    release_changes = [PolicyChange("", SCHEDULER, *releases)] if releases[0] != releases[1] else []
+    return [*release_changes, *policy_changes]
+
+
+def answer_sentence(answer: dict[str, Any]) -> str:
+    """The answer: what becomes of pending pods, how many pods move, and on how many nodes they are."""
+    anew, nodes, pending = answer["anew"], answer["nodes"], answer["pending"]
+    parts = [_pending_sentence(pending) if pending else _placed_sentence(anew)]
+    numbers = {"moved": f"{anew['moved']:,}", "pods": format_count(anew["pods"], "pods")}
+    if not anew["moved"]:
+        parts.append(gettext("no pod would land on another node"))
+    elif pending:
+        parts.append(gettext("placed anew, %(moved)s of %(pods)s would land on another node") % numbers)
+    else:
+        parts.append(gettext("%(moved)s of %(pods)s would land on another node") % numbers)
+    if nodes["current"] != nodes["changed"]:
+        both = {"nodes": format_count(nodes["changed"], "nodes"), "current": f"{nodes['current']:,}"}
+        parts.append(gettext("%(nodes)s would be in use instead of %(current)s") % both)
+    return gettext("; ").join(parts)
+
+
+def _pending_sentence(counts: dict[str, Any]) -> str:
+    if not counts["pods"]:
+        return gettext("There are no pending pods")
+    if _is_same(counts):
+        message = gettext("%(then)s of %(pods)s pending pods would get a node, as under the current policy")
+    else:
+        message = gettext("%(then)s of %(pods)s pending pods would get a node instead of %(now)s")
+    return message % _format_numbers(counts)
+
+
+def _placed_sentence(counts: dict[str, Any]) -> str:
+    if not counts["pods"]:
+        return gettext("There are no pods")
+    if _is_same(counts):
+        message = gettext("%(then)s of %(pods)s pods would get a node, as under the current policy")
+    else:
+        message = gettext("%(then)s of %(pods)s pods would get a node instead of %(now)s")
+    return message % _format_numbers(counts)
+
+
+def _is_same(counts: dict[str, Any]) -> bool:
+    return counts["placed"]["current"] == counts["placed"]["changed"] and not counts["gained"]
+
+
+def _format_numbers(counts: dict[str, Any]) -> dict[str, str]:
+    placed = counts["placed"]
+    return {"then": f"{placed['changed']:,}", "pods": f"{counts['pods']:,}", "now": f"{placed['current']:,}"}
+
+
+def explain_move(change: dict[str, Any]) -> str:
+    """Why a pod ends elsewhere, in a sentence."""
+    plugin, lead = change["plugin"], change["lead"]
+    if change["follows"]:
+        return gettext("It follows pods that moved before it.")
+    if not plugin:
+        return str(change["said"]) or gettext("No single plugin decided.")
+    if lead is not None:
+        points = format_count(lead, "points")
+        return gettext("%(plugin)s prefers the new node by %(points)s.") % {"plugin": plugin, "points": points}
+    node = change["current"] or change["changed"]
+    args = {"plugin": plugin, "node": node, "said": change["said"]}
+    return gettext("%(plugin)s rejects %(node)s: %(said)s") % args

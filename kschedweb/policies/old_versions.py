@@ -1,0 +1,24 @@
+"""Documents of versions before v1: the text that they become."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.documents.marked_documents import as_yaml
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config.notes import Conversion
+
+WIDTH = 110
+
+
+def as_v1(conversion: Conversion) -> str:
+    """The YAML of the document of v1, under comments with the notes on its conversion."""
+    lines = [f"# {conversion.summary}"]
+    for note in conversion.notes:
+        note_text = ": ".join(dict.fromkeys(part for part in (note.path, note.name, note.text) if part))
+        lines += textwrap.wrap(
+            note_text, WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False
+        )
+    return "\n".join(lines) + "\n" + as_yaml(conversion.document)

@@ -1,0 +1,56 @@
+"""crane's hot values: the number of pods recently bound to each node, from the events of schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.engine.state.watermarks.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
+
+EVENTS = "/api/v1/events"
+SCHEDULED = "reason=Scheduled,type=Normal"
+RULES = (HotRule(300, 5), HotRule(60, 2))  # crane's published policy
+
+
+def hot_values(client: Client, now: float) -> dict[str, int]:
+    """The nodes with a hot value above 0 at ``now`` (seconds of the epoch). Raises ClusterError."""
+    pages = client.pages(EVENTS, fieldSelector=SCHEDULED)
+    return hot_of([binding for page in pages for item in page.items if (binding := _parse_binding(item))], now)
+
+
+def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
+    """As ``hot_values``, from bindings in any order, which are recorded in order of time as by a controller."""
+    records, longest = BindingRecords(), max(rule.seconds for rule in RULES)
+    for binding in sorted(bindings, key=lambda binding: binding.time):
+        records.add_binding(binding.node, binding.time)
+    records.remove_expired(now, longest)
+    nodes = {binding.node for binding in bindings}
+    values = {node: hot_value(records.binding_times(node), now, RULES) for node in nodes}
+    return {node: value for node, value in values.items() if value}
+
+
+def _parse_binding(item: Any) -> Binding | None:
+    """The binding of an event; ``None`` for other events."""
+    if not isinstance(item, dict) or not isinstance(item.get("message"), str):
+        return None
+    count = item.get("count")
+    try:
+        return read_event(
+            item["message"],
+            count if isinstance(count, int) else 0,
+            _parse_seconds(item.get("eventTime")),
+            _parse_seconds(item.get("lastTimestamp")),
+        )
+    except CraneError:
+        return None
+
+
+def _parse_seconds(text: object) -> int:
+    """Whole seconds of the epoch; 0, which is too long ago to count, for invalid text."""
+    try:
+        time = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return 0
+    return 0 if time is None else int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())

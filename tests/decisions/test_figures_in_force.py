@@ -1,0 +1,140 @@
+"""Which figures of use decide for a stored snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.decisions import figures_in_force, services
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.engine.state.watermarks.annotations import KEY
+from kschedweb.policies.models import Revision
+from kschedweb.watermarks import storage
+from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
+from tests.support.html import html_of
+
+from .conftest import HEAD, Json
+from .load_cases import GIB, REPLICA_SET, amounts, node, pod, stamp
+
+ALONE = "[{name: HheWaterLevelBalance}]"
+HHE = f"{{multiPoint: {{enabled: {ALONE}}}, score: {{disabled: [{{name: '*'}}], enabled: {ALONE}}}}}"
+CPU = Figure(NODE, "cpu", "15m")
+
+
+def objects(use: dict[str, float] | None = None) -> list[Json]:
+    """Two equal nodes, a pod of a Deployment, and annotations with these percents of CPU where ``use`` is given."""
+    found = []
+    for name in ("cold", "warm"):
+        made = node(name, amounts(10_000, 32 * GIB), amounts(10_000, 32 * GIB))
+        if use is not None:
+            text = {"updated": stamp(datetime.now(UTC).timestamp() - 90), "cpu": {"15m": use[name]}}
+            made["metadata"]["annotations"] = {KEY: json.dumps(text)}
+        found.append(made)
+    limits = {"limits": {"cpu": "100m"}, "requests": {"cpu": "100m"}}
+    return [*found, REPLICA_SET, pod("web-1-x", limits)]
+
+
+def collected(snapshot: Snapshot, before: float, **use: float) -> None:
+    at = int(snapshot.taken_at.timestamp() - before)
+    rows = [(at, {CPU: list(use.values())})]
+    storage.samples_store(cluster=snapshot.cluster, kind=NODE, names=list(use), rows=rows, origin="prometheus")
+
+
+@pytest.fixture
+def water(policy: Callable[[str, str], Revision]) -> Revision:
+    return policy("water", f"{HEAD}profiles: [{{plugins: {HHE}}}]\n")
+
+
+def chosen(snapshot: Snapshot, revision: Revision) -> str:
+    """As another request would find it, with a row of its own."""
+    again = Snapshot.objects.get(pk=snapshot.pk)
+    found = services.explain_pod(again, "d/web-1-x", revision)
+    assert found.chosen is not None
+    return found.nodes[found.chosen]
+
+
+def test_annotations_decide_where_nothing_was_collected(stored: Callable[..., Snapshot], water: Revision) -> None:
+    assert chosen(stored(objects({"cold": 20.0, "warm": 70.0})), water) == "cold"
+    other = stored(objects({"cold": 70.0, "warm": 20.0}), "other")
+    assert chosen(other, water) == "warm"
+    found = figures_in_force.in_force(engine_snapshot(other), other)
+    assert (found.source, found.nodes, found.total) == ("annotations", 2, 2)
+    assert 80 < found.oldest < 120
+
+
+def test_what_was_collected_goes_before_annotations(stored: Callable[..., Snapshot], water: Revision) -> None:
+    snapshot = stored(objects({"cold": 70.0, "warm": 20.0}))
+    assert chosen(snapshot, water) == "warm"
+    collected(snapshot, 30, cold=20.0, warm=70.0)
+    assert chosen(snapshot, water) == "cold"
+
+
+def test_figures_collected_after_the_snapshot_do_not_decide(stored: Callable[..., Snapshot], water: Revision) -> None:
+    snapshot = stored(objects())
+    collected(snapshot, 600, cold=20.0, warm=70.0)
+    first = services.decide_pod(Snapshot.objects.get(pk=snapshot.pk), "d/web-1-x", water)
+    collected(snapshot, -600, cold=90.0, warm=20.0)
+    again = services.decide_pod(Snapshot.objects.get(pk=snapshot.pk), "d/web-1-x", water)
+    assert again is first
+    assert chosen(snapshot, water) == "cold"
+    # Older figures that are in force then come in late: another answer.
+    collected(snapshot, 60, cold=70.0, warm=20.0)
+    assert chosen(snapshot, water) == "warm"
+
+
+def test_only_later_figures_are_said_to_be_late(stored: Callable[..., Snapshot], water: Revision) -> None:
+    snapshot = stored(objects())
+    engine = engine_snapshot(snapshot)
+    assert not figures_in_force.in_force(engine, snapshot).late
+    collected(snapshot, -600, cold=90.0, warm=20.0)
+    assert figures_in_force.in_force(engine, snapshot).late
+
+
+def test_the_use_of_workloads_comes_with_that_of_nodes(stored: Callable[..., Snapshot], water: Revision) -> None:
+    snapshot = stored(objects())
+    at = int(snapshot.taken_at.timestamp()) - 60
+    rows = [(at, {Figure(WORKLOAD, "cpu", "15m"): np.array([6.0])})]
+    workloads = ["d/Deployment/web"]
+    storage.samples_store(cluster=snapshot.cluster, kind=WORKLOAD, names=workloads, rows=rows, origin="prometheus")
+    collected(snapshot, 60, cold=20.0, warm=70.0)
+    case = services.decide_pod(Snapshot.objects.get(pk=snapshot.pk), "d/web-1-x", water)
+    assert isinstance(case, Case)
+    levels = case.scheduler.framework(case.pod).plugin("HheWaterLevelBalance").levels(case.snapshot, case.pod)
+    assert levels.pod.tolist() == [[60.0, 60.0]]  # six of ten cores, not the limit of a tenth of one
+
+
+def test_the_decision_says_where_the_figures_are_from_and_how_old(
+    stored: Callable[..., Snapshot],
+    water: Revision,
+    client_as: Callable[[str], Client],
+    api_as: Callable[[str], Any],
+) -> None:
+    snapshot = stored(objects())
+    answer = api_as("viewer").get("/api/v1/clusters/demo/pods/d/web-1-x/decision/", {"policy": "water"}).json()
+    assert answer["watermarks"] == {"origin": "", "nodes": 0, "youngest": 0.0, "oldest": 0.0, "late": False}
+    collected(snapshot, 600, cold=20.0, warm=70.0)
+    answer = api_as("viewer").get("/api/v1/clusters/demo/pods/d/web-1-x/decision/", {"policy": "water"}).json()
+    assert answer["watermarks"]["origin"] == "prometheus"
+    assert answer["watermarks"]["nodes"] == 2
+    assert 599 < answer["watermarks"]["oldest"] < 602
+    page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", {"policy": "water"}))
+    assert "Usage data: 2 of 2 nodes, 10 min old at the snapshot" in page
+    asked = {"policy": "water", "node": "warm", "cell": "HheWaterLevelBalance"}
+    page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", asked))
+    for part in (
+        "CPU, mean over 15 minutes",
+        "70 % of allocatable",
+        "10 min",
+        "prometheus",
+        "level of 2 nodes",
+        "its limit, as its workload has no figures",
+    ):
+        assert part in page

@@ -1,0 +1,287 @@
+"""The cycle of a group: all its pods or none, on a snapshot that is as before in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine import Pod
+from kschedweb.engine.cycle.group_placement import GroupPlacement
+from kschedweb.engine.cycle.search_request import NODE_ONLY, SearchRequest
+from tests.engine.builders import node, pod
+from tests.engine.gangs import (
+    BY_TOPOLOGY,
+    THREE,
+    find,
+    gpu_claim,
+    gpus,
+    group,
+    member,
+    members,
+    nodes,
+    scheduler,
+    with_gpu,
+)
+
+NO_ROOM = "pod group preemption: No preemption victims found for incoming preemptor"
+
+
+def test_a_gang_that_fits_gets_a_node_for_each_pod() -> None:
+    found = find(scheduler(node("a"), node("b"), group("gang", 4)), members(4))
+    assert nodes(found) == ["a", "b", "a", "b"]
+    assert found.condition == {
+        "type": "PodGroupInitiallyScheduled",
+        "status": "True",
+        "reason": "Scheduled",
+        "message": "",
+    }
+
+
+def test_a_gang_of_which_too_few_fit_gets_none_and_each_pod_is_told() -> None:
+    found = find(scheduler(node("a"), node("b"), group("gang", 3)), members(4, requests=THREE))
+    counted = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
+    assert found.condition["message"] == f"{counted}, {NO_ROOM}"
+    assert nodes(found) == [""] * 4
+    said = [placement.message for placement in found.placements]
+    assert said[0] == said[1] == f"pod group is unschedulable, {counted}, {NO_ROOM}"
+    assert said[2] == said[3] == "0/2 nodes are available: 2 Insufficient cpu."
+    assert [placement.is_error for placement in found.placements] == [False] * 4
+    assert found.blocking == "default/gang-2"
+
+
+def test_pods_beyond_the_number_may_stay_behind() -> None:
+    found = find(scheduler(node("a"), node("b"), group("gang", 2)), members(3, requests=THREE))
+    assert nodes(found) == ["a", "b", ""]
+    assert found.placed
+    assert found.placements[2].message == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_the_search_ends_with_the_pod_that_settles_it() -> None:
+    found = find(scheduler(node("a"), group("gang", 3)), members(3, requests=THREE))
+    assert len(found.tries[0].placements) == 2
+    assert found.placements[2].message == "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"
+    assert found.placements[2].with_group
+
+
+def test_pods_that_have_a_node_count() -> None:
+    there = scheduler(node("a"), node("b"), group("gang", 2), member("first", on="a", requests=THREE))
+    assert nodes(find(there, [member("second", requests=THREE)])) == ["b"]
+
+
+def test_a_group_that_has_its_number_is_not_placed_where_no_pod_more_fits() -> None:
+    there = scheduler(node("a"), group("gang", 1), member("first", on="a", requests=THREE))
+    found = find(there, [member("second", requests=THREE)])
+    assert found.condition["message"] == f"pod group is unschedulable, {NO_ROOM}"
+
+
+def test_a_group_that_is_no_gang_takes_what_it_gets() -> None:
+    found = find(scheduler(node("a"), group("gang", None)), members(2, requests=THREE))
+    assert (nodes(found), found.placed) == (["a", ""], True)
+
+
+def test_where_too_few_are_left_no_pod_is_tried_and_no_plugin_prepared() -> None:
+    found = find(scheduler(node("a"), group("gang", 3)), members(2))
+    assert found.condition["reason"] == "SchedulerError"
+    assert found.condition["message"] == 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
+    assert not found.tries[0].placements
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (
+            {"schedulerName": "other"},
+            'all pods in a single pod group should have the same .spec.schedulerName set, got: "other" and '
+            '"default-scheduler"',
+        ),
+        (
+            {"priority": 5},
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 0",
+        ),
+        (
+            {"preemptionPolicy": "Never"},
+            "all pods in a single pod group should have the same preemption policy, got Never and PreemptLowerPriority",
+        ),
+    ],
+)
+def test_pods_that_do_not_go_together_are_an_error(odd: dict, said: str) -> None:
+    found = find(scheduler(node("a"), group("gang")), [member("p"), member("q", **odd)])
+    assert (found.condition["reason"], found.condition["message"]) == ("SchedulerError", said)
+    assert all(placement.is_error and placement.message == said for placement in found.placements)
+
+
+def test_a_pod_that_has_a_node_must_go_with_the_others_too() -> None:
+    found = find(scheduler(node("a"), group("gang"), member("old", on="a", priority=3)), members(2))
+    assert "got 3 and 0" in found.condition["message"]
+
+
+def test_each_pod_sees_those_before_it() -> None:
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"of": "gang"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+    pods = members(3, labels={"of": "gang"}, affinity=apart)
+    found = find(scheduler(node("a"), node("b"), group("gang", 3)), pods)
+    assert found.placements[2].message == "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+    assert nodes(find(scheduler(node("a"), node("b"), node("c"), group("gang", 3)), pods)) == ["a", "b", "c"]
+
+
+def test_the_next_search_begins_where_the_last_pod_left_off() -> None:
+    there = scheduler(*(node(f"n{number}") for number in range(3)), group("gang"))
+    find(there, members(2))
+    assert there.start == 0
+    start, version = there.start, there.snapshot.pods.version
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    there.explain_group(known, [Pod.from_json(one) for one in members(2)])
+    assert (there.start, there.snapshot.pods.version) == (start, version)
+    assert there.snapshot.objects.groups.member_count("default/gang") == 0
+
+
+def test_a_nominated_pod_of_the_group_keeps_no_room_from_the_others() -> None:
+    there = scheduler(node("a"), group("gang", 2))
+    pods = [Pod.from_json({**one, "status": {"nominatedNodeName": "a"}}) for one in members(2, requests={"cpu": "2"})]
+    for one in pods:
+        there.nominator.add_nominated_pod(one, "a")
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    found = there.find_group(known, pods, NODE_ONLY)
+    assert nodes(found) == ["a", "a"]
+    assert set(there.nominator.nominated_pods_for_node("a")) == set(pods)
+
+
+# Domains.
+
+ZONES = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
+
+
+def test_a_group_is_placed_in_one_domain() -> None:
+    there = scheduler(*ZONES, group("gang", 3, topology="zone"), gates=BY_TOPOLOGY)
+    found = find(there, members(3, requests={"cpu": "2"}))
+    assert (found.domain, sorted(nodes(found))) == ("y", ["b", "b", "c"])
+    assert [(one.domain.name, one.status.code) for one in found.tries] == [("x", "Unschedulable"), ("y", "Success")]
+
+
+def test_the_domain_where_more_pods_find_a_place_is_preferred() -> None:
+    there = scheduler(*ZONES, group("gang", 1, topology="zone"), gates=BY_TOPOLOGY)
+    found = find(there, members(3, requests={"cpu": "2"}))
+    assert found.domain == "y"
+    assert [(one.domain.name, one.scores["PodGroupPodsCount"]) for one in found.scores] == [("x", 66), ("y", 100)]
+
+
+def test_the_message_counts_domains_and_tells_of_the_first() -> None:
+    there = scheduler(*ZONES, group("gang", 3, topology="zone"), gates=BY_TOPOLOGY)
+    found = find(there, members(3, requests=THREE))
+    first = "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"
+    assert found.condition["message"] == (
+        f"pod group is unschedulable, 0/2 placements are available, first placement status: {first}, {NO_ROOM}"
+    )
+    assert found.placements[1].message == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def test_a_group_without_topology_is_tried_on_all_nodes() -> None:
+    there = scheduler(*ZONES, group("gang", 3), gates=BY_TOPOLOGY)
+    assert nodes(find(there, members(3, requests=THREE))) == ["a", "b", "c"]
+
+
+def test_a_pod_that_has_a_node_decides_the_domain() -> None:
+    there = scheduler(*ZONES, group("gang", 2, topology="zone"), member("old", on="a"), gates=BY_TOPOLOGY)
+    found = find(there, members(2))
+    assert (found.domain, nodes(found)) == ("x", ["a", "a"])
+
+
+def test_without_a_domain_there_is_no_place() -> None:
+    found = find(scheduler(node("a"), group("gang", 2, topology="rack"), gates=BY_TOPOLOGY), members(2))
+    assert found.condition["message"] == f"no feasible placements found, {NO_ROOM}"
+
+
+# As plain data.
+
+
+def test_an_explanation_says_of_each_pod_where_it_goes_or_why_not() -> None:
+    plain = find(scheduler(node("a"), group("gang", 2)), members(2, requests=THREE)).to_dict()
+    assert (plain["placed"], plain["blocking"]) == (False, "default/gang-1")
+    assert plain["pods"][1] == {
+        "pod": "default/gang-1",
+        "node": "",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.",
+        "reason": "Unschedulable",
+        "plugins": ["NodeResourcesFit"],
+        "nominated": None,
+    }
+    assert plain["domains"][0]["pods"][0]["node"] == "a"
+    assert plain["room"] == {"made": False, "message": NO_ROOM, "victims": [], "pdbViolations": 0}
+
+
+def test_a_pod_that_fails_ends_the_cycle_with_an_error() -> None:
+    broken = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "x", "operator": "Gt", "values": ["no"]}]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": broken}}
+    there = scheduler(node("a"), group("gang", 2))
+    placement = there.find(Pod.from_json(pod("p", affinity=affinity)))
+    found = find(there, [member("p", affinity=affinity), member("q", affinity=affinity)])
+    assert placement.is_error == (found.condition["reason"] == "SchedulerError")
+
+
+def test_a_pod_for_which_pre_filter_names_no_node_that_exists_has_been_asked_about_by_all() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["nowhere"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    found = find(scheduler(node("a"), group("gang", 1)), members(1, affinity=affinity))
+    assert found.condition["reason"] == "Unschedulable"
+
+
+def test_scheduled_pods_are_on_their_nodes_and_victims_are_gone() -> None:
+    there = scheduler(node("a"), pod("low", on="a", requests=THREE), group("gang", 2, priority=5))
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    pods = [Pod.from_json(one) for one in members(2, requests={"cpu": "2"}, priority=5)]
+    assert not there.schedule_group(known, pods).placed
+    found = there.schedule_group(known, pods, SearchRequest(preempt=True))
+    assert (found.placed, found.victims) == (True, ("default/low",))
+    assert sorted(there.snapshot.pods.slots) == ["default/gang-0", "default/gang-1"]
+
+
+# Devices that pods of the group have from before.
+
+STUCK = [node("a"), node("b"), *gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1), group("gang", 2)]
+PAIR = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+
+
+def frees(found: GroupPlacement) -> list[str]:
+    return [claim.claim for placement in found.placements for claim in placement.frees]
+
+
+def test_devices_that_keep_a_group_out_are_given_back_and_found_elsewhere_the_next_time() -> None:
+    there = scheduler(*STUCK)
+    found = find(there, PAIR)
+    assert found.placements[1].message == (
+        "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node."
+    )
+    # Also those of the pod that found a node, where they are no obstacle.
+    assert frees(found) == ["one", "two"]
+    assert nodes(find(there, PAIR)) == ["a", "b"]
+
+
+def test_devices_that_somebody_else_uses_stay() -> None:
+    taken = gpu_claim("two", "a", 1, user="somebody")
+    found = find(scheduler(*STUCK[:-2], taken, STUCK[-1]), PAIR)
+    assert frees(found) == ["one"]
+
+
+def test_whoever_asks_only_or_does_it_elsewhere_finds_the_devices_as_they_are() -> None:
+    there = scheduler(*STUCK)
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    pods = [Pod.from_json(one) for one in PAIR]
+    explained = there.explain_group(known, pods)
+    elsewhere = there.find_group(known, pods, SearchRequest(post_filter=True, elsewhere=True))
+    assert frees(explained) == frees(elsewhere) == frees(find(there, PAIR)) == ["one", "two"]
+    assert frees(scheduler(*STUCK).find_group(known, pods, NODE_ONLY)) == []
+
+
+def test_a_group_with_a_topology_keeps_its_devices() -> None:
+    by_host = group("gang", 2, topology="kubernetes.io/hostname")
+    found = find(scheduler(*STUCK[:-1], by_host, gates=BY_TOPOLOGY), PAIR)
+    assert not found.placed
+    assert frees(found) == []

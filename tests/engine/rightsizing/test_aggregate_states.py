@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.rightsizing.aggregate_states import EXPIRY, AggregateContainerStates, ContainerSample
+from kschedweb.engine.rightsizing.recommender import (
+    DAY,
+    MINUTE,
+    RecommenderSettings,
+    Usage,
+    get_recommended_pod_resources,
+)
+from kschedweb.engine.rightsizing.samples import Instance, UsageSample
+
+BEGIN = 1_767_225_600 * 10**9
+GIB = 2**30
+NAME = "shop/Deployment/web/main"
+amounts = st.tuples(st.integers(1, 600), st.integers(0, 8000), st.integers(0, 8 * GIB), st.booleans())
+
+
+def samples(drawn: list[tuple[int, int, int, bool]]) -> list[UsageSample]:
+    """Samples at minutes after each other, some of them kills."""
+    found, time = [], BEGIN
+    for minutes, cpu, memory, killed in drawn:
+        time += minutes * MINUTE
+        found.append(UsageSample(time, cpu, memory, memory if killed else None))
+    return found
+
+
+@given(st.lists(amounts, min_size=1, max_size=40))
+def test_a_container_that_is_followed_gets_what_all_its_samples_at_once_get(
+    drawn: list[tuple[int, int, int, bool]],
+) -> None:
+    seen = samples(drawn)
+    book = AggregateContainerStates.create_empty()
+    for one in seen:
+        book = AggregateContainerStates.from_bytes(
+            book.with_samples([ContainerSample(NAME, "web-1", one)], one.time).to_bytes()
+        )
+    whole = Usage(RecommenderSettings(), 1)
+    whole.add_instances([(0, Instance(DAY).add_samples(seen))])
+    alone = np.ones(1, np.int64)
+    if seen[-1].time - seen[0].time < EXPIRY and max(minutes for minutes, *_ in drawn) * MINUTE < DAY:
+        for mine, theirs in zip(book.compute_bounds(alone), get_recommended_pod_resources(whole, alone), strict=True):
+            assert [column.tolist() for column in mine] == [column.tolist() for column in theirs]
+        assert book.killed.tolist() == [sum(killed for *_, killed in drawn)]
+
+
+@given(st.lists(amounts, min_size=1, max_size=12), st.integers(2, 5))
+def test_bounds_hold_the_target_between_them(drawn: list[tuple[int, int, int, bool]], pods: int) -> None:
+    book = AggregateContainerStates.create_empty()
+    for one in samples(drawn):
+        book = book.with_samples([ContainerSample(NAME, f"web-{pod}", one) for pod in range(pods)], one.time)
+    for bounds in book.compute_bounds(np.ones(1, np.int64)):
+        assert bounds.lower[0] <= bounds.target[0] <= bounds.upper[0]
+
+
+def test_what_was_not_heard_of_for_eight_days_is_forgotten() -> None:
+    book = AggregateContainerStates.create_empty().with_samples(
+        [ContainerSample("a/Deployment/b/c", "b-1", UsageSample(BEGIN, 100, GIB))], BEGIN
+    )
+    later = BEGIN + EXPIRY
+    book = book.with_samples([ContainerSample(NAME, "web-1", UsageSample(later, 100, GIB))], later)
+    assert book.names == [NAME]
+    assert {pod for _, pod in book.running} == {"web-1"}
+
+
+def test_a_kill_that_is_told_again_counts_once() -> None:
+    killed = ContainerSample(NAME, "web-1", UsageSample(BEGIN, oom=GIB))
+    book = AggregateContainerStates.create_empty().with_samples(
+        [killed, ContainerSample(NAME, "web-1", UsageSample(BEGIN, 100, GIB))], BEGIN
+    )
+    later = BEGIN + MINUTE
+    book = book.with_samples([killed, ContainerSample(NAME, "web-1", UsageSample(later, 100, GIB))], later)
+    assert book.killed.tolist() == [1]

@@ -1,0 +1,119 @@
+"""What metrics.k8s.io says of pods and nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.objects.quantity import NANO, parse_quantity
+from kschedweb.engine.sandbox.clock_validation import NAME
+from kschedweb.engine.sandbox.requests import ApiResponse, Request
+from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
+from kschedweb.engine.sandbox.world import use_curves
+from kschedweb.engine.sandbox.world.resources import DEPLOYMENT
+from kschedweb.engine.sandbox.world.usage import pod_requests
+from kschedweb.engine.simulation.recording import UseRecording
+from tests.engine.sandbox.living import Living, pod, workload
+
+
+def asked(living: Living, path: str) -> list[Json]:
+    answer = living.api.handle(Request("GET", f"/apis/metrics.k8s.io/v1beta1/{path}"))
+    assert isinstance(answer, ApiResponse)
+    assert answer.code == 200
+    found: list[Json] = answer.body["items"]
+    return found
+
+
+def cores(usage: Json) -> float:
+    return parse_quantity(usage["cpu"]) / NANO
+
+
+def size(usage: Json) -> float:
+    return parse_quantity(usage["memory"]) / NANO
+
+
+def full() -> Living:
+    living = Living(schedulers=("default-scheduler", "guarded", "extended"), catalogue=True)
+    living.live(60.0)
+    return living
+
+
+def test_nodes_use_what_their_pods_and_the_machine_use_and_no_more_than_they_have() -> None:
+    living = full()
+    nodes, pods = asked(living, "nodes"), asked(living, "pods")
+    assert len(nodes) == 40
+    assert len(pods) == len(living.all(POD))
+    on = {raw["metadata"]["name"]: raw["spec"]["nodeName"] for raw in living.all(POD)}
+    for node in nodes:
+        name = node["metadata"]["name"]
+        has = living.get(NODE, name)["status"]["allocatable"]
+        mine = [one for one in pods if on[one["metadata"]["name"]] == name]
+        for of, unit in ((cores, 1e-6), (size, 64 * 1024)):
+            used = sum(of(container["usage"]) for one in mine for container in one["containers"])
+            assert of(node["usage"]) > used - unit
+            assert of(node["usage"]) <= of(has) + unit
+        assert node["timestamp"]
+        assert node["window"] == "15s"
+
+
+def test_a_node_whose_pods_want_more_than_it_has_is_full() -> None:
+    living = Living()
+    living.node("small", cpu=2)
+    for name in "abcd":
+        raw = pod(name, "450m")
+        raw["metadata"]["annotations"] = {"sandbox.kschedweb.dev/use": "gateway"}
+        living.create(POD, raw)
+    living.live(5.0)
+    highest = 0.0
+    for _ in range(24):
+        living.merge(CLOCK, NAME, {"spec": {"speed": 60}})
+        living.live(60.0)
+        (node,) = asked(living, "nodes")
+        highest = max(highest, cores(node["usage"]))
+        assert cores(node["usage"]) <= 2.0 + 1e-6
+    assert highest > 1.99
+
+
+def test_pods_of_a_namespace_and_silent_nodes() -> None:
+    living = full()
+    found = asked(living, "namespaces/shop/pods")
+    assert found
+    assert {one["metadata"]["namespace"] for one in found} == {"shop"}
+    living.merge(NODE, "general-a-1", {"metadata": {"annotations": {"sandbox.kschedweb.dev/silent-for": "5m"}}})
+    living.turn()
+    assert len(asked(living, "nodes")) == 39
+
+
+def test_use_depends_on_the_time_alone() -> None:
+    living = full()
+    first = asked(living, "pods")
+    living.restart()
+    again = asked(living, "pods")
+    assert [one["metadata"]["name"] for one in again] == [one["metadata"]["name"] for one in first]
+    for one, other in zip(first, again, strict=True):
+        for mine, theirs in zip(one["containers"], other["containers"], strict=True):
+            assert abs(cores(mine["usage"]) - cores(theirs["usage"])) <= 0.03 * cores(mine["usage"])
+
+
+def test_every_pattern_has_its_day() -> None:
+    rows = use_curves.day_curves(3)
+    assert rows.shape == (len(use_curves.PATTERNS), 288)
+    assert (rows > 0.0).all()
+    for name, pattern in use_curves.PATTERNS.items():
+        busy = max(use_curves.peak_share(3, name, 3600.0 * hour) for hour in pattern.hours)
+        assert busy > 0.4, name
+        assert rows[use_curves.NAMES.index(name)].min() < pattern.peak
+
+
+def test_pods_of_a_workload_use_what_a_recorded_machine_did() -> None:
+    living = Living(recording=UseRecording(["idle", "busy"], np.array([[10.0, 30.0], [60.0, 80.0]])))
+    living.node("one", cpu=64)
+    living.create(DEPLOYMENT, workload("web", 3))
+    living.live(10.0)
+    used = {cores(one["containers"][0]["usage"]) for one in asked(living, "pods")}
+    (share,) = {round(value / pod_requests(living.all(POD)[0])[0], 6) for value in used}
+    position = living.world.clock.pace.time_at(living.now) % 600 / 300
+    part = position % 1
+    lines = ([10.0, 30.0], [60.0, 80.0])
+    wanted = [(row[int(position)] * (1 - part) + row[(int(position) + 1) % 2] * part) / 100 for row in lines]
+    assert any(abs(share - one) < 1e-5 for one in wanted)

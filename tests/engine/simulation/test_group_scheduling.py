@@ -1,0 +1,259 @@
+"""Groups of pods over time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.simulation import (
+    NodeJoins,
+    PodArrives,
+    PodGroupArrives,
+    PodGroupChanges,
+    PodGroupLeaves,
+    PodLeaves,
+    Result,
+    Simulation,
+    SimulationError,
+    SimulationEvent,
+    SimulationSettings,
+)
+from tests.engine.builders import node, pod
+from tests.engine.gangs import BY_TOPOLOGY, ON, THREE, configured, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.simulation.test_run import HIGH
+from tests.support import tiers
+
+
+def simulate(
+    objects: list[dict],
+    events: Sequence[SimulationEvent],
+    until: float = 100.0,
+    gates: dict[str, bool] = ON,
+    **fields: Any,
+) -> Result:
+    return Simulation(objects, configured(gates), events, SimulationSettings(**fields)).run(until)
+
+
+def arrive(time: float, *raws: dict, duration: float | None = None) -> list[PodArrives]:
+    return [PodArrives(time, raw, duration) for raw in raws]
+
+
+def bound(result: Result) -> list[tuple[float, str, str]]:
+    return [(round(one.time, 3), one.pod.removeprefix("default/"), one.node) for one in result.bound]
+
+
+def test_a_gang_starts_at_one_time_once_its_last_pod_is_there() -> None:
+    objects = [node("a"), node("b"), group("gang", 2)]
+    events = [*arrive(1.0, member("one", requests=THREE)), *arrive(5.0, member("two", requests=THREE))]
+    result = simulate(objects, events, cycle=0.5)
+    assert bound(result) == [(5.5, "one", "a"), (5.5, "two", "b")]
+    assert [(one.time, one.group, one.placed, one.reason) for one in result.groups] == [
+        (5.5, "default/gang", True, "Scheduled")
+    ]
+
+
+def test_a_gang_whose_devices_keep_it_out_starts_once_they_were_given_back() -> None:
+    claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
+    pair = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+    result = simulate([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2)], arrive(1.0, *pair))
+    assert [one.placed for one in result.groups] == [False, True]
+    assert [(pod, on) for _, pod, on in bound(result)] == [("gang-0", "a"), ("gang-1", "b")]
+
+
+def test_a_gang_for_which_there_is_too_little_room_takes_none_of_it() -> None:
+    objects = [node("a"), group("gang", 2)]
+    result = simulate(objects, [*arrive(0.0, *members(2, requests=THREE)), *arrive(1.0, pod("alone", requests=THREE))])
+    assert bound(result) == [(1.001, "alone", "a")]
+    assert {one.pod for one in result.pending} == {"default/gang-0", "default/gang-1"}
+    counted = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    assert result.groups[0].message.startswith(counted)
+    assert result.rejected[0].message.startswith(f"pod group is unschedulable, {counted}")
+
+
+def test_a_gang_is_tried_again_after_its_backoff_and_not_before() -> None:
+    objects = [node("a"), group("gang", 2)]
+    events = [*arrive(0.0, *members(2, requests=THREE)), NodeJoins(4.0, node("b"))]
+    result = simulate(objects, events)
+    # Backoff of 1, 2, 4 seconds, each to the end of its window.
+    assert [round(one.time) for one in result.groups] == [0, 2, 5]
+    assert [one.placed for one in result.groups] == [False, False, True]
+    assert bound(result) == [(5.001, "gang-0", "a"), (5.001, "gang-1", "b")]
+
+
+def test_a_pod_that_ends_makes_room_for_the_gang() -> None:
+    objects = [node("a"), node("b"), group("gang", 2)]
+    events = [
+        *arrive(0.0, pod("before", requests=THREE), duration=10.0),
+        *arrive(1.0, *members(2, requests=THREE)),
+    ]
+    assert [one.pod for one in simulate(objects, events).bound] == [
+        "default/before",
+        "default/gang-0",
+        "default/gang-1",
+    ]
+
+
+def test_pods_beyond_the_number_follow() -> None:
+    objects = [node("a"), group("gang", 1)]
+    events = [*arrive(0.0, *members(2, requests=THREE)), NodeJoins(3.5, node("b"))]
+    result = simulate(objects, events)
+    assert [(one.pod, one.node) for one in result.bound] == [("default/gang-0", "a"), ("default/gang-1", "b")]
+    assert [(one.placed, one.condition_changed) for one in result.groups][:2] == [(True, True), (False, False)]
+
+
+def test_victims_go_together_and_the_gang_follows_when_they_are_gone() -> None:
+    objects = [node("a"), node("b"), HIGH, group("low", None, whole=True), group("gang", 2, priority=1000)]
+    objects += [member(f"v{at}", "low", on=at, requests=THREE, terminationGracePeriodSeconds=10) for at in "ab"]
+    events = arrive(1.0, *members(2, requests=THREE, priorityClassName="high"))
+    result = simulate(objects, events)
+    assert [(one.pod, one.reason, round(one.leaves)) for one in result.evicted] == [
+        ("default/va", "preempted by pod group default/gang", 11),
+        ("default/vb", "preempted by pod group default/gang", 11),
+    ]
+    assert sorted(one.pod for one in result.bound) == ["default/gang-0", "default/gang-1"]
+    assert "ongoing preemption on nominated nodes" in result.groups[1].message
+
+
+def test_a_group_comes_after_its_pods() -> None:
+    result = simulate([node("a")], [*arrive(0.0, *members(2)), PodGroupArrives(7.0, group("gang", 2))])
+    assert [round(one.time) for one in result.bound] == [7, 7]
+
+
+def test_a_group_that_asks_for_fewer_pods_may_start() -> None:
+    objects = [node("a"), group("gang", 3)]
+    result = simulate(objects, [*arrive(0.0, *members(2)), PodGroupChanges(9.0, group("gang", 2))])
+    assert [round(one.time) for one in result.bound] == [9, 9]
+
+
+def test_without_its_group_a_pod_waits() -> None:
+    objects = [node("a"), group("gang", 2)]
+    events = [*arrive(0.0, member("one")), PodGroupLeaves(1.0, "default/gang"), *arrive(2.0, member("two"))]
+    result = simulate(objects, events)
+    assert not result.bound
+    assert result.samples[-1].gated == 2
+
+
+def test_a_pod_that_is_deleted_does_not_count() -> None:
+    objects = [node("a"), group("gang", 2)]
+    events = [*arrive(0.0, member("one")), PodLeaves(1.0, "default/one"), *arrive(2.0, member("two"))]
+    assert not simulate(objects, events).bound
+
+
+def test_a_gang_that_is_due_and_loses_a_pod_is_tried_once_more() -> None:
+    objects = [node("a"), group("gang", 2)]
+    busy = [*arrive(0.0, pod("alone")), *arrive(0.5, member("one"), member("two"))]
+    result = simulate(objects, [*busy, PodLeaves(0.7, "default/two")], until=400.0, cycle=1.0)
+    assert [(one.time, one.placed) for one in result.groups] == [(2.0, False)]
+
+
+def test_a_group_goes_to_one_domain() -> None:
+    zones = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
+    objects = [*zones, group("gang", 2, topology="zone")]
+    result = simulate(objects, arrive(0.0, *members(2, requests=THREE)), gates=BY_TOPOLOGY)
+    assert [one.node for one in result.bound] == ["b", "c"]
+    assert result.groups[0].domain == "y"
+
+
+def test_with_the_gate_off_each_pod_goes_its_own_way() -> None:
+    objects = [node("a"), group("gang", 2)]
+    result = simulate(objects, arrive(0.0, *members(2, requests=THREE)), gates={})
+    assert [one.pod for one in result.bound] == ["default/gang-0"]
+    assert not result.groups
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (PodGroupArrives(1.0, group("gang")), "PodGroupArrives at 1 s: PodGroup default/gang: is there already"),
+        (PodGroupChanges(1.0, group("other")), "PodGroupChanges at 1 s: PodGroup default/other: is not there"),
+        (PodGroupLeaves(1.0, "default/other"), "PodGroupLeaves at 1 s: PodGroup default/other: is not there"),
+    ],
+)
+def test_what_cannot_happen_is_an_error(event: SimulationEvent, said: str) -> None:
+    with pytest.raises(SimulationError, match=said):
+        simulate([node("a"), group("gang")], [event])
+
+
+@settings(max_examples=tiers.count(15, 150), deadline=None)
+@given(
+    groups=st.lists(
+        st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from([0, 1000])), min_size=1, max_size=4
+    ),
+    capacity=st.integers(1, 4),
+    seed=st.integers(0, 1000),
+)
+def test_of_a_gang_never_fewer_pods_start_than_it_needs(
+    groups: list[tuple[int, int, int]], capacity: int, seed: int
+) -> None:
+    made = random.Random(seed)
+    objects = [HIGH, *(node(f"n{number}") for number in range(capacity))]
+    events: list[SimulationEvent] = []
+    for number, (size, least, priority) in enumerate(groups):
+        objects.append(group(f"g{number}", least, priority=priority))
+        classed = {"priorityClassName": "high"} if priority else {}
+        for one in members(size, f"g{number}", requests={"cpu": made.choice(["1", "2", "3"])}, **classed):
+            events.append(PodArrives(made.choice([0.0, 1.0, 2.5]), one, made.choice([None, 20.0])))
+    result = simulate(objects, sorted(events, key=lambda event: event.time), until=60.0)
+    for number, (size, least, _) in enumerate(groups):
+        times = [one.time for one in result.bound if one.pod.startswith(f"default/g{number}-")]
+        assert not times or times.count(times[0]) >= min(least, size)
+        assert not times or size >= least
+
+
+@settings(max_examples=tiers.count(10, 100), deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_a_quick_run_comes_to_the_same(seed: int) -> None:
+    made = random.Random(seed)
+    objects = [HIGH, *(node(f"n{number}") for number in range(made.randint(1, 3)))]
+    events: list[SimulationEvent] = []
+    for number in range(made.randint(1, 3)):
+        size, classed = made.randint(1, 4), made.choice([{}, {"priorityClassName": "high"}])
+        objects.append(group(f"g{number}", made.randint(1, size), priority=1000 if classed else 0))
+        for one in members(size, f"g{number}", requests={"cpu": made.choice(["1", "3"])}, **classed):
+            events.append(PodArrives(made.choice([0.0, 30.0]), one, made.choice([None, 50.0])))
+    for number in range(made.randint(0, 4)):
+        one = pod(f"p{number}", requests={"cpu": made.choice(["1", "3"])})
+        events.append(PodArrives(made.uniform(0.0, 90.0), one, made.choice([None, 40.0])))
+    events.append(NodeJoins(made.uniform(100.0, 200.0), node("late")))
+    events.sort(key=lambda event: event.time)
+    slow, quick = (Simulation(objects, configured(), events, quick=how).run(300.0) for how in (False, True))
+    assert (slow.bound, slow.evicted, slow.pending) == (quick.bound, quick.evicted, quick.pending)
+    last, told = ({one.group: one for one in result.groups} for result in (slow, quick))
+    assert all(replace(last[name], time=one.time) == one for name, one in told.items())
+    assert len(quick.groups) <= len(slow.groups)
+
+
+def test_a_group_that_waits_for_long_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    find = Scheduler.find_group
+
+    def counted(self: Scheduler, known: PodGroup, *rest: Any) -> Any:
+        made.append(known.name)
+        return find(self, known, *rest)
+
+    monkeypatch.setattr(Scheduler, "find_group", counted)
+    objects = [node("a"), group("gang", 2), group("other", 2)]
+    events = arrive(0.0, *members(2, requests=THREE), *members(2, "other", requests=THREE))
+    result = Simulation(objects, configured(), events, quick=True).run(3600.0)
+    assert len(made) == 2
+    assert min(one.attempts for one in result.pending) > 100
+
+
+def test_the_same_input_gives_the_same_result() -> None:
+    objects = [node("a"), node("b"), group("gang", 2), group("other", None)]
+    events = [*arrive(0.0, *members(3), *members(2, "other")), *arrive(1.0, pod("alone"))]
+    assert simulate(objects, events).to_dict() == simulate(objects, events).to_dict()
+
+
+def test_pods_of_another_scheduler_do_not_count() -> None:
+    objects = [node("a"), group("gang", 2), member("other", schedulerName="other")]
+    assert not simulate(objects, arrive(1.0, member("one"))).bound
+    assert len(simulate(objects, arrive(1.0, *members(2))).bound) == 2

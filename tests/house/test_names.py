@@ -1,0 +1,36 @@
+"""Names say what they hold (docs/naming.md). The bounds may only fall."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.names import TreeNames, measure_names
+
+# Shares of bound names that are filler words: in all, and in each room.
+MOST_FILLER, MOST_FILLER_IN_A_ROOM = 0.0025, 0.008
+MOST_ONE_WORD_FUNCTIONS = 0.2
+# Class names that may stand in more than two modules.
+SHARED_CLASSES = {"Question": "the model of each app whose questions wait for an answer"}
+
+
+@pytest.fixture(scope="module")
+def tree() -> TreeNames:
+    return measure_names(ROOT, "kschedweb")
+
+
+def test_hardly_a_name_is_filler(tree: TreeNames) -> None:
+    assert tree.filler_share <= MOST_FILLER
+
+
+def test_no_room_is_worse_than_the_others(tree: TreeNames) -> None:
+    assert {name: room.filler for name, room in tree.rooms.items() if room.filler_share > MOST_FILLER_IN_A_ROOM} == {}
+
+
+def test_functions_are_a_verb_and_its_object(tree: TreeNames) -> None:
+    assert tree.one_word_share <= MOST_ONE_WORD_FUNCTIONS
+
+
+def test_a_class_name_says_which(tree: TreeNames) -> None:
+    shared = {name: sorted(modules) for name, modules in tree.classes.items() if len(modules) > 2}
+    assert {name: modules for name, modules in shared.items() if name not in SHARED_CLASSES} == {}

@@ -1,0 +1,58 @@
+"""Two profiles side by side: what differs between them, and everything that both say."""
+
+from __future__ import annotations
+
+from kschedweb.engine.releases import load
+from kschedweb.policies.profile_comparison.selectors import compare_profiles_at
+
+TWO = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: default-scheduler
+  - schedulerName: batch
+    percentageOfNodesToScore: 30
+    plugins:
+      score:
+        disabled: [{name: ImageLocality}]
+    pluginConfig:
+      - name: NodeResourcesFit
+        args: {scoringStrategy: {type: MostAllocated}}
+"""
+
+
+def test_differences_come_first_and_equal_lines_are_known() -> None:
+    found = compare_profiles_at(load(TWO).configuration, 0, 1)
+    assert found is not None
+    assert (found.first, found.second) == ("default-scheduler", "batch")
+    assert [(one.where, one.what, one.before, one.after) for one in found.changes] == [
+        ("", "percentageOfNodesToScore", "", "30"),
+        ("score", "ImageLocality", "on", "off"),
+        ("", "NodeResourcesFit", "LeastAllocated", "MostAllocated"),
+    ]
+    different = [one.where for one in found.lines if not one.is_same]
+    assert [one.where for one in found.lines[: len(different)]] == different
+    assert set(different) == {"percentageOfNodesToScore", "score", "NodeResourcesFit scoringStrategy.type"}
+    assert {"filter", "bind", "InterPodAffinity hardPodAffinityWeight"} <= {one.where for one in found.lines}
+
+
+def test_the_other_way_round_it_is_the_reverse() -> None:
+    there, back = (compare_profiles_at(load(TWO).configuration, *each) for each in ((0, 1), (1, 0)))
+    assert there is not None
+    assert back is not None
+    assert [(one.before, one.after) for one in back.changes] == [(one.after, one.before) for one in there.changes]
+
+
+def test_equal_profiles_do_not_differ() -> None:
+    same = TWO[: TWO.index("    percentage")]
+    found = compare_profiles_at(load(same).configuration, 0, 1)
+    assert found is not None
+    assert found.changes == []
+
+
+def test_without_another_profile_or_a_valid_document_there_is_none() -> None:
+    runs = load(TWO).configuration
+    assert compare_profiles_at(runs, 0, None) is None
+    assert compare_profiles_at(runs, 1, 1) is None
+    assert compare_profiles_at(runs, 0, 2) is None
+    assert compare_profiles_at(None, 0, 1) is None
