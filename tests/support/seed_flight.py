@@ -17,7 +17,7 @@ def flown(rows: int = 1, of: Cluster | None = None, name: str = "web") -> str:
     from kschedweb.clusters.flight.models import FlightRecorder
     from kschedweb.clusters.flight.stretches import SETTLE, Flight
     from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed
-    from tests.clusters.flight.test_asof import node, pod
+    from tests.clusters.flight.test_rebuilding import node, pod
 
     found = of or cluster()
     FlightRecorder.objects.update_or_create(cluster=found, defaults={"on": True, "holder": "seed"})

@@ -10,7 +10,7 @@ import pytest
 from kschedweb.advice.autoscaling import selectors, services, tasks
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.clusters.models import Snapshot
-from tests.engine.simulation.autoscaling.test_advising import node, pod
+from tests.engine.simulation.autoscaling.test_advice import node, pod
 from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.engine.allocation.test_search import DRIVER, exactly, first_of, plain, pool, resource
+from tests.engine.allocation.test_allocation_search import DRIVER, exactly, first_of, plain, pool, resource
 
 from kschedweb.engine.allocation.allocator import Allocator
 from kschedweb.engine.allocation.features import DEFAULTS

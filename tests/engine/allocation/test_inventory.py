@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.allocation.test_search import DRIVER, plain, pool
+from tests.engine.allocation.test_allocation_search import DRIVER, plain, pool
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
 from kschedweb.engine.allocation.inventory import Inventory, get_inventory

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.engine.queue.test_groups import queue
+from tests.engine.queue.test_group_queue import queue
 
 from kschedweb.engine import Pod
 from kschedweb.engine.framework.events import POD_GROUP_ADD, UNSCHEDULED_POD_ADD

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
-from tests.clusters.flight.test_asof import BEGAN, SECOND, node, pod
+from tests.clusters.flight.test_rebuilding import BEGAN, SECOND, node, pod
 
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.flight import storage

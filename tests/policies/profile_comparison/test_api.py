@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.policies.beside.test_selectors import TWO
+from tests.policies.profile_comparison.test_selectors import TWO
 
 from kschedweb.policies import services
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.simulation.autoscaling.test_groups import group
+from tests.engine.simulation.autoscaling.test_cluster_autoscaler import group
 
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
