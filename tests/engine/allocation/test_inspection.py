@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.engine.allocation.test_allocation_search import DRIVER, exactly, first_of, plain, pool, resource
 
 from kschedweb.engine.allocation.allocator import Allocator
 from kschedweb.engine.allocation.features import DEFAULTS
@@ -27,6 +26,7 @@ from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocat
 from kschedweb.engine.state.devices.needs import ClaimError, needs_of
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.conformance.making.devices import DeviceMaker
+from tests.engine.allocation.test_allocation_search import DRIVER, exactly, first_of, plain, pool, resource
 from tests.engine.builders import node
 from tests.support import tiers
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tests.engine.allocation.test_allocation_search import DRIVER, plain, pool
-
 from kschedweb.engine.allocation.features import DEFAULTS, Features
 from kschedweb.engine.allocation.inventory import Inventory, get_inventory
 from kschedweb.engine.allocation.node_contents import Contents
 from kschedweb.engine.objects.resourceclaim import AllocatedDevice, Allocation
 from kschedweb.engine.state.snapshot import Snapshot
+from tests.engine.allocation.test_allocation_search import DRIVER, plain, pool
 from tests.engine.builders import node
 
 NODES = [node(name, labels={"disk": disk}) for name, disk in (("a", "ssd"), ("b", "ssd"), ("c", "hdd"))]

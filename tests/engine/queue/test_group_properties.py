@@ -7,7 +7,6 @@ from collections import Counter
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.engine.queue.test_group_queue import queue
 
 from kschedweb.engine import Pod
 from kschedweb.engine.framework.events import POD_GROUP_ADD, UNSCHEDULED_POD_ADD
@@ -15,6 +14,7 @@ from kschedweb.engine.queue import QueuedGroup, QueuedPod
 from kschedweb.engine.queue.queued_pods import Queued
 from tests.engine.builders import pod
 from tests.engine.gangs import member, read_group
+from tests.engine.queue.test_group_queue import queue
 from tests.support import tiers
 
 NAMES = st.sampled_from(["one", "two"])

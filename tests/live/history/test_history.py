@@ -10,7 +10,6 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
-from tests.clusters.flight.test_rebuilding import BEGAN, SECOND, node, pod
 
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.flight import storage
@@ -22,6 +21,7 @@ from kschedweb.clusters.services import snapshot_store
 from kschedweb.live.history import builder
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
 from kschedweb.policies.models import Policy
+from tests.clusters.flight.test_rebuilding import BEGAN, SECOND, node, pod
 from tests.support.html import elements
 from tests.support.html import text as text_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.policies.profile_comparison.test_selectors import TWO
 
 from kschedweb.policies import services
+from tests.policies.profile_comparison.test_selectors import TWO
 
 if TYPE_CHECKING:
     from collections.abc import Callable

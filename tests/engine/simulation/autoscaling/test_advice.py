@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.simulation.autoscaling.test_cluster_autoscaler import group
 
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
@@ -13,6 +12,7 @@ from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
 from kschedweb.engine.studies.document.document import read_scenario
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import prepare_scenario
+from tests.engine.simulation.autoscaling.test_cluster_autoscaler import group
 from tests.engine.simulation.autoscaling.test_karpenter import CONFIGURATION, budget
 
 Json = dict[str, Any]
