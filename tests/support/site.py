@@ -162,7 +162,7 @@ def _prepare(folder: Path) -> None:
         KSCHEDWEB_DATA_DIR=str(folder),
         KSCHEDWEB_SECRET_KEY="for-this-command-only",
     )
-    command = [sys.executable, "-c", "from kschedweb import runner; runner.prepare()"]
+    command = [sys.executable, "-c", "from kschedweb import runner; runner.prepare_database()"]
     subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, timeout=300)
 
 
