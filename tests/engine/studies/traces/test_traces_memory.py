@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 MIB = 600  # what a process may hold beside its modules: 300,000 pods fit in half of it
 CHILD = """
 import sys, zlib
-from kschedweb.engine.studies import DocumentError, prepare, read
+from kschedweb.engine.studies import ScenarioError, prepare_scenario, read_scenario
 
 NAMES = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
@@ -47,9 +47,10 @@ source, limit = {
 begun = used()
 trace = {"file": "f", "format": "openb", **({"limit": limit} if limit else {})}
 try:
-    made = prepare(read({"name": "x", "arrivals": [{"trace": trace}]}), [], {"f": source}, seed=1, now=0.0)
+    scenario = read_scenario({"name": "x", "arrivals": [{"trace": trace}]})
+    made = prepare_scenario(scenario, [], {"f": source}, seed=1, now=0.0)
     print(used() - begun, len(made.events), "pods")
-except DocumentError as error:
+except ScenarioError as error:
     print(used() - begun, error)
 """
 
