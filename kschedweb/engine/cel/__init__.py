@@ -1,4 +1,4 @@
-"""CEL, the language in which resource claims and device classes select devices, as kube-scheduler evaluates it."""
+"""CEL, the language in which ResourceClaims and DeviceClasses select devices, as kube-scheduler evaluates it."""
 
 from kschedweb.engine.cel.device import Attribute, Device, parse_attribute
 from kschedweb.engine.cel.environment import ONLY_1_36, SINCE_1_37, UP_TO_1_35, Language

@@ -1,4 +1,4 @@
-"""Calls of functions: how their values are put together, and what kube-scheduler's own bookkeeping makes of errors."""
+"""Calls of functions: evaluation of their arguments, cost, and the panics of kube-scheduler's cost estimate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.engine.cel.values import LISTS, MISSING, Uint, Value, go_name
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.values import dataclass
 
-# Functions whose effort grows with their values, and by how much if not as these do.
+# Functions whose effort depends on the size of their values, with the steps it takes.
 _GROWING: dict[str, Callable[..., int]] = {
     **dict.fromkeys(strings.LIBRARY.functions, lambda *values: sum(map(count_elements, values))),
     **dict.fromkeys(
@@ -32,24 +32,27 @@ _GROWING: dict[str, Callable[..., int]] = {
 }
 
 
-# Functions that kube-scheduler measures, by the number of their values: which of these it measures, as a list or int.
+# kube-scheduler tracks the cost of these functions, by (name, number of values), and casts one value to a list or int
+# for it: it panics if that value is an error or of another type.
 FIRST, KEYS, LEVEL = 0, 1, 2
 MEASURED = {("distinct", 1): FIRST, ("sort", 1): FIRST, (SORT_BY_KEYS, 2): KEYS, ("flatten", 2): LEVEL}
+# Go names the first missing method of an interface: types with `Add` lack `Contains`.
 _ADDABLE = frozenset((str, bytes, int, Uint, float))
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What computes a part. ``value`` is there where kube-scheduler knows it beforehand.
+    """The code of one part of an expression."""
 
-    ``path`` is there where dots and brackets after the part prolong a way. ``invariant``: it has one value for all
-    devices. ``panics``: it may end the whole evaluation.
-    """
-
+    # Computes the value from a frame.
     run: Run
+    # The value, where kube-scheduler's planner knows it as a constant; else MISSING.
     value: Value = MISSING
+    # The path that a following selection or index extends, if any.
     path: Path | None = None
+    # True if the value is the same for all devices.
     invariant: bool = False
+    # True if it may end the whole evaluation.
     panics: bool = False
 
     @property
@@ -58,16 +61,17 @@ class Code:
 
 
 def make_constant(value: Value) -> Code:
+    """Return the code of a constant."""
     return Code(lambda _: value, value, invariant=True)
 
 
 def no_frame() -> Frame:
-    """For what needs no device."""
+    """Return a frame for code that needs no device."""
     return [None, BUDGET]
 
 
 def apply_function(name: str, run: Callable[..., Value], args: list[Code]) -> Code:
-    """A call of ``run``; computed at once where its values are known, unless that fails."""
+    """Return the code of a call of ``run``, computed now if its values are invariant and it succeeds."""
     invariant, panics = all(arg.invariant for arg in args), name == IN or any(arg.panics for arg in args)
     code = Code(_make_call(run, [arg.run for arg in args], _GROWING.get(name)), invariant=invariant, panics=panics)
     if not invariant:
@@ -75,6 +79,7 @@ def apply_function(name: str, run: Callable[..., Value], args: list[Code]) -> Co
     checkpoint()
     try:
         value = code.run(no_frame())
+    # An error belongs to the evaluation: `&&` or `||` may still absorb it there.
     except (EvaluationError, Panicked, ExpressionError):
         return code
     return Code(lambda _: value, invariant=True)
@@ -89,6 +94,7 @@ def _make_call(run: Callable[..., Value], args: list[Run], growing: Callable[...
             return run(*values)
 
         return run_measured
+    # One and two arguments are the common cases; without a list they run faster.
     if len(args) == 1:
         (only,) = args
         return lambda frame: run(only(frame))
@@ -99,7 +105,10 @@ def _make_call(run: Callable[..., Value], args: list[Run], growing: Callable[...
 
 
 def with_both_evaluated(first: Code, second: Code) -> Code:
-    """``first``, of two values that are both computed before kube-scheduler looks at the errors of either."""
+    """Return the code of ``first``, with ``second`` evaluated too where it fails.
+
+    kube-scheduler evaluates both arguments before it looks at errors, so a panic of the second one still counts.
+    """
 
     def run(frame: Frame) -> Value:
         try:
@@ -113,10 +122,10 @@ def with_both_evaluated(first: Code, second: Code) -> Code:
 
 
 def measured_call(name: str, run: Callable[..., Value], args: list[Run], measure: int) -> Run:
-    """A call of a function that kube-scheduler measures: it panics where what it measures is not there.
+    """Return a call whose cost kube-scheduler tracks; it panics if the tracked value is of another type.
 
-    ``measure`` is ``FIRST`` for the list that is the first value, ``KEYS`` for the one that is the second, ``LEVEL``
-    for the number that is the second.
+    ``measure`` tells which value is tracked: ``FIRST`` the list that comes first, ``KEYS`` the list that comes second,
+    ``LEVEL`` the number that comes second.
     """
     effort = _GROWING[name]
     place, kinds = min(measure, KEYS), frozenset((int,)) if measure == LEVEL else LISTS

@@ -1,4 +1,4 @@
-"""Finds the type of every part of an expression, and which overloads its calls can mean, as cel-go's checker does."""
+"""Type checker: finds the type of every part and the possible overloads of every call, as cel-go's checker does."""
 
 from __future__ import annotations
 
@@ -39,22 +39,26 @@ from kschedweb.engine.cel.types import (
 from kschedweb.engine.cel.values import Uint
 from kschedweb.engine.values import dataclass
 
-MAX_DEPTH = 90  # of parts within parts; more would need a deeper stack than Python's
-MAX_PARTS = 20_000  # with those that a macro repeats
+# Levels of nesting; more would need a deeper stack than Python's.
+MAX_DEPTH = 90
+# Parts of an expression, with those that a macro repeats.
+MAX_PARTS = 20_000
 _LITERALS = {type(None): NULL, bool: BOOL, int: INT, Uint: UINT, float: DOUBLE, str: STRING, bytes: BYTES}
 
 
 @dataclass(slots=True)
 class CheckedExpr:
-    """``calls`` holds for each call its function and the overloads it can mean."""
+    """An expression with its types resolved."""
 
     root: Node
+    # The type of the whole expression.
     result: Type
+    # For each call its function and the overloads that it can mean.
     calls: dict[Call, tuple[Function, list[Overload]]]
 
 
 def check_expression(root: Node, language: Language) -> CheckedExpr:
-    """Check an expression that selects devices; raises Refused without the expression's name."""
+    """Check an expression that selects devices; raise ExpressionError without the expression's text."""
     checker = _Checker(language)
     result = checker.bindings.substitute(checker.check(root), final=True)
     checker.compare_literals()
@@ -64,7 +68,7 @@ def check_expression(root: Node, language: Language) -> CheckedExpr:
 
 
 def qualified_name(node: Node) -> str:
-    """The name that ``a.b.c`` spells, empty if it is something else."""
+    """Return the name that ``a.b.c`` spells, empty if the node is something else."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:
@@ -74,7 +78,7 @@ def qualified_name(node: Node) -> str:
 
 
 def unwrap_optional(kind: Type) -> tuple[Type, bool]:
-    """What an optional holds, and whether it is one."""
+    """Return the type inside an optional and True, or the type itself and False."""
     return (kind.params[0], True) if kind.name == "optional_type" and kind.params else (kind, False)
 
 
@@ -86,6 +90,7 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = [NAMES]
         self.types: dict[Node, Type] = {}
         self.calls: dict[Call, tuple[Function, list[Overload]]] = {}
+        # Lists and maps to be compared once all types are known.
         self.literals: list[ListExpr | MapExpr] = []
         self.depth = self.count = 0
 
@@ -133,6 +138,7 @@ class _Checker:
                 raise ExpressionError(f"a device has no field {name}")
             result = self.device_fields[name]
         elif kind.kind == "param":
+            # Binds the parameter to dyn.
             self.bindings.is_assignable(DYN, kind)
             result = DYN
         elif kind.is_dynamic:
@@ -169,6 +175,7 @@ class _Checker:
         for overload in function.overloads:
             if overload.member != member:
                 continue
+            # Fresh type variables for each attempt; a failed one leaves no bindings behind.
             overload_result, *params = self.bindings.instantiate((overload.result, *overload.params))
             if not self.bindings.is_assignable_list(tuple(types), tuple(params)):
                 continue
@@ -212,10 +219,10 @@ class _Checker:
         return list_of(element or self.bindings.new_type_var())
 
     def unwrap_element(self, kind: Type) -> Type:
-        """What the optional after a question mark holds."""
+        """Return the type inside the optional that follows a question mark."""
         inner, is_optional = unwrap_optional(kind)
         if not is_optional:
-            # Where the type is not known, kube-scheduler ends with a panic.
+            # For a type that is not known yet, kube-scheduler panics.
             raise ExpressionError(f"{kind} after ? is not known to be an optional")
         return inner
 
@@ -243,7 +250,7 @@ class _Checker:
         return self.bindings.substitute(result)
 
     def element_types(self, over: Type, count: int) -> list[Type]:
-        """The types of a macro's variables."""
+        """Return the types of a macro's variables."""
         if over.kind == "list":
             return [over.params[0]] if count == 1 else [INT, over.params[0]]
         if over.kind == "map":
@@ -254,7 +261,10 @@ class _Checker:
         raise ExpressionError(f"a macro goes over lists and maps, not over {over}")
 
     def compare_literals(self) -> None:
-        """All elements of a list, all keys and all values of a map, must have one type."""
+        """Require one type for all elements of a list, and for all keys and all values of a map.
+
+        This is cel-go's validator for homogeneous literals, which runs after the check.
+        """
         for node in self.literals:
             if isinstance(node, ListExpr):
                 self.require_same_type(node.elements, node.optional)

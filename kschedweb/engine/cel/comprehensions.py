@@ -1,4 +1,4 @@
-"""Computes macros. An error does not end them at once: a later element can still decide."""
+"""Evaluation of macros. An error does not end a macro at once: a later element can still decide."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from kschedweb.engine.cel.macros import ALL, ENTRIES, EXISTS, EXISTS_ONE, INSERT
 from kschedweb.engine.cel.values import LISTS, MISSING, TYPE_NAMES, Growing, Mapping, Value, format_value, go_name
 from kschedweb.engine.values import dataclass
 
-UNSET = object()  # a variable that nobody asked for yet
+# Stands in the frame for a variable of cel.bind that was not read yet.
+UNSET = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A macro over ``over``, whose variables have ``slots`` in the frame; it takes ``filter`` and ``value``."""
+    """The iteration of a macro over a list or map."""
 
+    # Computes the list or map.
     over: Run
+    # Indexes of the macro's one or two variables in the frame.
     slots: tuple[int, ...]
+    # Computes the condition, if the macro has one.
     filter: Run | None
+    # Computes the value of each element, if the macro has one.
     value: Run | None
 
     def iterate(self, frame: Frame) -> Iterable[Value]:
-        """Set the variables to one element after the other; gives what the first variable holds."""
+        """Assign each element to the variables in turn; yield the value of the first variable."""
         single = len(self.slots) == 1
         elements = _iterate_elements(self.over(frame), single=single)
         first, second = self.slots[0], self.slots[-1]
@@ -39,6 +44,7 @@ class Loop:
 
 def _iterate_elements(over: Value, *, single: bool) -> Iterable[Value]:
     if type(over) in LISTS:
+        # A copy, as the body may append to a list that grows.
         values = list(over)
         return values if single else enumerate(values)
     if isinstance(over, Mapping):
@@ -50,7 +56,7 @@ def _iterate_elements(over: Value, *, single: bool) -> Iterable[Value]:
 
 
 def make_comprehension(kind: str, loop: Loop) -> Run:
-    """What computes a macro."""
+    """Return the function that computes a macro of this kind."""
     return {
         ALL: _decided_by(loop, False),
         EXISTS: _decided_by(loop, True),
@@ -62,7 +68,7 @@ def make_comprehension(kind: str, loop: Loop) -> Run:
 
 
 def _eval_condition(run: Run | None, frame: Frame) -> bool:
-    """The value of a condition; raises EvaluationError where it is none."""
+    """Return the value of a condition, True if there is none; raise EvaluationError if it is no bool."""
     value = run(frame) if run else True
     if value is not True and value is not False:
         raise no_such_overload()
@@ -70,7 +76,7 @@ def _eval_condition(run: Run | None, frame: Frame) -> bool:
 
 
 def _decided_by(loop: Loop, decisive: bool) -> Run:
-    """all and exists: the first ``decisive`` element decides, else the first error, else the opposite."""
+    """Compute ``all`` or ``exists``: the first ``decisive`` element, else the first error, else the opposite."""
 
     def run(frame: Frame) -> bool:
         problem: EvaluationError | None = None
@@ -88,7 +94,7 @@ def _decided_by(loop: Loop, decisive: bool) -> Run:
 
 
 def _exactly_one(loop: Loop) -> Run:
-    """The last error of a condition counts."""
+    """Compute ``exists_one``; of several errors the last one counts, as in cel-go."""
 
     def run(frame: Frame) -> bool:
         count, problem = 0, None
@@ -105,10 +111,10 @@ def _exactly_one(loop: Loop) -> Run:
 
 
 def _collect_values(loop: Loop, frame: Frame, take: Callable[[Value, Value], None], *, all_values: bool) -> None:
-    """Give ``take`` the first variable and the value of every element that the filter lets through.
+    """Pass the first variable and the value of every element that meets the filter to ``take``.
 
-    The first error of a value stands, unless a filter fails later: its last error stands then. ``all_values``: values
-    are computed after an error too.
+    The first error of a value counts, unless a filter fails after it: then the last error of a filter counts.
+    ``all_values`` computes values after an error too.
     """
     assert loop.value is not None
     problem: EvaluationError | None = None
@@ -161,18 +167,19 @@ def _insert_entries(target: Mapping, _: Value, value: Value) -> None:
 
 
 def make_bind(slot: int, body: Run) -> Run:
-    """``cel.bind``: the variable in ``slot`` is computed when ``body`` asks for it first."""
+    """Compute ``cel.bind``: the variable in ``slot`` is computed when ``body`` first reads it."""
 
     def run(frame: Frame) -> Value:
         frame[slot] = UNSET
         value = body(frame)
+        # Outside of the bind the list grows no more.
         return list(value) if type(value) is Growing else value
 
     return run
 
 
 def read_bound(slot: int, start: Run) -> Run:
-    """Reads the variable of ``cel.bind``, which ``start`` computes."""
+    """Return the reader of the variable of ``cel.bind`` that ``start`` computes."""
 
     def read(frame: Frame) -> Value:
         value = frame[slot]
@@ -181,6 +188,7 @@ def read_bound(slot: int, start: Run) -> Run:
                 value = start(frame)
             except EvaluationError as error:
                 value = error
+            # In cel-go an empty list that starts an accumulator is mutable, and `+` appends to it.
             if type(value) in LISTS and not value:
                 value = Growing()
             frame[slot] = value

@@ -1,7 +1,7 @@
-"""Keeps the effort of one computation within bounds: what goes over them is refused.
+"""Limits on the effort of one evaluation.
 
-kube-scheduler has a budget too, counted in another way: what it affords to no device selector is far above ours. How
-long all computations of one question may take together is for whoever asks to say (patience.py).
+kube-scheduler has a budget of its own, counted differently and far higher than ours for any device selector. `patience`
+limits the time of a whole request.
 """
 
 from __future__ import annotations
@@ -12,32 +12,36 @@ from typing import Final
 from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.cel.values import LISTS, Mapping, Value
 
-BUDGET: Final = 200_000  # elements that macros go over, and that operators and functions look at
-MAX_SIZE: Final = 50_000  # of a list
-MAX_LENGTH: Final = 1_000_000  # of a string
-_CHARACTERS = 64  # that count like one element
+# Steps of one evaluation: elements that macros iterate over and that operators and functions read.
+BUDGET: Final = 200_000
+# Elements of a list.
+MAX_SIZE: Final = 50_000
+# Characters of a string.
+MAX_LENGTH: Final = 1_000_000
+# Characters of a string that count as one step.
+_CHARACTERS = 64
 _TOO_MUCH = f"it takes more than {BUDGET} steps"
 
-# The device, how many steps are left, then the variables.
+# [device, steps left, variable, variable, …]: a list, as macros write to it at each element.
 Frame = list[Value]
 Run = Callable[[Frame], Value]
 
 
 def spend_steps(frame: Frame, steps: int) -> None:
-    """Take ``steps`` from what is left; raises Refused where that is less."""
+    """Subtract ``steps`` from the budget; raise ExpressionError when it is exhausted."""
     frame[1] -= steps
     if frame[1] < 0:
         raise ExpressionError(_TOO_MUCH)
 
 
 def check_size(size: int, limit: int = MAX_SIZE) -> None:
-    """Raise Refused where a list or string would get too long."""
+    """Raise ExpressionError if a list or string would get too long."""
     if size > limit:
         raise ExpressionError("it makes a list or string that is too long")
 
 
 def count_elements(value: Value) -> int:
-    """How many steps it takes to look at all of a value; raises Refused where that is more than the budget."""
+    """Return the steps that it takes to read all of a value; raise ExpressionError above the budget."""
     kind = type(value)
     if kind is str or kind is bytes:
         return len(value) // _CHARACTERS

@@ -1,4 +1,4 @@
-"""A device as expressions see it."""
+"""The variable ``device`` of CEL expressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kschedweb.engine.objects.json_access import Json
 
 
 class Unreadable:
-    """An attribute that kube-scheduler cannot use; ``words`` are what it says of it, to every expression."""
+    """An attribute that kube-scheduler cannot use: every expression on its device fails with ``words``."""
 
     __slots__ = ("words",)
 
@@ -26,9 +26,10 @@ _NOTHING = DeviceMapping({})
 
 
 def parse_attribute(raw: Json) -> Attribute:
-    """An attribute of a ResourceSlice's device: ``{"int": 5}``, ``{"bool": …}``, ``{"string": …}``, ``{"version": …}``.
+    """Return the value of one attribute of a device in a ResourceSlice, such as ``{"int": 5}``.
 
-    Lists are for a feature gate that is off by default: like an attribute without a value, they cannot be used.
+    The forms are ``int``, ``bool``, ``string`` and ``version``. Lists need a feature gate that is off by default, so
+    they are unusable here, like an attribute without a value.
     """
     for kind in ("int", "bool", "string"):
         value = raw.get(kind)
@@ -44,10 +45,9 @@ def parse_attribute(raw: Json) -> Attribute:
 
 
 class Device:
-    """Attributes and capacity by their names in the ResourceSlice: ``domain/name``, or ``name`` in the driver's domain.
+    """A device with its attributes and capacity.
 
-    ``fields`` is the device as a value, ``domains`` its two maps, to be read without a detour. ``problem`` is what
-    kube-scheduler says of the device, whatever the expression; empty if there is none.
+    The arguments name them as the ResourceSlice does: ``domain/name``, or ``name`` in the driver's domain.
     """
 
     __slots__ = ("domains", "fields", "problem")
@@ -59,11 +59,14 @@ class Device:
         capacity: Readable[str, Quantity],
         allow_multiple: bool,
     ) -> None:
+        # The error that every expression gets on this device, in kube-scheduler's words; empty if there is none.
         self.problem = ""
         for name, value in attributes.items():
             if type(value) is Unreadable:
                 self.problem = f"attribute {name}: {value.words}"
+        # The two maps of `fields`, for the fast reader in `paths`.
         self.domains = {"attributes": _by_domain(driver, attributes), "capacity": _by_domain(driver, capacity)}
+        # The variable `device` as a CEL value. An unknown domain gives an empty map, as in kube-scheduler's `mapper`.
         self.fields = DeviceMapping(
             {"driver": driver, "allowMultipleAllocations": allow_multiple}
             | {field: DeviceMapping(by_name, _NOTHING) for field, by_name in self.domains.items()}
@@ -71,6 +74,7 @@ class Device:
 
 
 def _by_domain(driver: str, values: Readable[str, Any]) -> dict[str, DeviceMapping]:
+    """Return the values grouped by domain, then keyed by name."""
     domains: dict[str, DeviceMapping] = {}
     for name, value in values.items():
         domain, separator, identifier = name.partition("/")

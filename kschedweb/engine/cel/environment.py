@@ -1,4 +1,4 @@
-"""What an expression can use: all functions, the variable ``device``, and what is left out, by name."""
+"""The environment of an expression: functions, the variable ``device``, type names, and functions left out."""
 
 from __future__ import annotations
 
@@ -28,17 +28,16 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """CEL as a range of releases has it.
-
-    ``attribute`` is the type of a device's attributes, ``results`` what an expression may come to beside bool.
-    ``keeps``: what is in an optional stays as it is, only optionals have ``or`` and ``orValue``, and a dot before a
-    name leads past the variables of macros. Else a value is unpacked and packed again wherever an optional is read, in
-    which some get lost, and all values take these calls.
-    """
+    """CEL as a range of releases has it."""
 
     functions: Mapping[str, Function]
+    # The type of a device's attributes.
     attribute: Type
+    # Types that an expression may have besides bool.
     results: frozenset[Type]
+    # Since 1.37 True: the value in an optional stays as it is, only optionals have `or` and `orValue`, and a leading
+    # dot skips the variables of macros. Before, each read of an optional unpacks and repacks its value, which loses
+    # some, and values of all types accept these calls.
     keeps: bool
 
 
@@ -57,8 +56,9 @@ ONLY_1_36 = Language(_merge_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset
 SINCE_1_37 = Language(
     _merge_functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES), DYN, frozenset({ANY, DYN}), keeps=True
 )
+# The only variable of a device selector.
 DEVICE_NAME = "device"
-# The names that stand for a value of their own: the variable, and types.
+# Identifiers with a value of their own: the variable, and the types.
 NAMES: dict[str, Type] = {DEVICE_NAME: DEVICE} | {
     kind.name: type_of(kind)
     for kind in (
@@ -69,6 +69,7 @@ NAMES: dict[str, Type] = {DEVICE_NAME: DEVICE} | {
         Type("type", "type"),
     )
 }
+# Functions that kube-scheduler has and the simulation lacks: the error says so.
 LEFT_OUT = frozenset(
     (
         *("duration", "timestamp", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear"),

@@ -1,14 +1,15 @@
-"""What can stand in the way of an answer about a CEL expression."""
+"""Errors of CEL expressions."""
 
 from __future__ import annotations
 
+# Characters of the expression that an error quotes.
 _EXCERPT_LENGTH = 120
 
 
 class ExpressionError(Exception):
-    """The expression is outside the simulation: not valid CEL here, or of a part of CEL that is left out.
+    """The simulation does not support the expression: invalid CEL, or a part of CEL that is left out.
 
-    The text names the expression and what is wrong with it.
+    The text names the expression and the problem.
     """
 
     def __init__(self, why: str, expression: str = "") -> None:
@@ -22,12 +23,12 @@ class EvaluationError(Exception):
 
 
 class Panicked(Exception):
-    """What ends a whole evaluation in kube-scheduler: unlike an EvaluationError, ``&&`` and ``||`` do not absorb it."""
+    """A panic in kube-scheduler, which ends the whole evaluation: ``&&`` and ``||`` do not absorb it."""
 
 
 NO_SUCH_OVERLOAD = "no such overload"
 
 
 def no_such_overload() -> EvaluationError:
-    """What kube-scheduler says where an operation is not defined for the values it gets."""
+    """Return kube-scheduler's error for an operation that is not defined for the types of its values."""
     return EvaluationError(NO_SUCH_OVERLOAD)

@@ -1,4 +1,4 @@
-"""What a function is: its overloads, and how a call finds the one for its values."""
+"""Functions: their overloads, and the choice of the overload for a call's values."""
 
 from __future__ import annotations
 
@@ -15,40 +15,43 @@ Run = Callable[..., Value]
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One form of a function. ``member``: called as ``target.function()``, the target is the first parameter.
+    """One signature of a function."""
 
-    ``run`` computes its value, ``None`` where the function does so for all of its forms. Where it is not ``guarded``
-    it looks at its values itself.
-    """
-
+    # Types of the parameters. For a member function the first is the target's.
     params: tuple[Type, ...]
     result: Type
+    # True if it is called as `target.function()`.
     member: bool
+    # Computes the value; None where `Function.run` does so for all overloads.
     run: Run | None = None
+    # False if `run` checks the types of its values itself.
     guarded: bool = True
 
     def accepts(self, values: tuple[Value, ...]) -> bool:
+        """Return True if the values have the types of the parameters."""
         return len(values) == len(self.params) and all(map(matches_type, values, self.params))
 
 
 @dataclass(slots=True)
 class Function:
-    """``run``, if given, computes the value for every overload."""
+    """A function under its name, with all its overloads."""
 
     name: str
     overloads: list[Overload] = field(default_factory=list)
+    # Computes the value for every overload, if there is one such function.
     run: Run | None = None
 
     def dispatch(self, *values: Value) -> Value:
-        """The value from the first overload that takes ``values``; raises EvaluationError if none does."""
+        """Return the value of the first overload that accepts ``values``; raise EvaluationError if none does."""
         for overload in self.overloads:
             if overload.run and overload.accepts(values):
                 return overload.run(*values)
         raise self.make_overload_error(values)
 
     def bind_overload(self, overload: Overload) -> Run:
-        """What calls ``overload`` and no other."""
+        """Return a function that calls ``overload`` and no other one."""
         run = overload.run
+        # An overload that checks its values itself words its own errors.
         assert run is not None
         if not overload.guarded:
             return run
@@ -75,7 +78,7 @@ class Function:
 
 
 def matches_type(value: Value, param: Type) -> bool:
-    """Whether a value is of the type of a parameter; of a list or map the first element speaks for all."""
+    """Return True if a value has the type of a parameter; a list or map is judged by its first element."""
     kind = param.kind
     if kind in ("dyn", "any", "param"):
         return True
@@ -92,9 +95,10 @@ def matches_type(value: Value, param: Type) -> bool:
 
 
 class Library:
-    """Functions under their names, put together from several modules."""
+    """A set of functions by name, put together from several modules."""
 
     def __init__(self) -> None:
+        # In the order of declaration: a call takes the first overload that fits.
         self.functions: dict[str, Function] = {}
 
     def add_overloads(
@@ -106,18 +110,18 @@ class Library:
         member: bool = False,
         guarded: bool = True,
     ) -> None:
-        """Add overloads, each as ``"int, A -> bool"``, that ``run`` computes."""
+        """Add overloads that ``run`` computes, each written as ``"int, A -> bool"``."""
         function = self.functions.setdefault(name, Function(name))
         for form in [forms] if isinstance(forms, str) else forms:
             function.overloads.append(Overload(*parse_signature(form), member, run, guarded))
 
     def add_whole(self, name: str, forms: Iterable[str], run: Run, *, member: bool = False) -> None:
-        """Add overloads of a function whose value ``run`` computes for all values, whatever they are."""
+        """Add overloads of a function that ``run`` computes for values of any type."""
         self.add_overloads(name, forms, member=member)
         self.functions[name].run = run
 
     def merge(self, other: Library) -> None:
-        """Take in what ``other`` has; the overloads of a function that both have are put together."""
+        """Add the functions of ``other``; append the overloads of functions that both have."""
         for name, function in other.functions.items():
             mine = self.functions.setdefault(name, Function(name, run=function.run))
             mine.overloads.extend(function.overloads)

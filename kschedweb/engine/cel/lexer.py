@@ -1,4 +1,4 @@
-"""The words of an expression: names, numbers, strings, signs."""
+"""Lexer: splits an expression into names, numbers, strings and signs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kschedweb.engine.values import dataclass
 
 _ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92, "'": 39, '"': 34, "`": 96, "?": 63}
 _ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+# Order matters: the triple quotes come first, as a pair of quotes alone is an empty string.
 _STRING = "|".join(
     [
         r'[rR]""".*?"""',
@@ -23,6 +24,7 @@ _STRING = "|".join(
         rf"'(?:{_ESCAPE}|[^\\'\n\r])*'",
     ]
 )
+# Order matters here too: bytes and strings before names, floats and unsigned numbers before ints.
 _WORDS = re.compile(
     rf"""(?P<space>(?:[\t \r\n\f]|//[^\n]*)+)
     |(?P<bytes>[bB](?:{_STRING}))
@@ -38,20 +40,24 @@ _ESCAPED = re.compile(_ESCAPE)
 _HEX = {"x": 2, "X": 2, "u": 4, "U": 8}
 KEYWORDS = {"in": "sign", "true": "literal", "false": "literal", "null": "literal"}
 _KEYWORD_VALUES = {"true": True, "false": False, "null": None}
+# More digits than any number of 64 bits has; Python's `int` would take quadratic time on long ones.
 _MAX_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """``kind`` is name, sign, literal, int (a number without its sign) or end; ``text`` is how it is written."""
+    """A token of an expression."""
 
+    # name, sign, literal, int, float or end. A number comes without its sign.
     kind: str
+    # The token as it is written.
     text: str
+    # The value of a literal or number.
     value: Any = None
 
 
 def tokenize(expression: str) -> list[Token]:
-    """The words of ``expression`` and one that marks its end; raises Refused."""
+    """Return the tokens of ``expression`` and one for its end; raise ExpressionError."""
     tokens, at = [], 0
     while at < len(expression):
         match = _WORDS.match(expression, at)
@@ -87,14 +93,14 @@ def _parse_whole(text: str) -> int:
 
 
 def apply_sign(text: str, number: int, *, negative: bool) -> int:
-    """A whole number with its sign; raises Refused where it does not fit 64 bits."""
+    """Return a whole number with its sign; raise ExpressionError where it does not fit 64 bits."""
     if number > INT_MAX + negative:
         raise ExpressionError(f"{text} is not a whole number of 64 bits")
     return -number if negative else number
 
 
 def _unquote(text: str, is_bytes: bool) -> str | bytes:
-    """What a string or bytes literal stands for."""
+    """Return the value of a string or bytes literal."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     raw = text[0] in "rR"
     body = text[raw:]
@@ -122,7 +128,7 @@ def _decode_character(escape: str) -> str:
 
 
 def _decode_byte(escape: str) -> str:
-    """One byte, kept as a character until all are put together."""
+    """Return one byte as a character; bytes above 0x7f become surrogates until all are encoded together."""
     if escape[1] in "uU":
         raise ExpressionError(f"{escape} is not allowed in bytes")
     code = _code_point(escape)

@@ -1,4 +1,4 @@
-"""Macros: calls that stand for more than a call, such as ``list.all(x, x > 0)``."""
+"""Macros: calls that expand to a larger expression, such as ``list.all(x, x > 0)``."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from kschedweb.engine.cel.syntax import (
     Select,
 )
 
+# cel-go's name for the variable that a comprehension carries along.
 ACCUMULATOR = "__result__"
+# cel-go's internal functions, which only macros can call.
 NOT_STRICTLY_FALSE, INSERT, SORT_BY_KEYS = "@not_strictly_false", "cel.@mapInsert", "@sortByAssociatedKeys"
 _SORTED = "@__sortBy_input__"
 
+# The kinds of macro that `comprehensions.make_comprehension` computes; BIND has its own.
 ALL, EXISTS, EXISTS_ONE, LIST, MAP, ENTRIES, BIND = "all", "exists", "exists_one", "list", "map", "entries", "bind"
 
 
 def expand_macro(call: Call) -> Node | None:
-    """What ``call`` stands for, ``None`` if it is no macro; raises Refused where its arguments do not fit."""
+    """Return the expansion of ``call``, None if it is no macro; raise ExpressionError if its arguments do not fit."""
     if call.target is None:
         return _make_has(call.args[0]) if call.function == "has" and len(call.args) == 1 else None
     if call.function == "bind":
@@ -86,7 +89,7 @@ def _make_quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node
 
 
 def _make_collector(kind: str, count: int, *, filtered: bool) -> Callable[[Node, list[Node]], Node]:
-    """A macro that makes a list or map of what its last argument gives; before it may stand a condition."""
+    """Return a macro that collects its last argument in a list or map, if ``filtered`` after a condition."""
 
     def expand(target: Node, args: list[Node]) -> Node:
         return _make_collection(

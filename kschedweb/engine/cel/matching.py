@@ -1,4 +1,4 @@
-"""Matches patterns against text as Go does: in one pass, without going back, the first way that matches wins."""
+"""Matcher for regular expressions in Go's way: one pass, no backtracking, leftmost-first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.cel.patterns import Alternation, Chars, Edge, Part, Repeat, Sequence, parse_pattern
 from kschedweb.engine.values import dataclass
 
-MAX_STEPS = 4000  # of a program
-_EFFORT = 8  # steps for a character that count like looking at one element
+# Steps of a program. A search takes up to this many for each character.
+MAX_STEPS = 4000
+# Steps of the matcher that cost as much of the budget as one element of a list.
+_EFFORT = 8
 _CHARS, _EDGE, _SPLIT, _JUMP, _MATCH = range(5)
 _WORD = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 Step = tuple[int, object, object]
@@ -19,16 +21,19 @@ Step = tuple[int, object, object]
 
 @dataclass(slots=True)
 class PatternProgram:
-    """A pattern as steps: test a character, test a place, go on in two ways (the first one preferred), end."""
+    """A compiled pattern: test a character, test an edge, split into two threads, jump, match."""
 
+    # (kind, first, second). A split prefers its first target.
     steps: list[Step] = field(default_factory=list)
 
     def search_cost(self, text: str) -> int:
-        """How many steps of a computation a search in ``text`` counts for."""
+        """Return the steps of the budget that a search in ``text`` takes."""
         return len(self.steps) * (len(text) + 1) // _EFFORT
 
     def find_first(self, text: str, start: int = 0) -> tuple[int, int] | None:
-        """Where the first match from ``start`` on begins and ends."""
+        """Return where the first match from ``start`` on begins and ends."""
+        # The place of each thread and where its match began. The dict keeps their order of preference, as RE2's Pike VM
+        # needs.
         threads: dict[int, int] = {}
         span: tuple[int, int] | None = None
         for at in range(start, len(text) + 1):
@@ -36,6 +41,7 @@ class PatternProgram:
                 self._add_threads(threads, 0, at, text, at)
             character = ord(text[at]) if at < len(text) else -1
             following: dict[int, int] = {}
+            # A match cuts off the threads after it, which are less preferred; those before it may still match longer.
             for place, begun in threads.items():
                 kind, first, _ = self.steps[place]
                 if kind == _MATCH:
@@ -49,7 +55,7 @@ class PatternProgram:
         return span
 
     def _add_threads(self, threads: dict[int, int], place: int, begun: int, text: str, at: int) -> None:
-        """Add to ``threads`` where one at ``place`` can go without a character, in order of preference."""
+        """Add the threads that ``place`` leads to without reading a character, the preferred ones first."""
         waiting, visited = [place], set()
         while waiting:
             place = waiting.pop()
@@ -68,7 +74,7 @@ class PatternProgram:
                 threads[place] = begun
 
     def find_all(self, text: str) -> Iterator[str]:
-        """All matches, one after the other; none is empty right after another."""
+        """Yield all matches that do not overlap; an empty one right after another match is left out, as in Go."""
         at, before = 0, -1
         while at <= len(text):
             span = self.find_first(text, at)
@@ -97,7 +103,7 @@ def _is_edge(kind: str, text: str, at: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def compile_program(pattern: str) -> PatternProgram:
-    """The program for a pattern; raises Refused."""
+    """Return the program of a pattern; raise ExpressionError."""
     compiled = PatternProgram()
     _Writer(compiled.steps).write_part(parse_pattern(pattern))
     compiled.steps.append((_MATCH, None, None))
@@ -105,6 +111,8 @@ def compile_program(pattern: str) -> PatternProgram:
 
 
 class _Writer:
+    """Writes the steps of a pattern."""
+
     def __init__(self, steps: list[Step]) -> None:
         self.steps = steps
 
@@ -146,7 +154,8 @@ class _Writer:
             if minimum:
                 self.write_plus(part, lazy=repeat.lazy)
             elif is_nullable(part):
-                # So that a round that takes nothing is not preferred to none.
+                # As in Go's compiler, `(x*)*` is written as `((x*)+)?`: a round that reads nothing must not be
+                # preferred to none.
                 self.write_optional([lambda: self.write_plus(part, lazy=repeat.lazy)], lazy=repeat.lazy)
             else:
                 self.write_star(part, lazy=repeat.lazy)
@@ -168,7 +177,7 @@ class _Writer:
         self._set_exit(split, lazy=lazy)
 
     def write_optional(self, writes: list[Callable[[], None]], *, lazy: bool) -> None:
-        """Each of ``writes`` only after the one before it."""
+        """Write optional parts, each of which needs the one before it."""
         splits = []
         for write in writes:
             splits.append(self.add_step(_SPLIT))
@@ -177,13 +186,13 @@ class _Writer:
             self._set_exit(split, lazy=lazy)
 
     def _set_exit(self, split: int, *, lazy: bool) -> None:
-        """Let ``split`` go on behind it or leave to here."""
+        """Let ``split`` go on with the next step or leave to the end of the program so far."""
         out = len(self.steps)
         self.steps[split] = (_SPLIT, out, split + 1) if lazy else (_SPLIT, split + 1, out)
 
 
 def is_nullable(part: Part) -> bool:
-    """Whether a part can match nothing."""
+    """Return True if a part can match the empty string."""
     if isinstance(part, Chars):
         return False
     if isinstance(part, Sequence):

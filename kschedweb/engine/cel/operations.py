@@ -1,4 +1,4 @@
-"""Operators: equality, order, arithmetic, membership and indexes, with the errors kube-scheduler has for them."""
+"""Operators: equality, order, arithmetic, membership and indexes, with kube-scheduler's errors."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from kschedweb.engine.cel.values import (
 )
 from kschedweb.engine.cel.versions import Version
 
+# `values` cannot name these types itself: `versions` imports it.
 TYPE_NAMES |= {Quantity: "kubernetes.Quantity", Version: "kubernetes.Semver"}
 GO_NAMES |= {Quantity: "cel.Quantity", Version: "cel.Semver"}
 NOT_BOOL |= {
@@ -42,18 +43,19 @@ NOT_BOOL |= {
 _NUMBERS = frozenset((int, Uint, float))
 _ORDERED = frozenset((bool, int, Uint, float, str, bytes))
 _KEYS = _NUMBERS | {bool}
+# Go panics when it hashes a slice, which both hold.
 _UNHASHABLE = frozenset((bytes, Version))
 
 
 def equal(lhs: Value, rhs: Value) -> bool:
-    """``lhs == right``; raises EvaluationError where that is not defined."""
+    """Return ``lhs == rhs``; raise EvaluationError where that is not defined."""
     if lhs is None or rhs is None:
         return lhs is rhs
     return equals_value(lhs, rhs)
 
 
 def equals_value(lhs: Value, rhs: Value) -> bool:
-    """Whether ``lhs`` says that it equals ``rhs``; raises EvaluationError where it cannot tell."""
+    """Return the result of the left value's own `Equal`; raise EvaluationError if it has none for ``rhs``."""
     kind = type(lhs)
     if kind in _NUMBERS:
         return type(rhs) in _NUMBERS and lhs == lhs and rhs == rhs and _compare_numbers(lhs, rhs) == 0
@@ -78,7 +80,10 @@ def _incomparable_error(value: Value) -> EvaluationError:
 
 
 def _same_lists(lhs: list[Value], rhs: Value) -> bool:
-    """Elements that cannot be told count as equal, in a list that ``+`` made they are an error."""
+    """Return True if two lists are equal.
+
+    Elements that cannot be compared count as equal; in a list that ``+`` made they are an error.
+    """
     if type(rhs) not in LISTS or len(lhs) != len(rhs):
         return False
     problem: EvaluationError | None = None
@@ -104,7 +109,7 @@ def _same_maps(lhs: Mapping, rhs: Value) -> bool:
             if not equal(value, other):
                 return False
         except EvaluationError:
-            continue  # counts as equal
+            continue  # cel-go counts values that it cannot compare as equal
     return True
 
 
@@ -127,7 +132,7 @@ _SAME: dict[type, Callable[[Any, Value], bool]] = {
 
 
 def unwrap_present(optional: OptionalValue) -> Value:
-    """The value of an optional that has one; raises EvaluationError."""
+    """Return the value of an optional; raise EvaluationError if it has none."""
     if optional.value is MISSING:
         raise EvaluationError("optional.none() dereference")
     if type(optional.value) is LostValue:
@@ -136,7 +141,10 @@ def unwrap_present(optional: OptionalValue) -> Value:
 
 
 def repack_native(value: Value) -> Value:
-    """What is left of an optional's value after kube-scheduler unpacked and packed it again."""
+    """Return an optional's value after kube-scheduler converted it to a Go value and back.
+
+    Before 1.37 that loses the values that its adapter does not know.
+    """
     kind = type(value)
     if kind is Quantity:
         return LostValue(f"unsupported conversion to ref.Val: (*resource.Quantity){value}")
@@ -154,14 +162,14 @@ def repack_native(value: Value) -> Value:
 
 
 def repack_optional(value: Value) -> Value:
-    """``value`` after it was read as a variable or came out of a condition: only an optional changes."""
+    """Return ``value`` after a read of a variable or a conditional, which repacks optionals only."""
     if type(value) is not OptionalValue or value.value is MISSING:
         return value
     return OptionalValue(repack_native(value.value))
 
 
 def _compare_numbers(lhs: Any, rhs: Any) -> int:
-    """-1, 0 or 1 for two numbers; a whole one beside a double counts as the nearest double."""
+    """Return -1, 0 or 1 for two numbers; beside a double a whole number counts as the nearest double."""
     if type(lhs) is float and type(rhs) is not float:
         return _order_double(lhs, rhs)
     if type(rhs) is float and type(lhs) is not float:
@@ -179,7 +187,7 @@ def _order_double(number: float, whole: int) -> int:
 
 
 def compare(lhs: Value, rhs: Value) -> int:
-    """-1, 0 or 1; raises EvaluationError where the two have no order."""
+    """Return -1, 0 or 1; raise EvaluationError if the two values have no order."""
     kind, other = type(lhs), type(rhs)
     if kind in _NUMBERS:
         if kind is float and math.isnan(lhs):
@@ -195,16 +203,17 @@ def compare(lhs: Value, rhs: Value) -> int:
 
 
 def is_ordered(value: Value) -> bool:
-    """Whether values like this one have an order."""
+    """Return True if the type of a value has an order."""
     return type(value) in _ORDERED
 
 
 def make_comparison(sign: str) -> Callable[[Value, Value], bool]:
-    """The operator ``sign``, one of ``< <= > >=``."""
+    """Return the operator ``sign``, one of ``< <= > >=``."""
     accepted = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[sign]
 
     def operator(lhs: Value, rhs: Value) -> bool:
         kind = type(lhs)
+        # The common case, without a call.
         if kind is int and type(rhs) is int:
             return (lhs > rhs) - (lhs < rhs) in accepted
         if kind not in _ORDERED:
@@ -225,10 +234,10 @@ def _whole_number(kind: type, number: int) -> Value:
 
 
 def _require_kind(sign: str, lhs: Value, rhs: Value, kinds: frozenset[type]) -> type:
-    """The kind of both operands of ``sign``, which is one of ``kinds``; raises EvaluationError."""
+    """Return the type that both operands of ``sign`` share, one of ``kinds``; raise EvaluationError."""
     kind = type(lhs)
     if kind not in kinds:
-        # A string takes any call, and then finds that it has no such operator.
+        # Strings implement Go's `Receiver` and accept any call, which then fails without a name.
         raise no_such_overload() if kind is str else EvaluationError(f"no such overload: _{sign}_")
     if type(rhs) is not kind:
         raise no_such_overload()
@@ -236,7 +245,7 @@ def _require_kind(sign: str, lhs: Value, rhs: Value, kinds: frozenset[type]) -> 
 
 
 def add(lhs: Value, rhs: Value) -> Value:
-    """``lhs + right``."""
+    """Return ``lhs + rhs``."""
     if type(lhs) in LISTS:
         return _concatenate(lhs, rhs)
     kind = _require_kind("+", lhs, rhs, _NUMBERS | {str, bytes})
@@ -263,23 +272,24 @@ def _concatenate(lhs: list[Value], rhs: Value) -> list[Value]:
 
 
 def subtract(lhs: Value, rhs: Value) -> Value:
-    """``lhs - right``."""
+    """Return ``lhs - rhs``."""
     kind = _require_kind("-", lhs, rhs, _NUMBERS)
     return lhs - rhs if kind is float else _whole_number(kind, int(lhs) - int(rhs))
 
 
 def multiply(lhs: Value, rhs: Value) -> Value:
-    """``lhs * right``."""
+    """Return ``lhs * rhs``."""
     kind = _require_kind("*", lhs, rhs, _NUMBERS)
     return lhs * rhs if kind is float else _whole_number(kind, int(lhs) * int(rhs))
 
 
 def divide(lhs: Value, rhs: Value) -> Value:
-    """``lhs / right``; whole numbers are cut off towards zero."""
+    """Return ``lhs / rhs``; whole numbers are truncated towards zero."""
     kind = _require_kind("/", lhs, rhs, _NUMBERS)
     if kind is float:
         if rhs:
             return lhs / rhs
+        # Go divides doubles by zero as IEEE 754 says; Python raises an error.
         return math.nan if not lhs or lhs != lhs else math.copysign(math.inf, lhs) * math.copysign(1, rhs)
     if not rhs:
         raise EvaluationError("division by zero")
@@ -288,7 +298,7 @@ def divide(lhs: Value, rhs: Value) -> Value:
 
 
 def modulo(lhs: Value, rhs: Value) -> Value:
-    """``lhs % right``, with the sign of ``lhs``."""
+    """Return ``lhs % rhs``, with the sign of ``lhs``."""
     kind = _require_kind("%", lhs, rhs, frozenset((int, Uint)))
     if not rhs:
         raise EvaluationError("modulus by zero")
@@ -299,7 +309,7 @@ def modulo(lhs: Value, rhs: Value) -> Value:
 
 
 def negate(value: Value) -> Value:
-    """``-value``."""
+    """Return ``-value``."""
     kind = type(value)
     if kind is int:
         return _whole_number(int, -value)
@@ -309,14 +319,14 @@ def negate(value: Value) -> Value:
 
 
 def invert(value: Value) -> bool:
-    """``!value``."""
+    """Return ``!value``."""
     if type(value) is not bool:
         raise no_such_overload()
     return not value
 
 
 def is_member(element: Value, container: Value) -> bool:
-    """``element in within``."""
+    """Return ``element in container``."""
     if type(container) in LISTS:
         return contains(container, element)
     if isinstance(container, Mapping):
@@ -325,7 +335,7 @@ def is_member(element: Value, container: Value) -> bool:
 
 
 def contains(elements: list[Value], element: Value) -> bool:
-    """Whether a list contains ``element``; elements of which that cannot be told do not count."""
+    """Return True if a list contains ``element``; elements that cannot be compared do not count."""
     for other in elements:
         try:
             if equals_value(element, other):
@@ -336,6 +346,7 @@ def contains(elements: list[Value], element: Value) -> bool:
 
 
 def has_key(mapping: Mapping, key: Value) -> bool:
+    """Return True if a map has ``key``."""
     if type(key) is str:
         return key in mapping.entries
     if type(mapping) is DeviceMapping or not mapping.entries:
@@ -345,13 +356,13 @@ def has_key(mapping: Mapping, key: Value) -> bool:
 
 
 def check_hashable(value: Value) -> None:
-    """Raise Panicked where kube-scheduler cannot look a value up."""
+    """Raise Panicked if kube-scheduler cannot use a value as a key of a Go map."""
     if type(value) in _UNHASHABLE:
         raise Panicked(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
 def lookup(container: Value, key: Value) -> Value:
-    """``container[key]`` or ``container.key``, ``MISSING`` where there is no such place; raises EvaluationError."""
+    """Return ``container[key]`` or ``container.key``, ``MISSING`` if there is none; raise EvaluationError."""
     if isinstance(container, Mapping):
         return container.find(key)
     if type(container) in LISTS:
@@ -361,7 +372,7 @@ def lookup(container: Value, key: Value) -> Value:
 
 
 def missing_key_error(container: Value, key: str) -> EvaluationError:
-    """What kube-scheduler says where ``lookup`` found nothing; ``key`` as it shows it."""
+    """Return kube-scheduler's error for a key that ``lookup`` did not find; ``key`` is its printed form."""
     return EvaluationError(f"index out of bounds: {key}" if type(container) in LISTS else f"no such key: {key}")
 
 

@@ -1,4 +1,4 @@
-"""Parts that compute their operands in a way of their own: only when needed, or with errors absorbed."""
+"""Operators that evaluate their operands themselves: only when needed, or absorbing errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _COMPOUND = frozenset((*LISTS, Mapping, DeviceMapping, OptionalValue))
 
 
 def conjunction(terms: list[Run]) -> Run:
-    """``a && b``: a term that is false decides, else the first error, whichever comes first."""
+    """Compute ``a && b``: a false term decides, wherever it stands; else the first error counts."""
     return _decided_by(terms, False)
 
 
 def disjunction(terms: list[Run]) -> Run:
-    """``a || b``: a term that is true decides, else the first error, whichever comes first."""
+    """Compute ``a || b``: a true term decides, wherever it stands; else the first error counts."""
     return _decided_by(terms, True)
 
 
@@ -56,7 +56,10 @@ def _decided_by(terms: list[Run], decisive: bool) -> Run:
 
 
 def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run, bool]) -> Run:
-    """``condition ? accepted : rejected``; with each way comes whether it stays as it is, as a path does."""
+    """Compute ``condition ? accepted : rejected``.
+
+    Each branch comes with True if its value is not repacked, as for a path.
+    """
     then, other = _make_branch(*accepted), _make_branch(*rejected)
 
     def run(frame: Frame) -> Value:
@@ -75,7 +78,10 @@ def _make_branch(run: Run, stays: bool) -> Run:
 
 
 def equality(lhs: Run, rhs: Run, constant: Value, *, negative: bool) -> Run:
-    """``lhs == right``, or ``!=``, where values that cannot be compared differ; ``constant`` is a known ``rhs``."""
+    """Compute ``lhs == rhs`` or, if ``negative``, ``lhs != rhs``, which holds for values that cannot be compared.
+
+    ``constant`` is the value of ``rhs`` where it is known.
+    """
     if negative:
 
         def differs(frame: Frame) -> bool:
@@ -88,6 +94,7 @@ def equality(lhs: Run, rhs: Run, constant: Value, *, negative: bool) -> Run:
                 return True
 
         return differs
+    # The common case: an attribute compared with a string that is written out.
     if type(constant) is str:
 
         def is_text(frame: Frame) -> bool:
@@ -106,7 +113,10 @@ def equality(lhs: Run, rhs: Run, constant: Value, *, negative: bool) -> Run:
 
 
 def or_else(lhs: Run, rhs: Run, *, unpacked: bool, lenient: bool) -> Run:
-    """``lhs.or(right)``, if ``unpacked`` ``lhs.orValue(right)``; ``lenient``: what is no optional stays as it is."""
+    """Compute ``lhs.or(rhs)`` or, if ``unpacked``, ``lhs.orValue(rhs)``.
+
+    ``lenient`` returns a value that is no optional as it is, as before 1.37.
+    """
 
     def run(frame: Frame) -> Value:
         value = lhs(frame)
@@ -122,7 +132,10 @@ def or_else(lhs: Run, rhs: Run, *, unpacked: bool, lenient: bool) -> Run:
 
 
 def member_of(element: Run, values: list[Value]) -> Run | None:
-    """``element in values`` for values that are written out, ``None`` where kube-scheduler does not look them up."""
+    """Compute ``element in values`` for constant values, with a set as kube-scheduler does.
+
+    Return None if it does not use a set for these values.
+    """
     if any(type(value) not in KEYS for value in values):
         return None
     texts = frozenset(value for value in values if type(value) is str)
@@ -139,7 +152,7 @@ def member_of(element: Run, values: list[Value]) -> Run | None:
 
 
 def _equal_forms(value: Value) -> list[tuple[type, Value]]:
-    """A number as its equals of the other kinds too."""
+    """Return a number's keys, with those of equal numbers of other types."""
     result = list(key_forms(value))
     if type(value) in (int, Uint):
         result.append((float, float(value)))
@@ -155,7 +168,7 @@ def _require_optional(value: Value, role: str) -> OptionalValue:
 
 
 def make_list(elements: list[Run], optional: frozenset[int]) -> Run:
-    """``[a, b]``."""
+    """Compute ``[a, ?b]``; ``optional`` holds the indexes of the elements with a question mark."""
     if not optional:
         return lambda frame: [element(frame) for element in elements]
 
@@ -173,7 +186,7 @@ def make_list(elements: list[Run], optional: frozenset[int]) -> Run:
 
 
 def make_map(entries: list[tuple[Run, Run, bool]]) -> Run:
-    """``{a: b}``."""
+    """Compute ``{a: b, ?c: d}`` from (key, value, has a question mark)."""
 
     def run(frame: Frame) -> Mapping:
         result: dict[Value, Value] = {}
@@ -183,6 +196,7 @@ def make_map(entries: list[tuple[Run, Run, bool]]) -> Run:
                 value = _require_optional(value, f"entry '{format_value(key)}'").value
             form = _entry_key(key)
             if value is MISSING:
+                # An empty optional also removes an earlier entry with its key.
                 result.pop(form, None)
             else:
                 result[form] = value

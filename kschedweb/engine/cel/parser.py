@@ -1,4 +1,4 @@
-"""From the text of an expression to its parts."""
+"""Parser: from the text of an expression to its syntax tree."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from kschedweb.engine.cel.syntax import (
     Select,
 )
 
-MAX_LENGTH = 10 * 1024  # bytes; the API server takes no longer selector
-MAX_DEPTH = 40  # of expressions within expressions; more would need a deeper stack than Python's
+# Bytes, as in the API server's validation of selectors.
+MAX_LENGTH = 10 * 1024
+# Expressions nested in expressions; more would need a deeper stack than Python's.
+MAX_DEPTH = 40
 _RESERVED = frozenset(
     (
         *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"),
         *("namespace", "return", "var", "void", "while"),
     )
 )
-# How closely an operator binds.
+# Precedence of the binary operators.
 _LEVELS = dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), 0) | {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 
 
 def parse_expression(expression: str) -> Node:
-    """The parts of ``expression``, its macros expanded; raises Refused without the expression's name."""
+    """Return the syntax tree of ``expression`` with macros expanded; raise ExpressionError without its text."""
     if len(expression.encode("utf-8", "replace")) > MAX_LENGTH:
         raise ExpressionError(f"it is longer than {MAX_LENGTH} bytes")
     parser = _ExpressionParser(tokenize(expression))
@@ -96,7 +98,7 @@ class _ExpressionParser:
         return terms[0] if len(terms) == 1 else Call(AND, terms)
 
     def parse_binary(self, level: int) -> Node:
-        """Operators of this level and those that bind closer, from left to right."""
+        """Parse operators of this level and those that bind closer, from left to right."""
         lhs = self.parse_unary()
         while self.token.kind == "sign" and _LEVELS.get(self.token.text, -1) >= level:
             sign = self.advance().text
@@ -110,12 +112,13 @@ class _ExpressionParser:
                 self.advance()
                 count += 1
             if count:
+                # cel-go's parser drops pairs of signs.
                 operand = self.parse_member()
                 return Call(function, [operand]) if count % 2 else operand
         return self.parse_member()
 
     def is_signed_number(self, before: int) -> bool:
-        """Whether here stands a minus that belongs to the number after it."""
+        """Return True at a minus that belongs to the number after it, given ``before`` other ones."""
         return before == 0 and self.token.text == "-" and self.words[self.at + 1].kind in ("int", "float")
 
     def parse_member(self) -> Node:
@@ -179,7 +182,7 @@ class _ExpressionParser:
         return Literal(apply_sign(token.text, token.value, negative=negative))
 
     def parse_ident(self, *, rooted: bool) -> Node:
-        """A name; ``rooted``: after a dot, where no macro can stand."""
+        """Parse an identifier or call; a ``rooted`` one follows a leading dot and cannot be a macro."""
         name = self.name()
         if name in _RESERVED:
             raise ExpressionError(f"{name} is a reserved word")

@@ -1,4 +1,4 @@
-"""What stands before dots and brackets, and the way through them: ``device.attributes["d"].?name[0]``."""
+"""Paths of field selections and indexes, such as ``device.attributes["d"].?name[0]``."""
 
 from __future__ import annotations
 
@@ -15,35 +15,42 @@ KEYS = frozenset((str, int, Uint, bool, float))
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One step of a way: a key that is written out, or one that ``run`` computes.
+    """One field selection or index on a path, cel-go's qualifier."""
 
-    ``optional``: from here on what is not there is no error; ``test``: only whether it is there.
-    """
-
+    # The key, where the expression writes it out.
     key: Value = None
+    # Computes the key, where it is an expression itself; None where ``key`` holds it.
     run: Run | None = None
+    # True for ``.?key`` and ``[?key]``: a missing key gives ``optional.none()`` from here on.
     optional: bool = False
+    # True for the last step of ``has(…)``, which gives a bool.
     test: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """``root`` gives the value from which the steps lead on; ``variable``: it reads one. ``keeps``: as of Language."""
+    """A value and the steps that lead on from it, cel-go's attribute."""
 
+    # Computes the value that the first step reads from.
     root: Run
+    # True if ``root`` reads a variable.
     variable: bool = False
     steps: tuple[PathStep, ...] = ()
+    # True if ``root`` is the variable ``device``.
     from_device: bool = False
+    # `Language.keeps`.
     keeps: bool = False
 
     def append_step(self, step: PathStep) -> Path:
+        """Return the path with one more step."""
         return replace(self, steps=(*self.steps, step))
 
     def run(self) -> Run:
-        """What follows the whole way."""
+        """Return the function that computes the value at the end of the path."""
         root, steps, keeps = self.root, self.steps, self.keeps
         if not steps:
             return _make_reader(root) if self.variable and not keeps else root
+        # Nearly every selector reads `device.attributes[domain].name`: that path has a reader of its own.
         if self.from_device and len(steps) == 3 and all(map(_is_plain, steps)):
             field, domain, name = (step.key for step in steps)
             if field in ("attributes", "capacity"):
@@ -56,6 +63,8 @@ def _is_plain(step: PathStep) -> bool:
 
 
 def _make_reader(root: Run) -> Run:
+    """Return the reader of a variable, before 1.37: it repacks an optional at each read."""
+
     def read(frame: Frame) -> Value:
         value = root(frame)
         return value if type(value) is not OptionalValue else repack_optional(value)
@@ -64,7 +73,7 @@ def _make_reader(root: Run) -> Run:
 
 
 def _from_domain(field: str, domain: str, name: str) -> Run:
-    """The common case, made quick: an attribute, or a capacity, of the device."""
+    """Return the fast reader of one attribute or capacity of the device."""
     error = f"no such key: {name}"
 
     def read(frame: Frame) -> Value:
@@ -78,7 +87,7 @@ def _from_domain(field: str, domain: str, name: str) -> Run:
 
 
 def walk_path(value: Value, steps: tuple[PathStep, ...], frame: Frame, *, keeps: bool) -> Value:
-    """Where ``steps`` lead from ``value``; raises EvaluationError where something on the way is not there."""
+    """Return the value at the end of ``steps``; raise EvaluationError where a key is missing."""
     optional = False
     if type(value) is OptionalValue:
         if value.value is MISSING:
@@ -87,6 +96,8 @@ def walk_path(value: Value, steps: tuple[PathStep, ...], frame: Frame, *, keeps:
     for step in steps:
         key = step.key if step.run is None else _check_key(step.run(frame))
         optional = optional or step.optional
+        # `has()` answers at its step. After an optional step it does not: there the presence of the optional is the
+        # answer.
         result = lookup(value, key)
         if step.test and not optional:
             return result is not MISSING

@@ -1,7 +1,7 @@
-"""Regular expressions as Go reads them: from the text of a pattern to its parts.
+"""Parser for regular expressions in Go's syntax.
 
-What Go knows and is left out here is refused by name: Unicode classes such as ``\\pL``, and case-folding of letters
-that are not ASCII. A pattern that Go does not take is refused as well.
+It refuses what Go does not accept, and by name what is left out here: Unicode classes such as ``\\pL``, and case
+folding of letters that are not ASCII.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from kschedweb.engine.cel.errors import ExpressionError
 from kschedweb.engine.values import dataclass
 
+# The highest code point.
 LAST = 0x10FFFF
 Ranges = tuple[tuple[int, int], ...]  # of code points, both ends included
 
+# Go's classes hold ASCII only. Its `\s` lacks the vertical tab, which `[[:space:]]` has.
 _DIGITS: Ranges = ((48, 57),)
 _WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 _SPACE: Ranges = ((9, 10), (12, 13), (32, 32))
@@ -33,8 +35,9 @@ _POSIX: dict[str, Ranges] = {
     "xdigit": ((48, 57), (65, 70), (97, 102)),
 }
 _CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
-# Letters outside ASCII that are another case of one inside it.
+# Letters outside ASCII that fold to one inside it: the Kelvin sign and the long s.
 _FOLDED = {"k": 0x212A, "s": 0x17F}
+# Go's limit is the 1000 repeats (`maxRepeat`); length in characters and nesting are bounded for this parser's sake.
 MAX_LENGTH, MAX_REPEAT, MAX_DEPTH = 1000, 1000, 30
 
 
@@ -47,34 +50,36 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A place between characters: ``start``, ``end``, ``line start``, ``line end``, ``word`` or ``no word``."""
+    """An assertion between characters: ``start``, ``end``, ``line start``, ``line end``, ``word`` or ``no word``."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
+    """Parts that follow one another."""
+
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """The first of ``parts`` that matches."""
+    """A choice: the first of ``parts`` that matches."""
 
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """``part`` from ``minimum`` to ``maximum`` times, ``None`` for any number.
-
-    As often as it can, or if ``lazy`` as rarely. ``counted``: written with numbers, as in ``a{2,3}``.
-    """
+    """A repetition of ``part``."""
 
     part: Part
     minimum: int
+    # None for any number of times.
     maximum: int | None
+    # True to repeat as rarely as possible, else as often as possible.
     lazy: bool
+    # True if written with numbers, as in `a{2,3}`: only those count towards Go's limit.
     counted: bool
 
 
@@ -83,6 +88,8 @@ Part = Chars | Edge | Sequence | Alternation | Repeat
 
 @dataclass(slots=True)
 class _Flags:
+    """The flags of a group, ``(?imsU)``."""
+
     fold: bool = False
     lines: bool = False
     dot_all: bool = False
@@ -96,8 +103,10 @@ _FLAG_NAMES = {"i": "fold", "m": "lines", "s": "dot_all", "U": "ungreedy"}
 
 
 def negate_ranges(ranges: Ranges) -> Ranges:
+    """Return the code points that are not in ``ranges``."""
     gaps, start = [], 0
     for low, high in sorted(ranges):
+        # A gap lies before this range, unless it touches or overlaps the ones before.
         if low > start:
             gaps.append((start, low - 1))
         start = max(start, high + 1)
@@ -105,7 +114,7 @@ def negate_ranges(ranges: Ranges) -> Ranges:
 
 
 def fold_case(ranges: Ranges) -> Ranges:
-    """``ranges`` with the other case of every letter."""
+    """Return ``ranges`` with the other case of every letter."""
     result = list(ranges)
     for low, high in ranges:
         if high > 127:
@@ -118,7 +127,7 @@ def fold_case(ranges: Ranges) -> Ranges:
 
 
 def repeats_too_much(part: Part, limit: int = MAX_REPEAT) -> bool:
-    """Whether counted repeats within counted repeats come to more than Go takes."""
+    """Return True if nested counted repeats multiply to more than Go's limit, as `repeatIsValid` does."""
     if isinstance(part, Repeat):
         count = part.minimum if part.maximum is None else part.maximum
         if part.counted and count:
@@ -130,7 +139,7 @@ def repeats_too_much(part: Part, limit: int = MAX_REPEAT) -> bool:
 
 
 def parse_pattern(text: str) -> Part:
-    """The parts of a pattern; raises Refused."""
+    """Return the syntax tree of a pattern; raise ExpressionError."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError("a pattern is too long")
     parser = _PatternParser(text)
@@ -192,7 +201,7 @@ class _PatternParser:
         return Repeat(part, *bounds, lazy, counted)
 
     def parse_bounds(self) -> tuple[int, int | None] | None:
-        """How often what stands before is repeated, ``None`` if no sign says so."""
+        """Read a repetition sign; return its (minimum, maximum), or None if there is no sign."""
         for sign, implied in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
             if self.accept_text(sign):
                 return implied
@@ -216,7 +225,7 @@ class _PatternParser:
         return low, high
 
     def parse_atom(self) -> Part | None:
-        """What stands next; ``None`` where only flags change."""
+        """Read the next part; return None for a group that only changes flags."""
         if self.parse_bounds() is not None:
             raise self.make_error()
         sign = self.read_next()
@@ -265,7 +274,7 @@ class _PatternParser:
         self.at += len(name) + 1
 
     def read_flags(self) -> bool:
-        """Read ``i-m:`` or ``i-m)``; whether nothing but flags was in the group, which then hold on after it."""
+        """Read ``i-m:`` or ``i-m)``; return True for the second, whose flags hold on after the group."""
         flags, value, count = self.flags.copy(), True, 0
         while True:
             sign = self.read_next()
@@ -290,7 +299,7 @@ class _PatternParser:
             self.at += 1
             quoted, _, _ = self.text[self.at :].partition("\\E")
             self.at = min(self.at + len(quoted) + 2, len(self.text))
-            # What repeats it repeats its last character alone.
+            # In Go a repetition sign after `\E` applies to the last quoted character only: left out here.
             if self.peek() in ("*", "+", "?", "{") and self.peek():
                 raise self.make_error()
             return Sequence(tuple(self.make_char(ord(letter)) for letter in quoted))
@@ -311,7 +320,7 @@ class _PatternParser:
         return fold_case(ranges) if self.flags.fold else ranges
 
     def escaped_code(self) -> int:
-        """The character that an escape stands for; the backslash was read."""
+        """Return the code point of an escape whose backslash has been read."""
         sign = self.read_next()
         if sign in _CONTROLS:
             return _CONTROLS[sign]

@@ -1,4 +1,4 @@
-"""From a checked expression to a function that computes it, put together from closures, one for each part."""
+"""Planner: builds a function that computes a checked expression, from one closure for each part."""
 
 from __future__ import annotations
 
@@ -54,20 +54,24 @@ from kschedweb.engine.cel.syntax import (
 )
 from kschedweb.engine.cel.values import MISSING, OptionalValue, TypeName, Value
 
+# The slots before it hold the device and the steps left: see `cost.Frame`.
 _FIRST_SLOT = 2
 
 
 def plan_expression(checked: CheckedExpr, language: Language) -> tuple[Run, int]:
-    """What computes an expression, and how long its frame is; raises Refused."""
+    """Return the function that computes an expression, and the length of its frame; raise ExpressionError."""
     planner = _Planner(checked.calls, keeps=language.keeps)
     return planner.plan_node(checked.root).run, planner.slots
 
 
 class _Planner:
+    """Turns nodes into code, as cel-go's planner does."""
+
     def __init__(self, calls: dict[Call, tuple[Function, list[Overload]]], *, keeps: bool) -> None:
         self.calls, self.keeps = calls, keeps
         self.slots = _FIRST_SLOT
         self.scopes: list[dict[str, Code]] = []
+        # Names of all functions that the expression calls.
         self.names = {function.name for function, _ in calls.values()}
 
     def plan_node(self, node: Node) -> Code:
@@ -124,10 +128,11 @@ class _Planner:
             assert isinstance(name, Literal)
             return self.plan_step(self.plan_node(operand), PathStep(name.value, optional=True))
         function, overloads = self.calls[node]
-        # A target that is no parameter is part of the function's name.
+        # A target that is no parameter is a part of the function's name, as in `sets.contains`.
         with_target = node.target is not None and overloads[0].member
         nodes = ([node.target] if with_target and node.target else []) + node.args
         args = [self.plan_node(arg) for arg in nodes]
+        # A panic of the second argument counts even if the first one fails.
         if len(args) == 2 and (function.run or len(overloads) == 1) and args[1].panics:
             args[0] = with_both_evaluated(*args)
         if function.name == IN:
@@ -143,7 +148,7 @@ class _Planner:
         return self.plan_function_call(function, overloads, args, shared=shared)
 
     def plan_pattern(self, node: Call, function: Function, args: list[Code]) -> Callable[..., Value] | None:
-        """What searches for a pattern that is written out; raises Refused where that is not understood."""
+        """Return the search for a constant pattern, None if it is not constant; raise ExpressionError."""
         if function.name == regex.MATCHES and isinstance(node.args[0], Literal):
             compile_program(node.args[0].value)
         pattern = args[1].value
@@ -155,7 +160,7 @@ class _Planner:
     def plan_function_call(
         self, function: Function, overloads: list[Overload], args: list[Code], *, shared: bool = False
     ) -> Code:
-        """A call; ``shared``: its first value may be used elsewhere too."""
+        """Return the code of a call; ``shared`` means that its first value may be used elsewhere too."""
         only = overloads[0] if len(overloads) == 1 else None
         run = function.run or (function.bind_overload(only) if only else function.dispatch)
         if shared:
@@ -164,6 +169,7 @@ class _Planner:
         if measure is not None:
             return Code(measured_call(function.name, run, [arg.run for arg in args], measure), panics=True)
         code = apply_function(function.name, run, args)
+        # cel-go folds conversions of constants when it plans, so a failing one fails the whole expression.
         if function.name not in standard.CONVERSIONS or not args[0].is_constant:
             return code
         try:
@@ -172,7 +178,7 @@ class _Planner:
             raise ExpressionError(f"it has no value for any device: {error}") from None
 
     def plan_member(self, function: Function, overloads: list[Overload], args: list[Code]) -> Code:
-        """``element in within``; values that are written out are looked up."""
+        """Return the code of ``element in container``, with a set where the container is constant."""
         element, container = args
         only_list = len(overloads) == 1 and overloads[0].params[1].kind == "list"
         if only_list and container.is_constant:
@@ -183,6 +189,7 @@ class _Planner:
 
     def plan_index(self, args: list[Code], *, optional: bool) -> Code:
         before, key = args
+        # The bare variable as a key is refused below, like a constant of another type.
         is_device = key.path is not None and key.path.from_device and not key.path.steps
         if not key.is_constant and not is_device:
             return self.plan_step(before, PathStep(run=key.run, optional=optional), key.panics)
@@ -200,7 +207,7 @@ class _Planner:
         codes = [(self.plan_node(key), self.plan_node(value), optional) for key, value, optional in node.entries]
         run = make_map([(key.run, value.run, optional) for key, value, optional in codes])
         all_constant = all(key.is_constant and value.is_constant and not optional for key, value, optional in codes)
-        # A key may be none that can be looked up.
+        # A key may be of a type that cannot be hashed.
         return make_constant(run(no_frame())) if all_constant else Code(run, panics=True)
 
     def plan_comprehension(self, node: Fold) -> Code:
@@ -231,7 +238,7 @@ def _make_path_code(path: Path, panics: bool = False) -> Code:
 
 
 def _make_code(run: Run, parts: list[Code], path: Path | None = None) -> Code:
-    """What ``run`` computes from ``parts``."""
+    """Return the code of ``run``, which evaluates ``parts``."""
     return Code(run, path=path, panics=any(part.panics for part in parts))
 
 

@@ -15,11 +15,12 @@ from kschedweb.engine.cel.plan import plan_expression
 from kschedweb.engine.cel.values import NOT_BOOL, TYPE_NAMES, OptionalValue, Value
 from kschedweb.engine.patience import checkpoint
 
+# Expressions kept at most, over all languages.
 _CACHED = 1024
 
 
 class Program:
-    """A compiled expression; one may be used by several threads."""
+    """A compiled expression; several threads may use one."""
 
     __slots__ = ("_frame", "_run", "expression")
 
@@ -29,13 +30,14 @@ class Program:
             self._run, length = plan_expression(check_expression(parse_expression(expression), language), language)
         except (ExpressionError, Panicked) as error:
             raise ExpressionError(str(error), expression) from None
+        # Copied for each device, which is quicker than building it.
         self._frame: list[Value] = [None, BUDGET] + [None] * (length - 2)
 
     def matches(self, device: Device) -> bool:
-        """Whether the device is selected.
+        """Return True if the expression selects the device.
 
-        Raises EvaluationError in kube-scheduler's words, Refused where only the device's values show that the
-        expression is outside the simulation.
+        Raise EvaluationError in kube-scheduler's words, ExpressionError if the device's values show that the simulation
+        does not support the expression.
         """
         checkpoint()
         if device.problem:
@@ -52,7 +54,7 @@ class Program:
 
 
 def _as_bool(value: Value) -> bool:
-    """What an optional holds counts, all else is no answer."""
+    """Return the bool inside an optional; raise EvaluationError for any other value."""
     inner = value
     try:
         while type(inner) is OptionalValue:
@@ -70,6 +72,7 @@ def _no_bool(value: Value, why: str) -> EvaluationError:
 
 @lru_cache(maxsize=_CACHED)
 def _compile_cached(expression: str, language: Language) -> Program | ExpressionError:
+    """Return the program, or its error: errors are cached too."""
     try:
         return Program(expression, language)
     except ExpressionError as error:
@@ -77,8 +80,9 @@ def _compile_cached(expression: str, language: Language) -> Program | Expression
 
 
 def compile_expression(expression: str, language: Language = SINCE_1_37) -> Program:
-    """The program of an expression, kept for the next time; raises Refused."""
+    """Return the program of an expression from the cache; raise ExpressionError."""
     result = _compile_cached(expression, language)
     if isinstance(result, ExpressionError):
+        # A new error each time: a cached one would collect tracebacks.
         raise ExpressionError(str(result))
     return result

@@ -1,7 +1,7 @@
-"""Quantities as CEL expressions see them: exact, and with what Kubernetes remembers of how they were written.
+"""Quantities in CEL expressions: exact, with what Kubernetes remembers of their notation.
 
-``kschedweb.engine.objects.quantity`` reads amounts that a scheduler counts; here negative, unbounded and badly written
-ones matter too, and whether a whole number can be taken out depends on how the quantity came about.
+``kschedweb.engine.objects.quantity`` reads the amounts that a scheduler counts. Here negative, unbounded and malformed
+ones matter too, and ``asInteger`` depends on how the quantity came about.
 """
 
 from __future__ import annotations
@@ -21,48 +21,50 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIXES = {0: ""} | {power: suffix for suffix, power in _BINARY.items()}
-_DIGITS, _BINARY_DIGITS = 18, 15  # how many fit where Kubernetes keeps a quantity as a whole number of 64 bits
+# Digits up to which Kubernetes keeps a quantity as an int64 (`int64Amount`); above it uses `inf.Dec`.
+_DIGITS, _BINARY_DIGITS = 18, 15
+# Bounds of our own, on the power of ten and the characters of a quantity.
 _MAX_EXPONENT, _MAX_LENGTH = 400, 1000
 DECIMAL_SI, BINARY_SI, DECIMAL_EXPONENT = "DecimalSI", "BinarySI", "DecimalExponent"
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """``unscaled`` times 10 to the power of ``exponent``, which is -9 or more.
-
-    ``nano`` is the amount in nano-units. ``big``: Kubernetes keeps it with any number of digits, and then gives out no
-    whole number. ``computed``: it comes from add() or sub(), and then equals nothing from the right.
-    """
+    """A quantity: ``unscaled`` times 10 to the power of ``exponent``."""
 
     unscaled: int
+    # -9 or more.
     exponent: int
+    # True if Kubernetes keeps it with any number of digits (`inf.Dec`); then it gives no whole number.
     big: bool = False
     format: str = DECIMAL_SI
+    # True for a result of add() or sub(), which no quantity on the left equals.
     computed: bool = False
 
     @property
     def nano(self) -> int:
+        """The amount in nano-units."""
         return int(self.unscaled * 10 ** (self.exponent - _NANO))
 
     def compare(self, other: Quantity) -> int:
-        """-1, 0 or 1, as this one is less than, equal to or greater than ``other``."""
+        """Return -1, 0 or 1, as this quantity is less than, equal to or greater than ``other``."""
         if self.exponent == other.exponent:
             return (self.unscaled > other.unscaled) - (self.unscaled < other.unscaled)
         return (self.nano > other.nano) - (self.nano < other.nano)
 
     def whole(self) -> int | None:
-        """The amount as a whole number of 64 bits, ``None`` where Kubernetes gives none."""
+        """Return the amount as a whole number of 64 bits, None where Kubernetes gives none."""
         if self.big or self.exponent < 0:
             return None
         amount = int(self.unscaled * 10**self.exponent)
         return amount if -INT64_MAX - 1 <= amount <= INT64_MAX else None
 
     def number(self) -> float:
-        """The amount, roughly."""
+        """Return the amount as the nearest double that Kubernetes computes."""
         return float(self.unscaled) * float(f"1e{self.exponent}") if self.exponent else float(self.unscaled)
 
     def plus(self, other: Quantity, sign: int = 1) -> Quantity:
-        """The sum, with ``sign`` -1 the difference."""
+        """Return the sum, or with ``sign`` -1 the difference."""
         form = self.format if self.unscaled else other.format
         if not self.big and not other.big:
             small_sum = self._plus_small(other, sign)
@@ -75,10 +77,10 @@ class Quantity:
         return Quantity(total, exponent, big=True, format=form, computed=True)
 
     def _plus_small(self, other: Quantity, sign: int) -> tuple[int, int] | None:
-        """The sum within 64 bits, as (unscaled, exponent)."""
+        """Return the sum within 64 bits as (unscaled, exponent), None if it does not fit."""
         if not other.unscaled:
             return self.unscaled, self.exponent
-        # Go cannot turn the sign of the lowest number.
+        # In Go the lowest int64 is its own negative.
         amount = other.unscaled if other.unscaled == -INT64_MAX - 1 else sign * other.unscaled
         if not self.unscaled:
             return amount, other.exponent
@@ -89,7 +91,7 @@ class Quantity:
         return (lhs + rhs, exponent) if fits else None
 
     def __str__(self) -> str:
-        """The canonical form, as Kubernetes writes it."""
+        """Return the canonical form, as Kubernetes writes it."""
         if not self.unscaled:
             return "0"
         nano = self.nano
@@ -110,7 +112,7 @@ class Quantity:
 
 @lru_cache(maxsize=4096)
 def to_quantity(text: str) -> Quantity:
-    """Read ``text`` as Kubernetes does; raises EvaluationError with its words."""
+    """Read ``text`` as Kubernetes' `ParseQuantity` does; raise EvaluationError with its words."""
     match = _FORM.fullmatch(text)
     if len(text) > _MAX_LENGTH:
         raise ExpressionError("it reads a quantity that is too long")
@@ -118,6 +120,7 @@ def to_quantity(text: str) -> Quantity:
         raise EvaluationError(_WRONG_FORM)
     sign, digits, fraction, suffix = match.groups(default="")
     power, format_ = _parse_suffix(suffix)
+    # Kubernetes estimates the digits of a binary quantity from its suffix: three for every ten bits.
     binary = format_ == BINARY_SI
     unscaled, exponent = int((digits + fraction) or "0"), power * (not binary) - len(fraction)
     if binary:
@@ -132,11 +135,12 @@ def to_quantity(text: str) -> Quantity:
 
 
 def _make_big(way: int, amount: int, exponent: int, format_: str) -> Quantity:
-    """A quantity that Kubernetes does not keep in 64 bits: in nano-units, rounded up."""
+    """Return a quantity that Kubernetes does not keep in 64 bits: in nano-units, rounded up."""
     if amount:
         step = exponent - _NANO
         amount = amount * 10**step if step >= 0 else -(-amount // 10**-step)
     if format_ == BINARY_SI:
+        # `ParseQuantity` caps binary quantities at the highest int64.
         amount = min(amount, INT64_MAX * 10**9)
         if 0 < amount < 10**9:
             format_ = DECIMAL_SI
@@ -144,7 +148,7 @@ def _make_big(way: int, amount: int, exponent: int, format_: str) -> Quantity:
 
 
 def _parse_suffix(suffix: str) -> tuple[int, str]:
-    """The power of 10, or of 2 for BINARY_SI, that a suffix stands for, and the format it belongs to."""
+    """Return the power of 10, or of 2 for BINARY_SI, that a suffix stands for, and its format."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], DECIMAL_SI
     if suffix in _BINARY:

@@ -1,6 +1,6 @@
-"""The types that the checker gives to the parts of an expression, and when one can stand for another.
+"""Types of the checker, and the rules by which one is assignable to another.
 
-As in cel-go's checker: ``dyn`` and ``any`` fit everything, a parameter (a type not known yet) takes what it meets.
+As in cel-go's checker, ``dyn`` and ``any`` fit everything, and a type parameter takes the type that it meets.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """``kind`` is the sort of type: its own name for simple ones, else param, list, map, type, opaque or struct."""
+    """A type of the checker."""
 
+    # A simple type's own name, else param, list, map, type, opaque or struct.
     kind: str
     name: str
+    # Types of the elements, of keys and values, or of the value inside.
     params: tuple[Type, ...] = ()
 
     def __str__(self) -> str:
@@ -32,6 +34,7 @@ BOOL, BYTES, DOUBLE, INT, STRING, UINT, DYN, ANY, NULL = (Type(name, name) for n
 QUANTITY, SEMVER = Type("struct", "kubernetes.Quantity"), Type("struct", "kubernetes.Semver")
 DEVICE = Type("struct", "kubernetes.DRADevice")
 _TYPES_BY_NAME = {kind.name: kind for kind in (BOOL, BYTES, DOUBLE, INT, STRING, UINT, DYN, ANY, QUANTITY, SEMVER)}
+# cel-go lets null stand for these types too.
 _NULLABLE = frozenset(("opaque", "struct", "any", NULL.kind))
 _PARAM = re.compile(r"[A-Z]")
 _WORD = re.compile(r"\s*([A-Za-z._]+|[(),])")
@@ -54,7 +57,7 @@ def type_of(value: Type) -> Type:
 
 
 def device_fields(attribute: Type) -> dict[str, Type]:
-    """The fields of the variable ``device``, whose attributes are of the type ``attribute``."""
+    """Return the types of the fields of ``device``, whose attributes have the type ``attribute``."""
     return {
         "driver": STRING,
         "allowMultipleAllocations": BOOL,
@@ -65,7 +68,10 @@ def device_fields(attribute: Type) -> dict[str, Type]:
 
 @cache
 def parse_signature(text: str) -> tuple[tuple[Type, ...], Type]:
-    """Types of the parameters and of the result of ``"list(A), int -> A"``; single capital letters are parameters."""
+    """Return the types of the parameters and the result of a signature.
+
+    It is written as ``"list(A), int -> A"``; single capital letters are type parameters.
+    """
     before, after = text.split("->")
     words = _WORD.findall(before)
     params = []
@@ -77,7 +83,7 @@ def parse_signature(text: str) -> tuple[tuple[Type, ...], Type]:
 
 
 def _parse_type(words: list[str]) -> Type:
-    """The type with which ``words`` begin, which are taken away."""
+    """Remove one type from the start of ``words`` and return it."""
     name = words.pop(0)
     inner = []
     if words and words[0] == "(":
@@ -92,20 +98,21 @@ def _parse_type(words: list[str]) -> Type:
 
 
 class Bindings:
-    """What stands for the parameters met so far; what a failed attempt bound is undone."""
+    """The types bound to type parameters so far; a failed attempt leaves none behind."""
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
+        # (parameter, type before), to undo a failed attempt.
         self._trail: list[tuple[Type, Type | None]] = []
         self._count = 0
 
     def new_type_var(self) -> Type:
-        """A parameter of its own."""
+        """Return a new type parameter."""
         self._count += 1
         return Type("param", f"_var{self._count}")
 
     def instantiate(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
-        """``types`` with parameters of their own."""
+        """Return ``types`` with fresh type parameters, the same ones where they repeat."""
         fresh: dict[Type, Type] = {}
         return tuple(self._substitute_vars(kind, fresh) for kind in types)
 
@@ -119,7 +126,7 @@ class Bindings:
         return Type(kind.kind, kind.name, tuple(self._substitute_vars(param, fresh) for param in kind.params))
 
     def substitute(self, kind: Type, *, final: bool = False) -> Type:
-        """``kind`` with its parameters replaced by what stands for them; if ``final`` by dyn where nothing does."""
+        """Return ``kind`` with its parameters replaced by their types; if ``final``, unbound ones by dyn."""
         while kind in self._bound:
             kind = self._bound[kind]
         if kind.kind == "param":
@@ -129,11 +136,11 @@ class Bindings:
         return Type(kind.kind, kind.name, tuple(self.substitute(param, final=final) for param in kind.params))
 
     def is_assignable(self, first: Type, second: Type) -> bool:
-        """Whether one type can stand for the other; binds parameters if so."""
+        """Return True if one type can stand for the other, and bind parameters for it."""
         return self.is_assignable_list((first,), (second,))
 
     def is_assignable_list(self, first: tuple[Type, ...], second: tuple[Type, ...]) -> bool:
-        """Whether all types of a list can stand for those of the other."""
+        """Return True if each type of a list can stand for the other list's at its place."""
         start = len(self._trail)
         if self._internal_is_assignable_list(first, second):
             return True
@@ -178,7 +185,7 @@ class Bindings:
         return first == second
 
     def _is_valid_type_substitution(self, kind: Type, param: Type) -> tuple[bool, bool]:
-        """Whether ``param`` can stand for ``kind``, and whether it stood for something before."""
+        """Return whether ``param`` can stand for ``kind``, and whether it was bound before."""
         if kind == param:
             return True, True
         bound = self._bound.get(param)
@@ -197,6 +204,7 @@ class Bindings:
         return True, True
 
     def _is_free_of(self, param: Type, container: Type) -> bool:
+        """Return True if ``param`` does not occur in ``container``: cel-go's occurs check."""
         if param == container:
             return False
         if container.kind == "param":
@@ -206,7 +214,7 @@ class Bindings:
 
 
 def more_general(first: Type, second: Type) -> Type:
-    """The one of two types that says less."""
+    """Return the less specific one of two types."""
     return first if _is_equal_or_less_specific(first, second) else second
 
 

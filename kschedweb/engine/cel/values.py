@@ -1,7 +1,7 @@
-"""The values of an expression, and what kube-scheduler calls them.
+"""The values of an expression, and the names that kube-scheduler has for them.
 
 CEL's null, bool, int, double, string, bytes and list are Python's ``None``, ``bool``, ``int``, ``float``, ``str``,
-``bytes`` and ``list``; the others have classes here, in ``quantities`` and in ``versions``.
+``bytes`` and ``list``. The others have classes here, in ``quantities`` and in ``versions``.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ Value = Any
 INT_MAX: Final = (1 << 63) - 1
 INT_MIN: Final = -INT_MAX - 1
 UINT_MAX: Final = (1 << 64) - 1
-_LARGEST_PLAIN = 6  # from this power of ten on Go writes an exponent
-MISSING: Final = object()  # what a map does not hold
+# From this power of ten on Go's `%g` writes an exponent.
+_LARGEST_PLAIN = 6
+# Stands for the value of a missing key; None is CEL's null.
+MISSING: Final = object()
 
 
 class Uint(int):
-    """A whole number without sign."""
+    """An unsigned whole number of 64 bits."""
 
     __slots__ = ()
 
 
 class Concatenated(list[Value]):
-    """A list that ``+`` made of two: some operations tell it from others."""
+    """A list that ``+`` made, Go's ``concatList``: some operations treat it differently."""
 
     __slots__ = ()
 
 
 class Growing(list[Value]):
-    """A list that began empty as the value of a variable: ``+`` changes it."""
+    """A list that began empty as a variable of a comprehension, Go's ``mutableList``: ``+`` appends to it."""
 
     __slots__ = ()
 
@@ -45,7 +47,7 @@ class TypeName(str):
 
 
 class LostValue:
-    """What an optional holds after its value got lost on the way; ``words`` are the error it gives."""
+    """A value that kube-scheduler lost when it repacked an optional; using it gives the error ``words``."""
 
     __slots__ = ("words",)
 
@@ -54,7 +56,7 @@ class LostValue:
 
 
 class OptionalValue:
-    """A value that may be missing, CEL's optional."""
+    """An optional of CEL; ``MISSING`` if it has no value."""
 
     __slots__ = ("value",)
 
@@ -66,9 +68,9 @@ NOTHING: Final = OptionalValue(MISSING)
 
 
 class Mapping:
-    """A map of CEL. ``entries`` holds strings as such, other keys as (class, key): 1, 1u and true are three keys.
+    """A map of CEL. ``default`` is the value at a missing key.
 
-    ``default`` is what an index gives where there is no such key.
+    ``entries`` holds strings under themselves, other keys under (class, key): 1, 1u and true are three keys.
     """
 
     __slots__ = ("default", "entries")
@@ -77,7 +79,7 @@ class Mapping:
         self.entries, self.default = entries, default
 
     def find(self, key: Value) -> Value:
-        """The value at ``key`` or ``MISSING``; whole numbers of the other kinds are found too."""
+        """Return the value at ``key`` or ``MISSING``; equal numbers of other types are found too."""
         if type(key) is str:
             return self.entries.get(key, self.default)
         for form in key_forms(key):
@@ -94,13 +96,13 @@ class Mapping:
 
 
 class DeviceMapping(Mapping):
-    """A map that belongs to the device; its keys are strings."""
+    """A map of the device; all its keys are strings."""
 
     __slots__ = ()
 
 
 def key_forms(key: Value) -> Iterator[tuple[type, Value]]:
-    """A key that is no string as a map may hold it: itself, then the same number of another kind."""
+    """Yield the forms in which a map may hold a key that is no string: itself, then equal whole numbers."""
     kind = type(key)
     yield kind, key
     if kind is float:
@@ -114,6 +116,7 @@ def key_forms(key: Value) -> Iterator[tuple[type, Value]]:
         yield int, int(key)
 
 
+# CEL's names of the types.
 TYPE_NAMES: dict[type, str] = {
     type(None): "null_type",
     bool: "bool",
@@ -130,6 +133,7 @@ TYPE_NAMES: dict[type, str] = {
     OptionalValue: "optional_type",
     TypeName: "type",
 }
+# The names of cel-go's types, which panics print.
 GO_NAMES: dict[type, str] = {
     type(None): "types.Null",
     bool: "types.Bool",
@@ -149,14 +153,14 @@ GO_NAMES: dict[type, str] = {
 
 
 def go_name(value: Value) -> str:
-    """The name that Go has for the type of a value."""
+    """Return the name of a value's type in Go."""
     if isinstance(value, Mapping) and value.default is not MISSING:
         return "cel.mapper"
     name = GO_NAMES[type(value)]
     return f"*{name}" if getattr(value, "computed", False) else name
 
 
-# What kube-scheduler says of a value that ought to be a bool.
+# kube-scheduler's error where the result of an expression is no bool.
 NOT_BOOL: dict[type, str] = {
     type(None): "type conversion error from 'null_type' to 'bool'",
     int: "unsupported type conversion from 'int' to bool",
@@ -174,7 +178,7 @@ NOT_BOOL: dict[type, str] = {
 
 
 def format_value(value: Value) -> str:
-    """A value as Go's ``%v`` prints it within kube-scheduler's words."""
+    """Return a value as Go's ``%v`` prints it in kube-scheduler's errors."""
     way = _FORMATTERS.get(type(value))
     return way(value) if way else str(value)
 
@@ -192,7 +196,7 @@ def _format_optional(value: OptionalValue) -> str:
 
 
 def format_double(number: float) -> str:
-    """A number as Go's ``%g`` prints it: as few digits as tell it apart."""
+    """Return a number as Go's ``%g`` prints it: with the fewest digits that identify it."""
     if number != number:
         return "NaN"
     if number in (float("inf"), float("-inf")):
@@ -216,6 +220,7 @@ def format_double(number: float) -> str:
 
 
 _FORMATTERS: dict[type, Callable[[Any], str]] = {
+    # Go's null value is an enum whose only member is 0.
     type(None): lambda _: "0",
     bool: lambda value: "true" if value else "false",
     float: format_double,

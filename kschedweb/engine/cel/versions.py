@@ -1,4 +1,4 @@
-"""Semantic versions as CEL expressions see them: read and compared as kube-scheduler's library does."""
+"""Semantic versions in CEL expressions, parsed and compared as kube-scheduler's library blang/semver does."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ _WORDS = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """A semantic version; ``text`` is all of it.
-
-    ``prerelease_key`` is (is no prerelease, identifiers of the prerelease) in a form that compares.
-    """
+    """A semantic version."""
 
     major: int
     minor: int
     patch: int
+    # (True if there is no prerelease, identifiers of the prerelease), in a form that compares.
     prerelease_key: tuple[bool, tuple[tuple[int, int, str], ...]]
+    # The whole version as it was written.
     text: str
 
     def compare(self, other: Version) -> int:
-        """-1, 0 or 1, as this one comes before, with or after ``other``; build metadata does not count."""
+        """Return -1, 0 or 1, as this version comes before, with or after ``other``; build metadata is ignored."""
         mine = (self.major, self.minor, self.patch, self.prerelease_key)
         theirs = (other.major, other.minor, other.patch, other.prerelease_key)
         return (mine > theirs) - (mine < theirs)
@@ -39,7 +38,7 @@ class Version:
 
 @lru_cache(maxsize=4096)
 def parse_version(text: str) -> Version:
-    """Read ``major.minor.patch-prerelease+build``; raises EvaluationError with kube-scheduler's words."""
+    """Parse ``major.minor.patch-prerelease+build``; raise EvaluationError with kube-scheduler's words."""
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -75,7 +74,7 @@ def _parse_uint(text: str) -> int:
 
 
 def _prerelease_identifier(text: str) -> tuple[int, int, str]:
-    """A part of the prerelease, in a form that compares as it does: numbers before words."""
+    """Return an identifier of the prerelease in a form that compares: numbers before words."""
     if not text:
         raise EvaluationError("Prerelease is empty")
     if _NUMBERS.fullmatch(text):
@@ -88,7 +87,7 @@ def _prerelease_identifier(text: str) -> tuple[int, int, str]:
 
 
 def parse_tolerant(text: str) -> Version:
-    """Read a version that may begin with v, have leading zeros or lack its last parts."""
+    """Parse a version that may begin with v, have leading zeros or lack its last parts."""
     parts = text.removeprefix("v").split(".", 2)
     parts = [_without_zeros(part) for part in parts]
     if len(parts) < 3:

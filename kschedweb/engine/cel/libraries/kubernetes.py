@@ -38,16 +38,19 @@ def is_version(text: str, normalize: bool = False) -> bool:
     return True
 
 
+# Functions that return a new quantity, which nothing else can refer to.
 FRESH = frozenset(("quantity", "add", "sub"))
 _SUMS, _COMPARISONS = ("add", "sub"), ("compareTo", "isGreaterThan", "isLessThan")
+# Functions whose result shows that a quantity was changed.
 _TELLING = frozenset((*_SUMS, "asInteger", "isInteger"))
 
 
 def guard_mutation(name: str, run: Run, names: set[str], *, sums: bool) -> Run:
-    """``run`` for a quantity that may be used elsewhere in an expression that calls the functions ``names``.
+    """Return ``run``, guarded for a quantity that other parts of the expression may use.
 
-    kube-scheduler changes quantities with many digits when it adds to them (if ``sums``), and turns others into such
-    when it compares them; the ResourceSlice's own are changed for good. Where that could show, it is refused.
+    kube-scheduler changes a quantity with many digits when it adds to it (if ``sums``), and turns others into such when
+    it compares them; quantities of the ResourceSlice are changed for good. Where an expression with the functions
+    ``names`` could show that, the guard raises ExpressionError.
     """
     if not (sums and name in _SUMS) and not (name in _COMPARISONS and names & _TELLING):
         return run

@@ -10,10 +10,13 @@ from kschedweb.engine.cel.operations import add as add_values
 from kschedweb.engine.cel.operations import compare, contains, equals_value, is_ordered
 from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Uint, Value
 
+# EARLIER up to 1.36, LATER since 1.37; INCLUDES since 1.36.
 LIBRARY, EARLIER, LATER, INCLUDES = Library(), Library(), Library(), Library()
 _COMPARABLE = ("int", "uint", "double", "bool", "string", "bytes")
-MAX_RANGE = 1_000_000  # elements that 1.37 makes
-_STABLE = 12  # up to this many elements Go sorts by insertion
+# Elements that `lists.range` of 1.37 makes at most.
+MAX_RANGE = 1_000_000
+# Go's `sort.Sort` sorts up to this many elements by insertion, which is stable.
+_STABLE = 12
 
 
 def slice_of(values: list[Value], start: int, end: int) -> list[Value]:
@@ -63,7 +66,7 @@ def sort(values: Value) -> list[Value]:
 
 
 def sort_by(values: list[Value], keys: list[Value]) -> list[Value]:
-    """``values`` in the order of ``keys``."""
+    """Return ``values`` in the order of ``keys``."""
     if not values:
         return values
     if not is_ordered(keys[0]):
@@ -74,6 +77,7 @@ def sort_by(values: list[Value], keys: list[Value]) -> list[Value]:
     if len(values) <= _STABLE:
         _insertion_sort(places, keys)
     else:
+        # Go's pdqsort is not stable, so equal keys and NaN have no order that we could tell.
         if any(key != key for key in keys) or (keys is not values and len(set(keys)) < len(keys)):
             raise ExpressionError("it sorts a long list whose order is not sure")
         places.sort(key=lambda place: keys[place])
@@ -81,7 +85,7 @@ def sort_by(values: list[Value], keys: list[Value]) -> list[Value]:
 
 
 def _insertion_sort(places: list[int], keys: list[Value]) -> None:
-    """Sort by insertion, as Go does: a number that is none is before and after nothing."""
+    """Sort by insertion, as Go does: NaN is before and after nothing."""
     for end in range(1, len(places)):
         at = end
         while at > 0 and _is_before(keys[places[at]], keys[places[at - 1]]):
@@ -174,7 +178,7 @@ def includes_all(values: list[Value], part: list[Value]) -> bool:
 
 
 def includes_or_is(container: Value, value: Value) -> bool:
-    """Whether a list has ``value`` among its elements, or what is no list equals it."""
+    """Return True if a list has ``value`` among its elements, or if a value that is no list equals it."""
     return (
         any(_is_equal(other, value) for other in container) if type(container) in LISTS else _is_equal(container, value)
     )

@@ -22,7 +22,7 @@ LIBRARY = Library()
 
 
 def is_zero(value: Value) -> bool:
-    """Whether a value is the empty or first one of its kind."""
+    """Return True if a value is the zero value of its type."""
     if isinstance(value, Mapping):
         return not value.entries
     plain = value is None or type(value) in LISTS or isinstance(value, bool | int | float | str | bytes)
@@ -42,7 +42,7 @@ def last_value(values: list[Value]) -> OptionalValue:
 
 
 def unwrap_values(values: list[Value]) -> list[Value]:
-    """The values of those optionals of a list that have one."""
+    """Return the values of the optionals in a list that have one."""
     result = []
     for value in values:
         if type(value) is not OptionalValue:
@@ -61,7 +61,7 @@ def _declare_functions() -> None:
     add("optional.none", "-> optional_type(V)", lambda: NOTHING)
     add("value", "optional_type(V) -> V", unwrap_present, member=True)
     add("hasValue", "optional_type(V) -> bool", lambda value: value.value is not MISSING, member=True)
-    # Their second argument is computed only where it is needed: see `plan`.
+    # `plan` computes these two: their second argument is evaluated only if it is needed.
     add("or", "optional_type(V), optional_type(V) -> optional_type(V)", member=True)
     add("orValue", "optional_type(V), V -> V", member=True)
     add(OPTIONAL_INDEX, ["list(V), int -> optional_type(V)", "optional_type(list(V)), int -> optional_type(V)"])

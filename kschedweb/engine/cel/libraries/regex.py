@@ -37,7 +37,7 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def with_constant(run: Run) -> Run:
-    """``run`` for a pattern that is written out: then kube-scheduler says less of a text that is none."""
+    """Return ``run`` for a constant pattern, where kube-scheduler's error for other types is a shorter one."""
 
     def run_checked(text: Value, *arguments: Value) -> Value:
         if type(text) is not str:
@@ -50,7 +50,7 @@ def with_constant(run: Run) -> Run:
 
 
 def search_cost(text: Value, pattern: Value, *_: Value) -> int:
-    """How many steps a search counts for."""
+    """Return the steps of the budget that a search takes."""
     return compile_program(pattern).search_cost(text) if type(text) is str and type(pattern) is str else 0
 
 

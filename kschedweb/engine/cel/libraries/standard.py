@@ -1,4 +1,4 @@
-"""Operators, conversions and what else every CEL has."""
+"""Operators, conversions and the other functions of standard CEL."""
 
 from __future__ import annotations
 
@@ -85,6 +85,7 @@ def to_double(text: str) -> float:
 
 
 def double_to_int(number: float) -> int:
+    # cel-go excludes both bounds: `float(INT_MAX)` is 2 to the 63, which is out of range.
     if number != number or not float(INT_MIN) < number < float(INT_MAX):
         raise EvaluationError("integer overflow")
     return int(number)
@@ -142,9 +143,9 @@ def _require_text(value: Value) -> str:
 
 
 def _declare_operators() -> None:
-    # The order counts where the type of a value is still open: it becomes that of the first overload.
+    # The order matters for a value whose type is still open: it gets that of the first overload.
     add = LIBRARY.add_whole
-    # The first of these, indexes and optionals have their own ways of being computed: see `plan`.
+    # `plan` computes the first three of these, indexes and optionals.
     for function, form in [
         (CONDITIONAL, "bool, A, A -> A"),
         (AND, "bool, bool -> bool"),

@@ -1,4 +1,4 @@
-"""Functions on strings. Places count characters, as kube-scheduler's do."""
+"""Functions on strings. Indexes count characters, as kube-scheduler's do."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.functions import Library, Run
 from kschedweb.engine.cel.values import Value, format_value
 
+# EARLIER up to 1.36, LATER since 1.37.
 LIBRARY, EARLIER, LATER = Library(), Library(), Library()
 
+# Go's `unicode.IsSpace`; Python's `strip()` would remove the separators 0x1c to 0x1f too.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+# ASCII only, as the functions' names say; `str.upper` would change more.
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _QUOTED = str.maketrans(
@@ -46,14 +49,14 @@ def index_of(text: str, part: str, start: int = 0) -> int:
 
 
 def index_within(text: str, part: str, start: int = 0) -> int:
-    """As ``index_of``; nothing is found where the search begins, at the end at the latest."""
+    """Return the index as ``index_of`` does; an empty part is found at ``start``, at the end at the latest."""
     if start < 0:
         raise _out_of_range(start)
     return text.find(part, start) if part else min(start, len(text))
 
 
 def last_index_within(text: str, part: str, start: int) -> int:
-    """As ``last_index_of_from``; nothing is found where the search begins, at the end at the latest."""
+    """Return the index as ``last_index_of_from`` does; an empty part is found at ``start`` or at the end."""
     if start < 0:
         raise _out_of_range(start)
     return last_index_of_from(text, part, start) if part else min(start, len(text))
