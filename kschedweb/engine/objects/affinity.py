@@ -19,13 +19,15 @@ from kschedweb.engine.values import dataclass
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+# kube-scheduler's names for the four lists, in the order of `PodInfo.Update`.
 PARTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinityTerms", "preferredAntiAffinityTerms")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinityTerms:
-    """``required`` is ``None`` where the pod does not ask; an empty tuple matches no node."""
+    """The node affinity of a pod."""
 
+    # None if the pod has none; an empty tuple matches no node.
     required: tuple[NodeSelectorTerm, ...] | None = None
     preferred: tuple[PreferredTerm, ...] | None = None
 
@@ -46,21 +48,22 @@ class NodeAffinityTerms:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What Kubernetes says of the preferred terms that it cannot parse, each after the path below PREFERRED."""
+        """Kubernetes' errors for preferred terms that it cannot parse, each with the path below PREFERRED."""
         return tuple(problem for item in self.preferred or () if item.has_effect for problem in item.term.problems)
 
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """A term of pod (anti-)affinity with its weight (0 where required).
+    """A term of pod affinity or anti-affinity.
 
-    It means pods in ``namespaces``, or in namespaces whose labels ``namespace_selector`` matches.
+    It selects pods in ``namespaces``, and in namespaces whose labels ``namespace_selector`` matches.
     """
 
     selector: Selector
     topology_key: str
     namespaces: frozenset[str]
     namespace_selector: Selector
+    # 0 for a required term.
     weight: int = 0
 
     def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
@@ -71,23 +74,25 @@ class PodTerm:
 
 @dataclass(frozen=True)
 class PodAffinity:
-    """All terms of a pod. ``error`` is what the scheduler says where a selector cannot be parsed."""
+    """All terms of a pod."""
 
     required: tuple[PodTerm, ...] = ()
     anti_required: tuple[PodTerm, ...] = ()
     preferred: tuple[PodTerm, ...] = ()
     anti_preferred: tuple[PodTerm, ...] = ()
-    present: bool = False  # podAffinity or podAntiAffinity is written down, even if empty
+    # True if the pod has podAffinity or podAntiAffinity, even an empty one.
+    present: bool = False
+    # The scheduler's error if a selector cannot be parsed, else empty.
     error: str = ""
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether some selector cannot be parsed."""
+        """True if a selector cannot be parsed."""
         return bool(self.error)
 
     @cached_property
     def weighted_terms(self) -> tuple[tuple[PodTerm, int], ...]:
-        """The preferred terms with their weights: those of anti-affinity are negative."""
+        """The preferred terms with their weights; those of anti-affinity are negative."""
         attracting = [(term, term.weight) for term in self.preferred]
         return (*attracting, *((term, -term.weight) for term in self.anti_preferred))
 
@@ -96,14 +101,15 @@ NONE = PodAffinity()
 
 
 def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
-    """``spec.affinity`` of a pod in ``namespace``."""
+    """Read ``spec.affinity`` of a pod in ``namespace``."""
     affinity, anti = raw.get("podAffinity"), raw.get("podAntiAffinity")
     if affinity is None and anti is None:
         return NONE
     path = "spec.affinity."
     parts: list[tuple[PodTerm, ...]] = []
     problems: list[str] = []
-    for key in (REQUIRED, PREFERRED):  # in the order of PodInfo.Update
+    # In the order of `PodInfo.Update`, which is the order of its errors.
+    for key in (REQUIRED, PREFERRED):
         for name in ("podAffinity", "podAntiAffinity"):
             listed = get_objects_and_paths(get_mapping(raw, name, path), key, f"{path}{name}.")
             try:
@@ -121,6 +127,7 @@ def _read_term(raw: Json, path: str, preferred: bool, namespace: str) -> PodTerm
     body = get_mapping(raw, "podAffinityTerm", path) if preferred else raw
     path += "podAffinityTerm." if preferred else ""
     namespaces = frozenset(get_strings(body, "namespaces", path))
+    # Without namespaces and a selector for them, a term means the pod's own namespace.
     if not namespaces and body.get("namespaceSelector") is None:
         namespaces = frozenset({namespace})
     return PodTerm(

@@ -1,4 +1,4 @@
-"""Objects in the API versions that older clusters print, read as what they became."""
+"""Conversion of objects in API versions that older clusters print."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from collections.abc import Callable, Mapping
 
 from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
 
-# The label by which the API server tells apart the two meanings of a budget's empty selector.
+# The label by which the API server tells the two meanings of a budget's empty selector apart.
 EMPTY_SELECTOR = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 MATCHES_NONE = {"matchExpressions": [{"key": EMPTY_SELECTOR, "operator": "Exists"}]}
 MATCHES_ALL = {"matchExpressions": [{"key": EMPTY_SELECTOR, "operator": "DoesNotExist"}]}
 
+# Fields of a request that v1 has under `exactly`.
 _EXACT_REQUEST = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+# Fields of a v1alpha1 RuntimeClass that stand under its spec.
 _RUNTIME = ("runtimeHandler", "overhead", "scheduling")
 
 Convert = Callable[[Json], Json]
 
 
 def upgrade_object(raw: Json) -> Json:
-    """Return ``raw`` in the version that is read here, where it is of one that became it; else ``raw`` itself.
+    """Return ``raw`` in the version that is read here if it is of an older one, else ``raw`` itself.
 
-    It is what an API server that serves both versions would answer. Raises ObjectError for a former version that says
-    something which the later one cannot.
+    The result is the answer of an API server that serves both versions. Raise ObjectError for an older version with
+    fields that the later one lacks.
     """
     kind, version = raw.get("kind"), raw.get("apiVersion")
     former = FORMER.get(kind) if isinstance(kind, str) else None
@@ -35,7 +37,7 @@ def _keep_object(raw: Json) -> Json:
 
 
 def _default_selector(raw: Json) -> Json:
-    """A workload without a selector has the labels of its pods for one, as `SetDefaults_Deployment` says."""
+    """Give a workload without a selector the labels of its pods, as `SetDefaults_Deployment` does."""
     spec = get_mapping(raw, "spec")
     labels = get_mapping(get_mapping(get_mapping(spec, "template", "spec."), "metadata", "spec.template."), "labels")
     if spec.get("selector") is not None or not labels:
@@ -44,7 +46,7 @@ def _default_selector(raw: Json) -> Json:
 
 
 def _convert_budget(raw: Json) -> Json:
-    """An empty selector selected no pod, where today it selects all.
+    """Convert a budget of v1beta1, where an empty selector selects no pod; today it selects all.
 
     As `Convert_v1beta1_PodDisruptionBudget_To_policy_PodDisruptionBudget` does.
     """
@@ -60,7 +62,7 @@ def _convert_budget(raw: Json) -> Json:
 
 
 def _convert_autoscaler(raw: Json) -> Json:
-    """Resource metrics of autoscaling/v1 and v2beta1 have their target beside the name."""
+    """Convert resource metrics of autoscaling/v1 and v2beta1, which have their target beside the name."""
     spec = dict(get_mapping(raw, "spec"))
     metrics = [_convert_metric(metric) for metric in get_objects(spec, "metrics", "spec.")]
     utilization = spec.pop("targetCPUUtilizationPercentage", None)
@@ -84,7 +86,7 @@ def _resource_metric(name: object, target: Json) -> Json:
 
 
 def _convert_runtime_class(raw: Json) -> Json:
-    """In v1alpha1 what a RuntimeClass says stands under its spec, with the handler by another name."""
+    """Convert a RuntimeClass of v1alpha1, which has its fields under spec and another name for the handler."""
     spec = get_mapping(raw, "spec")
     fields = {key: spec[key] for key in _RUNTIME if spec.get(key) is not None}
     if "runtimeHandler" in fields:
@@ -108,7 +110,7 @@ def _claim_spec(spec: Json, path: str) -> Json:
 
 
 def _exact_request(request: Json) -> Json:
-    """Return a request with what it asks for under ``exactly``, as `Convert_v1beta1_DeviceRequest_To_resource_…`."""
+    """Return a request with its fields under ``exactly``, as `Convert_v1beta1_DeviceRequest_To_resource_…` does."""
     exactly = {key: request[key] for key in _EXACT_REQUEST if request.get(key) is not None}
     if not exactly:
         return request
@@ -127,7 +129,7 @@ def _plain_device(device: Json) -> Json:
 
 
 def _convert_taint_rule(raw: Json) -> Json:
-    """A selector of v1alpha3 may name classes and expressions, which the later versions dropped."""
+    """Refuse a selector of v1alpha3 with classes or expressions, which later versions do not have."""
     selector = get_mapping(get_mapping(raw, "spec"), "deviceSelector", "spec.")
     for key in ("deviceClassName", "selectors"):
         if selector.get(key):
@@ -143,7 +145,7 @@ def _former_devices(convert: Convert) -> tuple[str, Mapping[str, Convert]]:
     return "resource.k8s.io/v1", {"resource.k8s.io/v1beta1": convert, "resource.k8s.io/v1beta2": _keep_object}
 
 
-# Kind -> the version that is read, and how objects of the ones before become it.
+# Kind -> (the version that is read, conversion by older version).
 FORMER: Mapping[str, tuple[str, Mapping[str, Convert]]] = {
     "Deployment": (
         "apps/v1",

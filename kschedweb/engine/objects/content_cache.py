@@ -1,4 +1,4 @@
-"""What is worked out once for things that are alike: pods of a template, nodes of a kind."""
+"""Cache for values that equal content shares: pods of a template, nodes of a kind."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ Value = TypeVar("Value")
 
 
 class ContentCache(dict[bytes, Value]):
-    """Values by the content that they were made from. All are forgotten once there are ``most``."""
+    """Values by the content that they were read from. All are dropped once there are ``most``."""
 
     def __init__(self, max_size: int) -> None:
         super().__init__()
         self.most = max_size
 
     def store(self, content: bytes, value: Value) -> Value:
-        """Return ``value``, which is found under ``content`` from now on."""
+        """Cache ``value`` under ``content`` and return it."""
         if len(self) >= self.most:
+            # Dropping all at once is cheaper than tracking use, and the next pods fill the cache again.
             self.clear()
         self[content] = value
         return value

@@ -1,4 +1,4 @@
-"""In-tree volumes whose plugin has given way to a CSI driver: what the driver calls them and where they can go."""
+"""In-tree volumes whose plugin was replaced by a CSI driver: their handles and topology with the driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_term
 from kschedweb.engine.values import dataclass
 
+# Between the zones of a regional volume in its zone label.
 ZONE_DELIMITER = "__"
+# Part of a GCE handle that is not known.
 UNSPECIFIED = "UNSPECIFIED"
 MANAGED = "managed"
 _EBS_ID = re.compile(r"vol-[^/]*")
@@ -19,11 +21,13 @@ _EBS_ID = re.compile(r"vol-[^/]*")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """An in-tree plugin and the driver that replaces it; ``topology`` is the driver's zone label, "" for none."""
+    """An in-tree plugin and the CSI driver that replaces it."""
 
     plugin: str
     driver: str
+    # The field of the source that names the volume.
     identity: str
+    # The driver's zone label; "" if it has none.
     topology: str = ""
 
 
@@ -39,40 +43,41 @@ MIGRATIONS = {
     "portworxVolume": Migration("kubernetes.io/portworx-volume", "pxd.portworx.com", "volumeID"),
 }
 DRIVERS = {migration.plugin: migration.driver for migration in MIGRATIONS.values()}
-# These have a CSI driver too, but the scheduler does not count their volumes.
+# These plugins have a CSI driver too, but the scheduler does not count their volumes.
 UNCOUNTED_PLUGINS = frozenset({"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"})
 
 
 class MigrationError(ValueError):
-    """A volume that its CSI driver cannot take over; the text is Kubernetes' own."""
+    """A CSI driver cannot take over a volume; the text is Kubernetes' own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InTreeVolume:
-    """An in-tree volume. ``handle`` is its name with the driver; ``error`` says why the driver cannot take it.
-
-    ``affinity`` is where a PersistentVolume can go once the driver has taken over, ``None`` for everywhere.
-    """
+    """A volume of an in-tree plugin that has a CSI driver."""
 
     migration: Migration
+    # Its name with the driver.
     handle: str
+    # The reason if the driver cannot take it over, else empty.
     error: str
+    # The nodes that can reach a PersistentVolume with the driver; None for all.
     affinity: tuple[NodeSelectorTerm, ...] | None = None
 
     @classmethod
     def of_pod_volume(cls, volume: Json, path: str) -> InTreeVolume | None:
-        """The in-tree source of a volume in a pod, whose fields are under ``path``, as the API server completes it."""
+        """Return the in-tree source of a pod's volume, whose fields are under ``path``, if it has one."""
         field_and_source = _find_source(volume, path)
         if field_and_source is None:
             return None
         field, source = field_and_source
+        # The API server's default.
         if field == "azureDisk" and source.get("kind") is None:
             source = {**source, "kind": "Shared"}
         return cls._from_source(field, source, path, None)
 
     @classmethod
     def of_persistent_volume(cls, spec: Json, labels: Mapping[str, str]) -> InTreeVolume | None:
-        """The in-tree source in a PersistentVolume's ``spec``."""
+        """Return the in-tree source in a PersistentVolume's ``spec``, if it has one."""
         field_and_source = _find_source(spec, "spec.")
         if field_and_source is None:
             return None
@@ -110,7 +115,10 @@ def _find_source(raw: Json, path: str) -> tuple[str, Json] | None:
 
 
 def _make_handle(field: str, identity: str, source: Json, labels: Mapping[str, str] | None) -> str:
-    """The driver's name for a volume; ``labels`` are those of its PersistentVolume, ``None`` for one in a pod."""
+    """Return the driver's name for a volume.
+
+    ``labels`` are those of its PersistentVolume, ``None`` for a volume in a pod.
+    """
     if field == "awsElasticBlockStore":
         return _ebs_handle(identity)
     if field == "gcePersistentDisk":
@@ -158,9 +166,9 @@ def _gce_location(labels: Mapping[str, str]) -> str:
 
 
 def _translate_affinity(spec: Json, labels: Mapping[str, str], topology: str) -> tuple[NodeSelectorTerm, ...] | None:
-    """The node affinity of a PersistentVolume in its driver's terms: its zones under the driver's zone label.
+    """Return the node affinity of a PersistentVolume, with its zones under the driver's zone label.
 
-    Zones named in the affinity count; only where there are none do the volume's labels.
+    Zones in the affinity count; the volume's labels count only if it names none.
     """
     affinity = get_mapping(spec, "nodeAffinity", "spec.")
     required = get_mapping(affinity, "required", "spec.nodeAffinity.")
@@ -180,7 +188,7 @@ def _translate_affinity(spec: Json, labels: Mapping[str, str], topology: str) ->
 
 
 def _topology_labels(raw: list[Json], labels: Mapping[str, str]) -> tuple[str, str]:
-    """Which generation of zone and region labels a volume uses."""
+    """Return the zone and region labels of the generation that a volume uses."""
     keys = {expression.get("key") for item in raw for expression in get_objects(item, "matchExpressions")}
     for names in (keys, labels):
         if ZONE in names:
@@ -191,7 +199,7 @@ def _topology_labels(raw: list[Json], labels: Mapping[str, str]) -> tuple[str, s
 
 
 def _has_values(raw: list[Json], key: str) -> bool:
-    """Whether any condition on ``key`` names values."""
+    """Return True if a condition on ``key`` has values."""
     return any(
         expression.get("key") == key and expression.get("values")
         for item in raw

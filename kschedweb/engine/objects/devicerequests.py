@@ -1,4 +1,4 @@
-"""What a ResourceClaim asks for: requests for devices, and conditions on the devices of several requests."""
+"""Requests of a ResourceClaim for devices, and constraints on the devices of several requests."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """Devices of a class: an exact request, or one of the alternatives of a request.
-
-    ``selectors`` are CEL expressions, ``None`` for one that is none. ``capacity`` holds (name, nano-units) that the
-    request takes of a device that can be shared; ``None`` where it does not say.
-    """
+    """An exact request for devices of a class, or one of the alternatives of a request."""
 
     name: str
     device_class: str
+    # CEL expressions; None for a selector of another kind.
     selectors: tuple[str | None, ...] = ()
     mode: str = EXACT_COUNT
     count: int = 1
     admin: bool = False
+    # True if `adminAccess` is set, to either value.
     says_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
+    # (name, nano-units) that it takes of a device that can be shared; None if not stated.
     capacity: tuple[tuple[str, int], ...] | None = None
 
     @classmethod
     def from_json(cls, raw: Json, path: str, name: str) -> DeviceChoice:
-        # The API server sets the mode, and the count of the mode ExactCount.
+        # The API server's defaults: the mode, and the count of the mode ExactCount.
         mode = get_string(raw, "allocationMode", path) or EXACT_COUNT
         count = get_integer(raw, "count", path=path, bits=64)
         return cls(
@@ -58,14 +57,15 @@ class DeviceChoice:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """One exact request, or alternatives in their order."""
+    """An exact request, or alternatives in order of preference."""
 
     name: str
     choices: tuple[DeviceChoice, ...]
+    # True for an exact request, which is its only choice.
     exact: bool
 
     def full_name(self, choice: DeviceChoice) -> str:
-        """The name under which a result answers ``choice``."""
+        """Return the name that a result for ``choice`` has."""
         return self.name if self.exact else f"{self.name}/{choice.name}"
 
     @property
@@ -89,17 +89,17 @@ class DeviceRequest:
 
 @dataclass(frozen=True, slots=True)
 class DeviceConstraint:
-    """All devices of ``requests`` (of all requests where it is empty) have the same value of an attribute.
+    """A constraint on the values of one attribute of several devices."""
 
-    ``distinct``: no two of them have. ``attribute`` is ``None`` for a constraint of another kind.
-    """
-
+    # Names of the requests; empty for all requests.
     requests: frozenset[str]
+    # None for a constraint of another kind.
     attribute: str | None
+    # True if no two devices may have the same value, False if all must have the same one.
     distinct: bool = False
 
     def concerns_request(self, request: str, full: str) -> bool:
-        """Whether it is about the devices of a request, or of the alternative ``full`` of it."""
+        """Return True if it applies to a request, or to its alternative ``full``."""
         return not self.requests or request in self.requests or full in self.requests
 
     @classmethod
@@ -113,7 +113,7 @@ class DeviceConstraint:
 
 
 def read_selectors(raw: Json, path: str) -> tuple[str | None, ...]:
-    """The CEL expressions of ``raw["selectors"]``."""
+    """Read the CEL expressions of ``raw["selectors"]``."""
     return tuple(
         None if item.get("cel") is None else get_string(get_mapping(item, "cel", at), "expression", f"{at}cel.")
         for item, at in get_objects_and_paths(raw, "selectors", path)

@@ -22,27 +22,30 @@ from kschedweb.engine.objects.quantity import read_quantity
 from kschedweb.engine.objects.taints import Taint, read_taint, read_taints
 from kschedweb.engine.values import dataclass
 
-Amounts = dict[str, int]  # by name, in nano-units
-Counters = dict[str, Amounts]  # by counter set
-Attribute = tuple[str, object]  # type and value
+# Name -> nano-units.
+Amounts = dict[str, int]
+# Counter set -> amounts.
+Counters = dict[str, Amounts]
+# (type, value).
+Attribute = tuple[str, object]
 ATTRIBUTE_TYPES = ("string", "int", "bool", "version")
 UNKNOWN_TYPE: Attribute = ("", None)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The nodes that devices are for: one by its name, all, or those that match; none of these where all are unset.
-
-    ``terms`` is ``None`` where there is no selector, whose JSON is ``selector``.
-    """
+    """The nodes that devices are for: one by name, all, or those that match a selector."""
 
     name: str
     everywhere: bool
+    # None if there is no selector.
     terms: tuple[NodeSelectorTerm, ...] | None
+    # The JSON of the selector.
     selector: Json | None = field(compare=False, hash=False)
 
     @property
     def is_unset(self) -> bool:
+        """True if it allows no node in any of the three ways."""
         return not (self.name or self.everywhere or self.terms is not None)
 
     @classmethod
@@ -58,13 +61,13 @@ class NodeChoice:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRequestPolicy:
-    """How much of a capacity a request can take: nano-units, ``None`` for what is not said.
+    """The amounts of a capacity that a request may take, in nano-units."""
 
-    ``span`` is (least, most, step).
-    """
-
+    # The amount of a request that states none.
     default: int | None
+    # The only amounts allowed; empty if not restricted so.
     values: tuple[int, ...]
+    # (minimum, maximum, step); None for each that is not set.
     span: tuple[int | None, int | None, int | None] | None
 
 
@@ -78,31 +81,31 @@ class Capacity:
 
 @dataclass(frozen=True, eq=False)
 class Device:
-    """One device. ``consumes`` is what it takes of its pool's counters.
-
-    ``content`` is equal for devices that the allocator cannot tell apart but by their names and nodes.
-    """
+    """A device of a ResourceSlice."""
 
     name: str
     attributes: Json
     raw_capacity: Json
     capacity: dict[str, Capacity]
-    shareable: bool | None  # allowMultipleAllocations
+    # `allowMultipleAllocations`.
+    shareable: bool | None
     taints: tuple[Taint, ...]
+    # (counter set, (counter, nano-units)…) that the device takes of its pool's counters.
     consumes: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     nodes: NodeChoice
     binds_to_node: bool
     binding_conditions: tuple[str, ...] | None
     failure_conditions: tuple[str, ...]
+    # Equal for devices that the allocator can tell apart by their names and nodes only.
     content: str
 
     @cached_property
     def known_attributes(self) -> dict[str, Attribute]:
-        """The attributes by name as they are written there, with or without a domain."""
+        """The attributes by name as written, with or without a domain."""
         return {name: _read_attribute(value) for name, value in self.attributes.items()}
 
     def get_attribute(self, name: str, driver: str) -> Attribute | None:
-        """The attribute of a fully qualified name; those without a domain have the driver's."""
+        """Return the attribute with a fully qualified name; attributes without a domain have the driver's."""
         value = self.known_attributes.get(name)
         if value is None:
             domain, slash, short = name.partition("/")
@@ -138,26 +141,28 @@ class Device:
 
 @dataclass(frozen=True, eq=False)
 class ResourceSlice:
-    """A part of the pool ``(driver, pool)``; ``count`` is how many slices of its generation make the pool."""
+    """A part of the pool ``(driver, pool)``."""
 
     name: str
     driver: str
     pool: str
     generation: int
+    # The number of slices of this generation that make up the pool.
     count: int
     nodes: NodeChoice
-    by_device: bool | None  # perDeviceNodeSelection
+    # `perDeviceNodeSelection`.
+    by_device: bool | None
     devices: tuple[Device, ...]
     counter_sets: tuple[tuple[str, Amounts], ...]
 
     @property
     def has_binding_conditions(self) -> bool:
-        """Whether some device has to be made ready."""
+        """True if a device has to be made ready on its node first."""
         return any(device.binding_conditions is not None for device in self.devices)
 
     @classmethod
     def from_json(cls, raw: Json) -> ResourceSlice:
-        """A v1 ResourceSlice; raises ObjectError where it cannot be understood."""
+        """Read a v1 ResourceSlice; raise ObjectError."""
         spec = get_mapping(raw, "spec")
         pool = get_mapping(spec, "pool", "spec.")
         return cls(
@@ -180,12 +185,10 @@ class ResourceSlice:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTaintRule:
-    """Taints the devices of a driver, of a pool of that name, and of that name: ``None`` stands for any.
-
-    ``selects``: without a selector it taints none.
-    """
+    """A rule that taints devices by driver, pool and name; ``None`` stands for any."""
 
     name: str
+    # False if it has no selector: then it taints no device.
     selects: bool
     driver: str | None
     pool: str | None
@@ -193,13 +196,13 @@ class DeviceTaintRule:
     taint: Taint
 
     def taints_device(self, listed: ResourceSlice, device: Device) -> bool:
-        """Whether it taints ``device`` of the slice ``listed``."""
+        """Return True if it taints ``device`` of the slice ``listed``."""
         pairs = ((self.driver, listed.driver), (self.pool, listed.pool), (self.device, device.name))
         return self.selects and all(selected is None or selected == actual for selected, actual in pairs)
 
     @classmethod
     def from_json(cls, raw: Json) -> DeviceTaintRule:
-        """A v1 DeviceTaintRule; raises ObjectError where it cannot be understood."""
+        """Read a v1 DeviceTaintRule; raise ObjectError."""
         spec = get_mapping(raw, "spec")
         selector, at = get_mapping(spec, "deviceSelector", "spec."), "spec.deviceSelector."
         driver, pool, device = (
@@ -216,7 +219,7 @@ class DeviceTaintRule:
 
 
 def apply_taint_rules(listed: ResourceSlice, rules: Sequence[DeviceTaintRule]) -> ResourceSlice:
-    """The slice with what ``rules`` add to the taints of its devices."""
+    """Return the slice with the taints that ``rules`` add to its devices."""
     devices = tuple(_taint_device(listed, device, rules) for device in listed.devices)
     same = all(device is other for device, other in zip(devices, listed.devices, strict=True))
     return listed if same else replace(listed, devices=devices)
@@ -267,5 +270,5 @@ def _read_optional(raw: Json, key: str, path: str) -> int | None:
 
 
 def read_amount(raw: Json, key: str, path: str) -> int:
-    """``raw[key]`` in nano-units; what is missing is 0."""
+    """Return ``raw[key]`` in nano-units, 0 if it is missing."""
     return 0 if raw.get(key) is None else read_quantity(raw[key], f"{path}{key}")

@@ -1,4 +1,4 @@
-"""Typed access to Kubernetes JSON: a wrong shape is an error that names the field."""
+"""Typed access to Kubernetes JSON: a wrong shape raises an error that names the field."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Json = dict[str, Any]
 
 
 class ObjectError(ValueError):
-    """An object that cannot be understood; the text names the field and what is wrong with it."""
+    """An object cannot be understood; the text names the field and the problem."""
 
 
 def describe_object(raw: Any) -> str:
-    """``Kind namespace/name`` of a raw object, as far as it can be told."""
+    """Return ``Kind namespace/name`` of a raw object, as far as they are known."""
     if not isinstance(raw, dict):
         return f"a {type(raw).__name__}"
     metadata = raw.get("metadata") if isinstance(raw.get("metadata"), dict) else {}
@@ -23,12 +23,12 @@ def describe_object(raw: Any) -> str:
 
 
 def _raise_not_object(raw: Any, key: str, path: str) -> NoReturn:
-    """Say that what ``key`` is asked of is no object."""
+    """Raise ObjectError for a container of ``key`` that is no object."""
     raise ObjectError(f"{path.rstrip('.') or key}: must be an object, is a {_json_kind(raw)}")
 
 
 def get_mapping(raw: Json, key: str, path: str = "") -> Json:
-    """``raw[key]`` as an object; missing and null are the empty one."""
+    """Return ``raw[key]`` as an object; missing and null are the empty one."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return {}
@@ -38,7 +38,7 @@ def get_mapping(raw: Json, key: str, path: str = "") -> Json:
 
 
 def get_list(raw: Json, key: str, path: str = "") -> list[Any]:
-    """``raw[key]`` as a list; missing and null are the empty one."""
+    """Return ``raw[key]`` as a list; missing and null are the empty one."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return []
@@ -48,7 +48,7 @@ def get_list(raw: Json, key: str, path: str = "") -> list[Any]:
 
 
 def get_objects(raw: Json, key: str, path: str = "") -> list[Json]:
-    """``raw[key]`` as a list of objects."""
+    """Return ``raw[key]`` as a list of objects."""
     value = get_list(raw, key, path)
     for position, item in enumerate(value):
         if not isinstance(item, dict):
@@ -57,13 +57,13 @@ def get_objects(raw: Json, key: str, path: str = "") -> list[Json]:
 
 
 def get_objects_and_paths(raw: Json, key: str, path: str = "") -> list[tuple[Json, str]]:
-    """``raw[key]`` as a list of objects, each with the path of its fields."""
+    """Return ``raw[key]`` as a list of objects, each with the path of its fields."""
     listed = get_objects(raw, key, path)
     return [(item, f"{path}{key}[{position}].") for position, item in enumerate(listed)] if listed else []
 
 
 def get_string(raw: Json, key: str, path: str = "") -> str:
-    """``raw[key]`` as a string; missing and null are the empty one."""
+    """Return ``raw[key]`` as a string; missing and null are the empty one."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return ""
@@ -73,7 +73,7 @@ def get_string(raw: Json, key: str, path: str = "") -> str:
 
 
 def get_strings(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
-    """``raw[key]`` as strings."""
+    """Return ``raw[key]`` as strings."""
     value = get_list(raw, key, path)
     for position, item in enumerate(value):
         if not isinstance(item, str):
@@ -82,11 +82,12 @@ def get_strings(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
 
 
 def get_integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: int = 32) -> int:
-    """``raw[key]`` as a whole number of so many ``bits``."""
+    """Return ``raw[key]`` as a whole number of ``bits`` bits."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int):
+        # JSON may write a whole number as 2.0.
         if not isinstance(value, float) or not value.is_integer():
             raise ObjectError(f"{path}{key}: must be a whole number, is a {_json_kind(value)}")
         value = int(value)
@@ -97,7 +98,7 @@ def get_integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: 
 
 
 def get_number(raw: Json, key: str, path: str = "", minimum: float = -math.inf) -> float | None:
-    """``raw[key]`` as a finite number of at least ``minimum``; ``None`` where it is missing or null."""
+    """Return ``raw[key]`` as a finite number of at least ``minimum``; ``None`` if it is missing or null."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return None
@@ -114,7 +115,7 @@ def get_number(raw: Json, key: str, path: str = "", minimum: float = -math.inf) 
 
 
 def get_time(raw: Json, key: str, path: str = "") -> float | None:
-    """``raw[key]`` in seconds of the epoch; ``None`` where it is missing. Raises ObjectError for what is no time."""
+    """Return ``raw[key]`` in seconds of the epoch; ``None`` if it is missing. Raise ObjectError if it is no time."""
     time_text = get_string(raw, key, path)
     if not time_text:
         return None
@@ -126,7 +127,7 @@ def get_time(raw: Json, key: str, path: str = "") -> float | None:
 
 
 def get_boolean(raw: Json, key: str, path: str = "") -> bool:
-    """``raw[key]`` as true or false; missing and null are false."""
+    """Return ``raw[key]`` as true or false; missing and null are false."""
     value = raw.get(key) if isinstance(raw, dict) else _raise_not_object(raw, key, path)
     if value is None:
         return False
@@ -136,7 +137,7 @@ def get_boolean(raw: Json, key: str, path: str = "") -> bool:
 
 
 def get_string_map(raw: Json, key: str, path: str = "") -> dict[str, str]:
-    """``raw[key]`` as an object of strings, such as labels."""
+    """Return ``raw[key]`` as an object of strings, such as labels."""
     value = get_mapping(raw, key, path)
     for name, item in value.items():
         if not isinstance(item, str):

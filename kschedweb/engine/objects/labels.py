@@ -17,7 +17,7 @@ Labels = Mapping[str, str]
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes would not parse."""
+    """Kubernetes cannot parse a selector."""
 
 
 def is_label_value(value: str) -> bool:
@@ -30,9 +30,10 @@ def is_qualified_name(key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on a label; ``operator`` is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+    """A condition on one label."""
 
     key: str
+    # In, NotIn, Exists, DoesNotExist, Gt or Lt.
     operator: str
     values: tuple[str, ...] = ()
 
@@ -58,7 +59,7 @@ _INT64 = re.compile(r"[+-]?[0-9]+")
 
 @lru_cache(maxsize=65536)
 def parse_int(value: str | None) -> int | None:
-    """A base-10 int64 as Go's strconv reads it, ``None`` for anything else."""
+    """Return a base-10 int64 as Go's strconv reads it, ``None`` for anything else."""
     if value is None or not _INT64.fullmatch(value):
         return None
     number = int(value)
@@ -67,19 +68,20 @@ def parse_int(value: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All requirements must hold. No requirement matches everything; ``nothing`` matches nothing."""
+    """A conjunction of requirements. Without any it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
+    # True if it matches nothing.
     nothing: bool = False
 
     @property
     def is_empty(self) -> bool:
-        """Whether it matches everything."""
+        """True if it matches everything."""
         return not self.requirements and not self.nothing
 
     @property
     def equalities(self) -> tuple[tuple[str, str], ...]:
-        """Labels that whatever matches must have."""
+        """The labels that everything it matches must have."""
         return tuple(
             (requirement.key, requirement.values[0])
             for requirement in self.requirements
@@ -95,7 +97,7 @@ class Selector:
         return True
 
     def with_requirements(self, more: tuple[Requirement, ...]) -> Selector:
-        """This selector with further requirements; nothing stays nothing."""
+        """Return this selector with further requirements; one that matches nothing stays as it is."""
         return self if self.nothing else Selector(self.requirements + more)
 
 
@@ -103,7 +105,7 @@ NOTHING = Selector(nothing=True)
 
 
 def new_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    """A checked requirement; raises SelectorError where Kubernetes' parser refuses it, in its words."""
+    """Return a checked requirement; raise SelectorError in the words of Kubernetes' parser."""
     if operator not in LABEL_OPERATORS:
         raise SelectorError(f'"{operator}" is not a valid label selector operator')
     if not _is_valid(key, operator, values):
@@ -112,7 +114,7 @@ def new_requirement(key: str, operator: str, values: tuple[str, ...]) -> Require
 
 
 def _is_valid(key: str, operator: str, values: tuple[str, ...]) -> bool:
-    """Whether there are no ``requirement_problems``, which take longer."""
+    """Return True if ``requirement_problems`` would find none; this check is quicker."""
     if not is_qualified_name(key) or not all(map(is_label_value, values)):
         return False
     if operator in ("In", "NotIn"):
@@ -123,9 +125,10 @@ def _is_valid(key: str, operator: str, values: tuple[str, ...]) -> bool:
 
 
 def label_selector(raw: Json | None, path: str = "") -> Selector:
-    """A metav1.LabelSelector: ``None`` matches nothing, ``{}`` everything. Raises SelectorError."""
+    """Read a metav1.LabelSelector: ``None`` matches nothing, ``{}`` everything. Raise SelectorError."""
     if raw is None:
         return NOTHING
+    # Sorted, so that selectors with the same labels are equal in whatever order they are written.
     requirements = [
         new_requirement(key, "In", (value,)) for key, value in sorted(get_string_map(raw, "matchLabels", path).items())
     ]

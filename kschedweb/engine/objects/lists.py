@@ -1,6 +1,6 @@
-"""The single objects in what a tool wrote: lists of kubectl, arrays, exports of kube-scheduler-simulator.
+"""The single objects in the output of tools: kubectl lists, arrays, exports of kube-scheduler-simulator.
 
-`kubectl cluster-info dump` writes one list after the other with the logs of containers in between, which are skipped.
+`kubectl cluster-info dump` writes one list after the other, with the logs of containers in between, which are skipped.
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ SIMULATOR = {
 SCHEDULER_CONFIG = "schedulerConfig"
 
 LOG_BEGINS = "==== START logs for "
+# Bounded, so that a long line without an end costs little.
 _LOG_BEGIN = re.compile(rf"{LOG_BEGINS}(container .{{1,800}}) ====[ \r]*$")
 _LOG_SECTION = re.compile(rf"^{LOG_BEGINS}(container .{{1,800}}) ====\r?\n.*?==== END logs for \1 ====", re.M | re.S)
 
-OnProblem = Callable[[str, str], None]  # gets what is left out, and why
+# Called with an item that is left out and the reason.
+OnProblem = Callable[[str, str], None]
 
 
 def expand_lists(
     documents: Iterable[Any], on_problem: OnProblem, on_other_key: OnProblem | None = None
 ) -> Iterator[Json]:
-    """Yield the objects in ``documents`` in their order.
+    """Yield the objects in ``documents`` in order.
 
-    ``on_problem`` hears of what is no object, ``on_other_key`` of what a simulator's export holds beside objects.
+    ``on_problem`` is called for items that are no object, ``on_other_key`` for other keys of a simulator's export.
     """
+    # A stack instead of recursion: lists may be nested to any depth.
     pending = list(documents)[::-1]
     while pending:
         document = pending.pop()
@@ -61,7 +64,7 @@ def is_list_kind(kind: Any) -> TypeGuard[str]:
 
 
 def simulator_objects(export: Json, on_other_key: OnProblem) -> list[Any]:
-    """Return the objects of a simulator's export; ``on_other_key`` hears of the rest."""
+    """Return the objects of a simulator's export; call ``on_other_key`` for the rest."""
     items: list[Any] = []
     for key, value in export.items():
         if key in SIMULATOR and isinstance(value, list):
@@ -74,7 +77,7 @@ def simulator_objects(export: Json, on_other_key: OnProblem) -> list[Any]:
 
 
 def name_kind(item: Any, kind: str, version: Any = None) -> Any:
-    """Return ``item`` with the kind and the version of its list; a plain ``List`` has none to give."""
+    """Return ``item`` with the kind and version of its list; a plain ``List`` has none to give."""
     if not isinstance(item, dict) or not kind or item.get("kind"):
         return item
     versioned = {"apiVersion": version} if version and not item.get("apiVersion") else {}
@@ -82,7 +85,7 @@ def name_kind(item: Any, kind: str, version: Any = None) -> Any:
 
 
 def log_end(line: str) -> str | None:
-    """Return the text that ends the section of a log that ``line`` begins; ``None`` if it begins none."""
+    """Return the text that ends the log section that ``line`` begins; ``None`` if it begins none."""
     begin = _LOG_BEGIN.match(line)
     return begin and f"==== END logs for {begin[1]} ===="
 

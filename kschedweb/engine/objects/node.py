@@ -24,33 +24,38 @@ from kschedweb.engine.values import dataclass
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 HOSTNAME = "kubernetes.io/hostname"
+# Distinct contents of nodes kept in the cache.
 MOST_KNOWN = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One node; ``allocatable`` in milli-CPU and whole units."""
+    """A node of the cluster."""
 
     name: str
     labels: dict[str, str]
     taints: tuple[Taint, ...]
     unschedulable: bool
+    # Milli-CPU and whole units.
     allocatable: dict[str, int]
-    images: tuple[tuple[tuple[str, ...], int], ...]  # (names, bytes)
+    # (names, bytes).
+    images: tuple[tuple[tuple[str, ...], int], ...]
     declared_features: frozenset[str]
-    refuses_resizes: bool  # no pod is evicted from it so that another one can be resized
+    # True if no pod is evicted from it to make room for the resize of another one.
+    refuses_resizes: bool
     raw: Json
 
     @property
     def zone(self) -> str:
-        """What the scheduler spreads its node order over; "" where the node names neither zone nor region."""
+        """The zone by which the scheduler orders nodes; "" if the node has neither zone nor region."""
+        # As `GetZoneKey` does: the beta labels win, and the separator is one that no label can contain.
         zone = self.labels.get(BETA_ZONE, self.labels.get(ZONE, ""))
         region = self.labels.get(BETA_REGION, self.labels.get(REGION, ""))
         return f"{region}:\x00:{zone}" if zone or region else ""
 
     @property
     def is_ready(self) -> bool:
-        """Whether no condition says that it is not; one without conditions (an export, a plan) counts as ready."""
+        """True if no condition denies it; a node without conditions (an export, a plan) counts as ready."""
         conditions = get_mapping(self.raw, "status").get("conditions")
         listed = conditions if isinstance(conditions, list) else []
         return all(
@@ -61,17 +66,17 @@ class Node:
 
     @property
     def is_tainted(self) -> bool:
-        """Whether no pod comes that does not tolerate it."""
+        """True if it has a taint that keeps away pods without a toleration."""
         return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) for taint in self.taints)
 
     @property
     def is_open(self) -> bool:
-        """Whether it is ready and takes any pod: neither cordoned nor tainted."""
+        """True if it is ready and takes any pod: neither cordoned nor tainted."""
         return self.is_ready and not self.unschedulable and not self.is_tainted
 
     @classmethod
     def from_json(cls, raw: Json) -> Node:
-        """A v1 Node; raises ObjectError where it cannot be understood."""
+        """Read a v1 Node; raise ObjectError."""
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         name = get_string(metadata, "name", "metadata.")
         if not name:
@@ -99,10 +104,11 @@ _SHARED_CACHE: ContentCache[Shared] = ContentCache(MOST_KNOWN)
 
 
 def _cached_shared(spec: Json, status: Json) -> Shared:
-    """The fields that nodes of one kind share, read once for all of them: taints, unschedulable, allocatable."""
+    """Return the fields that nodes of one kind share, read once: taints, unschedulable, allocatable."""
     try:
         content = marshal.dumps((spec.get("taints"), spec.get("unschedulable"), status.get("allocatable")), 2)
-    except ValueError:  # not JSON: reading it says what is wrong
+    except ValueError:
+        # The content is not JSON; the error names the field.
         return _read_shared(spec, status)
     cached = _SHARED_CACHE.get(content)
     return cached if cached is not None else _SHARED_CACHE.store(content, _read_shared(spec, status))
@@ -123,7 +129,10 @@ def _read_images(status: Json) -> tuple[tuple[tuple[str, ...], int], ...]:
 
 
 def _keep_ascending(names: tuple[str, ...]) -> frozenset[str]:
-    """The names without those after a greater one: kube-scheduler reads the list as sorted, in one pass."""
+    """Return the names without those that follow a greater one.
+
+    kube-scheduler reads the list as sorted, in one pass.
+    """
     ascending: list[str] = []
     for name in names:
         if not ascending or name > ascending[-1]:

@@ -7,18 +7,17 @@ from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, 
 from kschedweb.engine.validation.affinity import term_problems
 from kschedweb.engine.values import dataclass
 
+# The only field of a node that a selector can match.
 FIELD_NAME = "metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
-    """Conditions on a node's labels and fields, all of which must hold.
-
-    ``problems`` is what Kubernetes says where it cannot parse the term: it then matches no node.
-    """
+    """Conditions on a node's labels and fields, all of which must hold."""
 
     labels: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
+    # Kubernetes' errors where it cannot parse the term, which then matches no node.
     problems: tuple[str, ...] = ()
 
     @property
@@ -30,7 +29,7 @@ class NodeSelectorTerm:
         return not self.labels and not self.fields and self.valid
 
     def matches(self, name: str, labels: Labels) -> bool:
-        """Whether a node of that name and labels meets every condition; a term without any matches none."""
+        """Return True if a node with this name and labels meets every condition; an empty term matches none."""
         if self.is_empty or not self.valid:
             return False
         # metadata.name is the only field that a node has here; any other one reads as "".
@@ -40,26 +39,28 @@ class NodeSelectorTerm:
         )
 
     def node_names(self) -> frozenset[str] | None:
-        """The node names that ``metadata.name In […]`` allows, ``None`` where the term does not name nodes."""
+        """Return the names that ``metadata.name In […]`` allows, ``None`` if the term names no nodes."""
         sets = [frozenset(field.values) for field in self.fields if field.operator == "In" and field.key == FIELD_NAME]
         return frozenset.intersection(*sets) if sets else None
 
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
+    """A preferred term of node affinity with its weight."""
+
     weight: int
     term: NodeSelectorTerm
 
     @property
     def has_effect(self) -> bool:
-        """Whether the scheduler looks at the term at all."""
+        """True if the scheduler evaluates the term at all."""
         return self.weight != 0 and not self.term.is_empty
 
 
 def parse_term(raw: Json, path: str = "", place: str = "") -> NodeSelectorTerm:
-    """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid.
+    """Read a corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid.
 
-    Kubernetes calls the term ``place`` in what it says of it.
+    ``place`` is the name of the term in Kubernetes' errors.
     """
     valid, labels, fields = True, [], []
     for expression, at in get_objects_and_paths(raw, "matchExpressions", path):

@@ -39,7 +39,9 @@ from kschedweb.engine.objects.volume import PodVolume, read_volumes
 from kschedweb.engine.values import dataclass
 
 DEFAULT_SCHEDULER = "default-scheduler"
+# Distinct templates kept in the cache.
 MAX_TEMPLATES = 65536
+# Fields of the spec that pods of one template have in common.
 SHARED_FIELDS = (
     *("schedulerName", "priority", "preemptionPolicy", "nodeSelector", "affinity", "tolerations"),
     *("topologySpreadConstraints", "hostNetwork", "hostUsers", "schedulingGates", "overhead", "resources"),
@@ -47,16 +49,19 @@ SHARED_FIELDS = (
 )
 CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
+# Fields of the status that name the pod's claims.
 CLAIM_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus")
-Port = tuple[str, str, int]  # host ip, protocol, port
-PathedObjects = list[tuple[Json, str]]  # parts of the pod, each with the path of its fields
+# (host IP, protocol, port).
+Port = tuple[str, str, int]
+# Parts of the pod, each with the path of its fields.
+PathedObjects = list[tuple[Json, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Pod:
-    """One pod; two pods are the same when they are the same object. Amounts are milli-CPU and whole units.
+    """A pod; two pods are equal only if they are the same object. Amounts are in milli-CPU and whole units.
 
-    ``template`` is one number for pods that share everything in the lines below it, as those of a Deployment do.
+    The fields from ``template`` on are shared by all pods of one template, such as those of a Deployment.
     """
 
     namespace: str
@@ -68,9 +73,12 @@ class Pod:
     resource_claims: tuple[PodClaim, ...]
     terminating: bool
     nominated_node: str
-    controller: tuple[str, str, str] | None  # apiVersion, kind, name
-    scheduling_group: str  # the key of the PodGroup that it names, "" for none
+    # (apiVersion, kind, name).
+    controller: tuple[str, str, str] | None
+    # The key of the PodGroup that it names; "" for none.
+    scheduling_group: str
     raw: Json = field(repr=False)
+    # A number for all pods that share the fields below.
     template: int
     scheduler_name: str
     priority: int
@@ -84,14 +92,19 @@ class Pod:
     container_count: int
     gates: tuple[str, ...]
     resources: PodResources
-    requests: Amounts  # what the pod asks for when it comes in
-    occupied: Amounts  # what it takes from the node it is on
-    occupied_nonzero: tuple[int, int]  # (milli-CPU, bytes) of that, with defaults for what is not asked for
-    limits: Amounts  # what its containers together may use; without those that have no limit
-    scoring_requests: Amounts  # what NodeResourcesFit scores with: with defaults, without pod-level resources
+    # The requests with which the pod is scheduled.
+    requests: Amounts
+    # The amounts that it takes of its node.
+    occupied: Amounts
+    # The same in (milli-CPU, bytes), with defaults for missing requests.
+    occupied_nonzero: tuple[int, int]
+    # The sum of its containers' limits, over those that have one.
+    limits: Amounts
+    # The requests for NodeResourcesFit's score: with defaults, without pod-level resources.
+    scoring_requests: Amounts
 
     def with_counting(self, counting: Counting) -> Pod:
-        """The pod as a release counts what it takes from its node."""
+        """Return the pod with its amounts counted as a release counts them."""
         if counting == self.resources.counting or not self.resources.reported:
             return self
         resources = replace(self.resources, counting=counting)
@@ -101,7 +114,7 @@ class Pod:
 
     @property
     def resize_deferred(self) -> bool:
-        """Whether the kubelet puts a resize of the pod off until there is room on its node."""
+        """True if the kubelet defers a resize of the pod until its node has room."""
         return self.resources.resize_deferred
 
     @property
@@ -110,12 +123,15 @@ class Pod:
 
     @cached_property
     def seen_by_selectors(self) -> Hashable:
-        """Equal for pods that no selector can tell apart."""
+        """A value that is equal for pods that no selector can tell apart."""
         return self.namespace, frozenset(self.labels.items()), self.terminating
 
     @cached_property
     def signature(self) -> Hashable:
-        """kube-scheduler's pod signature: equal for pods that differ at most in name, uid, status and annotations."""
+        """A value that is equal for pods that differ at most in name, uid, status and annotations.
+
+        As kube-scheduler's pod signature.
+        """
         return (
             self.template,
             self.seen_by_selectors,
@@ -127,35 +143,36 @@ class Pod:
 
     @cached_property
     def started(self) -> float:
-        """When the pod started, in seconds of the epoch; infinite where it has not."""
+        """When the pod started, in seconds of the epoch; infinite if it has not."""
         return read_start_time(get_mapping(self.raw, "status"))
 
     @cached_property
     def scheduled(self) -> float:
-        """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
+        """When the pod got its node, else started, else was created, in seconds of the epoch; NaN if unknown."""
         return read_scheduled_time(self.raw, get_mapping(self.raw, "status"))
 
     def condition_since(self, condition: str) -> float | None:
-        """Since when a condition of the pod is true, in seconds of the epoch; ``None``: it is not, or nobody knows."""
+        """Return since when a condition is true, in seconds of the epoch; ``None`` if it is not, or unknown."""
         return _read_condition_since(get_mapping(self.raw, "status"), condition)
 
     def on(self, node_name: str) -> Pod:
-        """This pod, bound to ``node_name``."""
+        """Return this pod bound to ``node_name``."""
+        # `replace` would run the constructor of a frozen dataclass, which is slow, and drop cached properties.
         bound = object.__new__(Pod)
         bound.__dict__.update(self.__dict__, node_name=node_name)
         bound.__dict__.pop("signature", None)
         return bound
 
     def under_scheduler(self, scheduler_name: str) -> Pod:
-        """This pod, as the profile ``scheduler_name`` sees it."""
+        """Return this pod as the profile ``scheduler_name`` sees it."""
         other = object.__new__(Pod)
         other.__dict__.update(self.__dict__, scheduler_name=scheduler_name)
         return other
 
     def renewed_from(self, raw: Json) -> Pod:
-        """The pod, of the same name and uid, as ``raw`` shows it later; raises ObjectError as ``from_json`` does.
+        """Return the pod as its newer object ``raw`` shows it; raise ObjectError as ``from_json`` does.
 
-        What most updates leave as it is, all but the node and the status, is not read again.
+        Most updates change only the node and the status; then all other fields are kept without reading them.
         """
         old, new = (get_mapping(raw_pod, "metadata") for raw_pod in (self.raw, raw))
         before, after = ({**get_mapping(raw_pod, "spec"), "nodeName": None} for raw_pod in (self.raw, raw))
@@ -166,7 +183,8 @@ class Pod:
         try:
             if _status_content(old_status) != _status_content(status):
                 return Pod.from_json(raw)
-        except (TypeError, AttributeError):  # not what an API server sends: reading it says what is wrong
+        # No API server sends this; `from_json` names the wrong field.
+        except (TypeError, AttributeError):
             return Pod.from_json(raw)
         pod = object.__new__(Pod)
         pod.__dict__.update(
@@ -176,6 +194,7 @@ class Pod:
             nominated_node=get_string(status, "nominatedNodeName", "status."),
             raw=raw,
         )
+        # Cached properties that depend on the fields that changed.
         stale = ["started", "scheduled"]
         if pod.terminating != self.terminating:
             stale += ["seen_by_selectors", "signature"]
@@ -187,7 +206,7 @@ class Pod:
 
     @classmethod
     def from_json(cls, raw: Json) -> Pod:
-        """A v1 Pod, defaulted as the API server does; raises ObjectError where it cannot be understood."""
+        """Read a v1 Pod, with the API server's defaults; raise ObjectError."""
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         name = get_string(metadata, "name", "metadata.")
         if not name:
@@ -221,13 +240,13 @@ def _scheduling_group(namespace: str, spec: Json) -> str:
 
 
 def read_start_time(status: Json) -> float:
-    """``Pod.started`` of a pod of this status."""
+    """Return ``Pod.started`` of a pod with this status."""
     time = _parse_time(status.get("startTime"))
     return math.inf if time is None else time
 
 
 def read_scheduled_time(raw: Json, status: Json) -> float:
-    """``Pod.scheduled`` of a raw pod of this status."""
+    """Return ``Pod.scheduled`` of a raw pod with this status."""
     time = _read_condition_since(status, "PodScheduled")
     if time is None:
         time = _parse_time(status.get("startTime"))
@@ -248,7 +267,7 @@ def _read_condition_since(status: Json, condition: str) -> float | None:
 
 
 def _parse_time(value: Any) -> float | None:
-    """Seconds of the epoch; ``None`` for what is no time. Without a zone it is taken as UTC."""
+    """Return seconds of the epoch, ``None`` for no time. Without a zone it is taken as UTC."""
     try:
         if not isinstance(value, str):
             return None
@@ -259,7 +278,7 @@ def _parse_time(value: Any) -> float | None:
 
 
 def _check_late_fields(spec: Json, status: Json) -> None:
-    """Look at what is read only when the pod changes or ends, so that nothing is found broken then."""
+    """Check fields that are read only when the pod changes or ends, so that no error comes up then."""
     get_integer(spec, "terminationGracePeriodSeconds", path="spec.", bits=64)
     get_objects(status, "resourceClaimStatuses", "status.")
     get_mapping(status, "extendedResourceClaimStatus", "status.")
@@ -270,17 +289,19 @@ _NUMBERS = itertools.count()
 
 
 def _cached_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
-    """The fields that pods of one template share, read once for all of them."""
+    """Return the fields that pods of one template share, read once for all of them."""
     try:
+        # `marshal` is the fastest way to a key; its version 2 writes no references, so equal content has equal bytes.
         content = marshal.dumps(_template_content(namespace, spec, status), 2)
-    except (ValueError, TypeError, AttributeError):  # not JSON: reading it says what is wrong
+    except (ValueError, TypeError, AttributeError):
+        # The content is not JSON; the error names the field.
         return _read_shared(namespace, spec, status)
     cached = _TEMPLATES.get(content)
     return cached if cached is not None else _TEMPLATES.store(content, _read_shared(namespace, spec, status))
 
 
 def _template_content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
-    """Everything that ``_read_shared``, and plugins that look at the pod's JSON, read."""
+    """Return everything that ``_read_shared``, and plugins that read the pod's JSON, look at."""
     return (
         namespace,
         [spec.get(field) for field in SHARED_FIELDS],
@@ -297,7 +318,7 @@ def _status_content(status: Json) -> tuple[Any, ...]:
         for key in ("containerStatuses", "initContainerStatuses")
         for raw in _get_list(status, key)
     ]
-    # Containers that say neither what they have nor what they were promised are as good as unknown.
+    # Containers that report neither resources nor allocated resources are as good as unknown.
     reports_resources = any(parts != [None, None] or not isinstance(name, str) for name, *parts in containers)
     return (
         status.get("resources"),
@@ -307,7 +328,7 @@ def _status_content(status: Json) -> tuple[Any, ...]:
 
 
 def _get_list(raw: Json, key: str) -> list[Json]:
-    """``raw[key]``; raises TypeError where it is no list: what is empty in another way is not the same template."""
+    """Return ``raw[key]``; raise TypeError for no list, as another empty value is not the same template."""
     value = raw.get(key)
     if value is None:
         return []
@@ -365,7 +386,7 @@ def host_ports(containers: PathedObjects, inits: PathedObjects, host_network: bo
 
 
 def ports_conflict(port: Port, other: Port) -> bool:
-    """Whether two pods on a node cannot have these host ports."""
+    """Return True if two pods on a node cannot have these host ports."""
     return port[1:] == other[1:] and is_same_address(port[0], other[0])
 
 

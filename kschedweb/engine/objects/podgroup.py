@@ -1,4 +1,4 @@
-"""A group of pods that are scheduled together: PodGroup of scheduling.k8s.io/v1beta1, as kube-scheduler 1.37 has it."""
+"""Groups of pods that are scheduled together: PodGroup of scheduling.k8s.io/v1beta1, as in kube-scheduler 1.37."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from kschedweb.engine.values import dataclass
 API, VERSION = "scheduling.k8s.io", "v1beta1"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
 SCHEDULED = "PodGroupInitiallyScheduled"
+# Feature gates.
 GENERIC, BY_TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
+# Fields that are not simulated, with their feature gates.
 UNREAD = {
     "parentCompositePodGroupName": "CompositePodGroup",
     "preemptionPolicy": "PodGroupPreemptionPolicy",
@@ -19,25 +21,25 @@ UNREAD = {
 
 
 def list_required_gates(topology_key: str) -> tuple[str, ...]:
-    """The feature gates without which kube-scheduler does not schedule a group with this topology key as it asks."""
+    """Return the feature gates that kube-scheduler needs for a group with this topology key."""
     return (GENERIC, BY_TOPOLOGY) if topology_key else (GENERIC,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodGroup:
-    """One group. ``min_count`` is how many of its pods must have a node together, ``None`` where it is no gang.
-
-    ``topology_key`` is the node label whose value all of its pods share, "" for none. ``disrupted_whole``: whoever
-    evicts one of its pods evicts all. ``scheduled``: it was once, and is never said not to be again.
-    """
+    """A group of pods."""
 
     namespace: str
     name: str
     uid: str
     priority: int
+    # The number of pods that must get a node together; None if it is no gang.
     min_count: int | None
+    # The node label whose value all its pods share; "" for none.
     topology_key: str
+    # True if an eviction of one pod evicts all.
     disrupted_whole: bool
+    # True if it was scheduled once; it never becomes False again.
     scheduled: bool
     raw: Json = field(repr=False)
 
@@ -47,17 +49,17 @@ class PodGroup:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """The feature gates without which kube-scheduler does not schedule it as it asks."""
+        """The feature gates that kube-scheduler needs for it."""
         return list_required_gates(self.topology_key)
 
     @property
     def min_placed(self) -> int:
-        """How many pods must have a node for the group to count as placed."""
+        """The number of pods on nodes from which on the group counts as placed."""
         return 1 if self.min_count is None else self.min_count
 
     @classmethod
     def from_json(cls, raw: Json) -> PodGroup:
-        """Raises ObjectError where it cannot be understood, or asks for what is not simulated."""
+        """Read a PodGroup; raise ObjectError if it cannot be understood or simulated."""
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         for name, gate in UNREAD.items():
             if spec.get(name):
@@ -89,14 +91,14 @@ class PodGroup:
 
 
 def is_group(raw: Json) -> bool:
-    """Whether ``raw`` is a PodGroup of the form that is read."""
+    """Return True if ``raw`` is a PodGroup of the version that is read."""
     return bool(raw.get("kind") == POD_GROUP and raw.get("apiVersion") == f"{API}/{VERSION}")
 
 
 def is_readable_group(kind: str, raw: Json) -> bool:
-    """Whether ``raw`` is a PodGroup of the form that is read.
+    """Return True if ``raw`` is a PodGroup of the version that is read.
 
-    Raises ObjectError for kube-scheduler's other forms of groups. What other projects call a PodGroup is none of ours.
+    Raise ObjectError for kube-scheduler's other forms of groups. PodGroups of other projects are ignored.
     """
     if kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
         return False

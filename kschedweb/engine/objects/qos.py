@@ -1,4 +1,4 @@
-"""The quality of service class of a pod, as the API server writes it down and the kubelet goes by it."""
+"""The quality of service class of a pod, which the API server writes and the kubelet uses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"
 
 
 def get_pod_qos(pod: Pod) -> str:
-    """The class that the pod's status names, else the one that its spec comes to."""
+    """Return the class in the pod's status, else the one computed from its spec."""
     reported = get_string(get_mapping(pod.raw, "status"), "qosClass", "status.")
     return reported or _compute_qos(get_mapping(pod.raw, "spec"), pod.resources)
 
 
 def compute_spec_qos(spec: Json) -> str:
-    """The class that the spec of a pod comes to; raises ObjectError."""
+    """Return the class computed from the spec of a pod; raise ObjectError."""
     return _compute_qos(spec, read_resources(spec, {}))
 
 
@@ -38,5 +38,6 @@ def _class_of_amounts(requests: Amounts, limits: Amounts) -> str:
     pairs = [(requests.get(name, 0), limits.get(name, 0)) for name in (CPU, MEMORY)]
     if any(request != limit for request, limit in pairs):
         return BURSTABLE
+    # The names are in the order of how many of CPU and memory are set.
     set_count = sum(request > 0 for request, _ in pairs)
     return (BEST_EFFORT, BURSTABLE, GUARANTEED)[set_count]

@@ -14,12 +14,16 @@ from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
 NANO = 10**9
 MILLI = NANO // 1000
 NEGATIVE = "must not be negative"
+# Amounts are capped at the highest int64.
 _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
+# Go's `ParseQuantity` accepts a point without digits on one side.
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
 _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What Kubernetes passes over around a quantity: spaces, but for those that JSON writes as escapes."""
-_DIGITS = 60  # significant ones; the largest amount has 28 in nano-units, so that the rest only rounds it up
+# Significant digits that count: the largest amount has 28 in nano-units, so the rest only rounds up.
+_DIGITS = 60
+# Characters that an error quotes.
 _MAX_SHOWN = 80
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -27,7 +31,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 @lru_cache(maxsize=65536)
 def parse_quantity(quantity: str) -> int:
-    """Nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raises ObjectError on another form."""
+    """Return nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raise ObjectError for another form."""
     match = _FORM.fullmatch(quantity.strip(_BLANKS))
     abridged = repr(quantity if len(quantity) <= _MAX_SHOWN else f"{quantity[:_MAX_SHOWN]}…")
     if not match or not (match[2] or match[3]):
@@ -41,9 +45,9 @@ def parse_quantity(quantity: str) -> int:
 
 
 def _scale_digits(digits: str, doublings: int, power: int) -> int:
-    """``digits`` times 2 to the power of ``doublings`` and 10 to that of ``power``, rounded up, within bounds.
+    """Return ``digits`` times 2 to the power of ``doublings`` and 10 to that of ``power``, rounded up and capped.
 
-    However many digits there are, the effort is that of reading them once.
+    However many digits there are, they are read only once.
     """
     if not digits:
         return 0
@@ -54,7 +58,7 @@ def _scale_digits(digits: str, doublings: int, power: int) -> int:
 
 
 def read_quantity(value: Any, path: str = "") -> int:
-    """Nano-units of a quantity in JSON, a string or a number; of what is read here, nothing can be negative."""
+    """Return nano-units of a quantity in JSON, a string or a number; raise ObjectError, also for a negative one."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ObjectError(f"{path}: must be a quantity, such as 500m, 2 or 1.5Gi")
     try:
@@ -67,9 +71,9 @@ def read_quantity(value: Any, path: str = "") -> int:
 
 
 def read_quantities(raw: Json, key: str, path: str = "") -> dict[str, int]:
-    """``raw[key]`` as resource name -> nano-units, rounded up to milli-units as the API server does in such lists.
+    """Return ``raw[key]`` as resource name -> nano-units.
 
-    An amount of null is 0.
+    They are rounded up to milli-units, as the API server does in such lists. An amount of null is 0.
     """
     return {
         name: 0 if value is None else _round_up(read_quantity(value, f"{path}{key}.{name}"), MILLI)
@@ -78,12 +82,12 @@ def read_quantities(raw: Json, key: str, path: str = "") -> dict[str, int]:
 
 
 def _round_up(nano: int, step: int) -> int:
-    """The next multiple of ``step``, away from 0."""
+    """Return the next multiple of ``step``, away from 0."""
     rounded = -(-abs(nano) // step) * step
     return rounded if nano > 0 else -rounded
 
 
 def round_to_unit(resource: str, nano: int) -> int:
-    """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up, within 64 bits."""
+    """Return the scheduler's amount: milli-CPU or whole units, rounded up, within 64 bits."""
     unit = MILLI if resource == "cpu" else NANO
     return max(-_LARGEST, min(-(-nano // unit), _LARGEST))

@@ -27,27 +27,29 @@ from kschedweb.engine.values import dataclass
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-DeviceId = tuple[str, str, str]  # driver, pool, device
-PathedObjects = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields
-MAX_ALTERNATIVES = 8  # what an alternative is worth: the first eight, the last one
+# (driver, pool, device).
+DeviceId = tuple[str, str, str]
+# Parts of the claim, each with the path of its fields.
+PathedObjects = list[tuple[Json, str]]
+# The API's limit. It is also the score of the first alternative; the eighth scores 1.
+MAX_ALTERNATIVES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PodClaim:
-    """An entry of a pod's ``resourceClaims``.
-
-    ``claim`` names the ResourceClaim, ``None`` where none is needed or none is named. ``generated``: made for the pod
-    from a template, ``created`` is then whether that has happened.
-    """
+    """An entry of a pod's ``resourceClaims``."""
 
     name: str
+    # Name of the ResourceClaim; None if none is needed or named.
     claim: str | None
+    # True if a claim is made for the pod from a template.
     generated: bool = False
+    # False if that has not happened yet.
     created: bool = True
 
 
 def read_pod_claims(spec: Json, status: Json) -> tuple[PodClaim, ...]:
-    """The pod's claims, in its order."""
+    """Return the pod's claims, in its order."""
     listed = get_objects_and_paths(spec, "resourceClaims", "spec.")
     return tuple(_pod_claim(item, at, status) for item, at in listed) if listed else ()
 
@@ -64,7 +66,7 @@ def _pod_claim(raw: Json, path: str, status: Json) -> PodClaim:
 
 
 class BindingState(Enum):
-    """Whether the devices of a claim can be used: some have to be made ready on their node first."""
+    """The state of a claim's devices, some of which have to be made ready on their node first."""
 
     READY = "ready"
     WAITING = "waiting"
@@ -73,46 +75,46 @@ class BindingState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AllocatedDevice:
-    """A device that a claim has: its driver, pool and name, and the request, or request/alternative, it answers.
+    """A device, or a share of one, that is allocated to a claim."""
 
-    ``share`` is the id of a share of it, "" where it is the claim's alone; ``consumed`` holds (capacity, nano-units)
-    that the share takes, ``None`` where it does not say. With ``admin`` the device is not in use by that.
-    """
-
+    # The request, or request/alternative, that it was allocated for.
     request: str
     device: DeviceId
+    # True for admin access, which does not take the device from others.
     admin: bool = False
+    # Id of the share; "" if the claim has the whole device.
     share: str = ""
+    # (capacity, nano-units) that the share takes; None if not stated.
     consumed: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The devices a claim has.
+    """The devices allocated to a claim."""
 
-    ``terms`` say on which nodes they can be used, ``None`` on all; ``problem`` is what kube-scheduler says of them
-    where they cannot be parsed. ``dated`` is whether it is known since when: then there is a time limit for
-    ``WAITING``.
-    """
-
+    # The nodes where they can be used; None for all.
     terms: tuple[NodeSelectorTerm, ...] | None = None
+    # kube-scheduler's error if the node selector cannot be parsed, else empty.
     problem: str = ""
     devices: tuple[AllocatedDevice, ...] = ()
     binding: BindingState = BindingState.READY
+    # True if the time of the allocation is known: then WAITING has a time limit.
     dated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResourceClaim:
-    """``owners`` holds (pod's name, uid) of its controllers; ``reserved_for`` the uids of the pods that may use it."""
+    """A claim for devices."""
 
     namespace: str
     name: str
     terminating: bool
+    # (pod's name, uid) of its controllers.
     owners: tuple[tuple[str, str], ...]
     for_extended_resources: bool
     requests: tuple[DeviceRequest, ...]
     constraints: tuple[DeviceConstraint, ...]
+    # Uids of the pods that may use it.
     reserved_for: tuple[str, ...]
     allocation: Allocation | None
 
@@ -121,24 +123,27 @@ class ResourceClaim:
         return f"{self.namespace}/{self.name}"
 
     def made_for(self, uid: str) -> bool:
-        """Whether the pod ``uid`` is its controller."""
+        """Return True if the pod ``uid`` is its controller."""
         return bool(self.owners) and self.owners[0][1] == uid
 
     def with_reservations(self, uids: tuple[str, ...]) -> ResourceClaim:
-        """This claim, reserved for exactly these pods; one that asks for no device counts as allocated from then on."""
+        """Return this claim reserved for exactly these pods.
+
+        A claim without requests counts as allocated from then on.
+        """
         return replace(self, reserved_for=uids, allocation=self.allocation or Allocation())
 
     def with_allocation(self, allocation: Allocation) -> ResourceClaim:
-        """This claim with devices."""
+        """Return this claim with an allocation."""
         return replace(self, allocation=allocation)
 
     def without_allocation(self) -> ResourceClaim:
-        """This claim without its devices, reserved for nobody."""
+        """Return this claim without devices and reservations."""
         return replace(self, reserved_for=(), allocation=None)
 
     @property
     def worth(self) -> int:
-        """What the alternatives count that were chosen for it: the earlier in its list, the more."""
+        """The score of the alternatives chosen for it: the earlier in its list, the higher."""
         if self.allocation is None:
             return 0
         return compute_worth(self.requests, {device.request for device in self.allocation.devices})
@@ -171,12 +176,15 @@ class ResourceClaim:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClass:
-    """``extended_resource`` is the resource that pods may ask for in its place, "" where there is none."""
+    """A class of devices."""
 
     name: str
+    # The resource that pods may request in its place; "" if there is none.
     extended_resource: str
-    created: float  # seconds of the epoch
-    selectors: tuple[str | None, ...] = ()  # CEL expressions, as a request has them
+    # Seconds of the epoch; minus infinity if unknown.
+    created: float
+    # CEL expressions, as in a request.
+    selectors: tuple[str | None, ...] = ()
 
     @classmethod
     def from_json(cls, raw: Json) -> DeviceClass:
@@ -190,7 +198,7 @@ class DeviceClass:
 
 
 def compute_worth(requests: tuple[DeviceRequest, ...], answered: Iterable[str]) -> int:
-    """What the alternatives among ``answered`` count, by full name: the earlier in its list, the more."""
+    """Return the score of the alternatives among ``answered``, by full name: the earlier, the higher."""
     chosen = {request for request in answered if request.count("/") == 1}
     return sum(
         MAX_ALTERNATIVES - place
@@ -252,7 +260,7 @@ def _read_device(raw: Json, path: str) -> AllocatedDevice:
 
 
 def selector_problem(selector: Json) -> str:
-    """What is wrong with a node selector, in kube-scheduler's words; "" where nothing is."""
+    """Return the error of a node selector in kube-scheduler's words; "" if there is none."""
     listed = [
         {
             kind: [_read_requirement(item) for item in get_objects(term, kind)]
@@ -274,7 +282,7 @@ def _read_requirement(raw: Json) -> Json:
 
 
 def _binding_state(results: PathedObjects, reported: PathedObjects) -> BindingState:
-    """Every condition that a device asks for must be met, and none of those that mean failure."""
+    """Return the state of the devices: all binding conditions must be true, and no failure condition."""
     for result, path in results:
         binding_conditions = get_strings(result, "bindingConditions", path)
         if not binding_conditions:
@@ -290,7 +298,7 @@ def _binding_state(results: PathedObjects, reported: PathedObjects) -> BindingSt
 
 
 def _device_conditions(result: Json, reported: PathedObjects) -> dict[str, str] | None:
-    """Condition type -> status of the device in ``result``, ``None`` where its driver has not reported any."""
+    """Return condition type -> status of the device in ``result``, ``None`` if its driver has reported none."""
     for device, path in reported:
         if all(device.get(key) == result.get(key) for key in ("driver", "pool", "device")):
             conditions = get_objects_and_paths(device, "conditions", path)

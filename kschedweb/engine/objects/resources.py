@@ -1,4 +1,4 @@
-"""What a pod asks of a node: the sum over its containers as Kubernetes computes it."""
+"""The amounts that a pod requests of a node: the sum over its containers as Kubernetes computes it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from kschedweb.engine.objects.quantity import NANO, read_quantities, round_to_un
 from kschedweb.engine.values import dataclass
 
 CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
-# What the scheduler assumes of a container that asks for nothing, where it compares use.
+# The scheduler's defaults for containers without requests (`DefaultMilliCPURequest`, `DefaultMemoryRequest`), in
+# nano-units.
 DEFAULT_REQUESTS = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NANO}
 
+# Resource name -> amount, in nano-units unless stated otherwise.
 Amounts = dict[str, int]
 
 
@@ -24,7 +26,7 @@ def is_extended(name: str) -> bool:
 
 
 def is_scalar(name: str) -> bool:
-    """Whether the scheduler counts ``name`` beside CPU, memory and ephemeral storage."""
+    """Return True if the scheduler counts ``name`` besides CPU, memory and ephemeral storage."""
     return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
@@ -33,21 +35,19 @@ def is_pod_level(name: str) -> bool:
 
 
 def round_to_units(amounts: Amounts) -> Amounts:
-    """Nano-units to what the scheduler counts."""
+    """Return amounts in nano-units in the scheduler's units."""
     return {name: round_to_unit(name, amount) for name, amount in amounts.items()}
 
 
 @dataclass(frozen=True)
 class Counting:
-    """How releases count what a running pod takes.
+    """The way in which a release counts the amounts that a running pod takes."""
 
-    ``by_sums``: the sums of what its containers ask for, have and were promised are compared, not each container's.
-    ``of_pod``: what the kubelet reports for the pod as a whole counts. ``completed``: to what is asked for the pod as a
-    whole the API server has added what its containers ask for together.
-    """
-
+    # True to compare the sums of requests, actual and allocated resources; False to compare them by container.
     by_sums: bool
+    # True if the kubelet's report for the pod as a whole counts.
     of_pod: bool = True
+    # True if the API server adds the containers' requests to those of the pod as a whole.
     completed: bool = True
 
 
@@ -57,13 +57,13 @@ COUNTING = Counting(by_sums=True)
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the kubelet reports that a container, or the pod, has and was promised; ``None`` where it does not say.
+    """The resources that the kubelet reports for a container or pod; ``None`` if it reports none."""
 
-    ``is_reported``: it reports what the container has, be that nothing.
-    """
-
+    # True if the status has `resources`, even empty ones.
     is_reported: bool
+    # The requests in effect.
     actuated: Amounts | None
+    # The requests that the kubelet has accepted.
     allocated: Amounts | None
 
     @property
@@ -73,26 +73,27 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container's share in nano-units: asked for, at most, and, once running, as the kubelet reports it.
-
-    ``passing``: an init container that ends before the others start.
-    """
+    """The amounts of one container in nano-units."""
 
     name: str
     requests: Amounts
     sidecar: bool = False
+    # True for an init container that ends before the others start.
     passing: bool = False
+    # The kubelet's report, if there is one.
     running: Running | None = None
-    limits: Amounts = field(default_factory=dict)  # only what has a limit
+    # Resources without a limit are missing.
+    limits: Amounts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PodResources:
-    """The resources of a pod, before they are summed, and their sums in milli-CPU and whole units."""
+    """The resources of a pod before they are summed, and their sums in milli-CPU and whole units."""
 
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...]
     overhead: Amounts
+    # Requests of the pod as a whole.
     pod_requests: Amounts | None = None
     pod_running: Running | None = None
     resize_infeasible: bool = False
@@ -101,7 +102,7 @@ class PodResources:
 
     @property
     def reported(self) -> bool:
-        """Whether the kubelet says anything of what the pod has, so that releases may count otherwise."""
+        """True if the kubelet reports resources of the pod, so that releases may count it differently."""
         running = any(container.running for container in (*self.containers, *self.init_containers))
         return running or self.pod_running is not None or self.resize_infeasible
 
@@ -111,17 +112,17 @@ class PodResources:
 
     @property
     def requests(self) -> Amounts:
-        """What the pod asks for when it comes in."""
+        """The requests with which the pod is scheduled."""
         return round_to_units(self.total())
 
     @property
     def occupied(self) -> Amounts:
-        """What the pod takes from the node it is on."""
+        """The amounts that the pod takes of its node."""
         return round_to_units(self.total(status=True))
 
     @property
     def occupied_nonzero(self) -> tuple[int, int]:
-        """(milli-CPU, bytes) taken from its node, with defaults for what is not asked for."""
+        """The same in (milli-CPU, bytes), with defaults for missing requests."""
         defaults = DEFAULT_REQUESTS
         if self.pod_level_set:
             requested = self.total(status=True)
@@ -131,20 +132,23 @@ class PodResources:
 
     @property
     def scoring_requests(self) -> Amounts:
-        """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
+        """The requests for NodeResourcesFit's score: with defaults, without pod-level resources."""
         return round_to_units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
 
     @property
     def evicted(self) -> Amounts:
-        """What the kubelet takes the end of the pod to free. Where the pod asks as a whole, no container counts."""
+        """The amounts that the kubelet expects the end of the pod to free.
+
+        If the pod has requests as a whole, those of its containers do not count.
+        """
         freed = self._at_pod_level(status=False) if self.pod_level_set else self._sum_containers(_get_requests, None)
         return round_to_units({name: amount + self.overhead.get(name, 0) for name, amount in freed.items() if amount})
 
     def total(self, *, at_pod_level: bool = True, status: bool = False, defaults: Amounts | None = None) -> Amounts:
-        """The pod's requests in nano-units.
+        """Return the pod's requests in nano-units.
 
-        ``at_pod_level``: values set for the pod as a whole replace the sum. ``status``: a running container counts
-        with what it really has. ``defaults``: what a container that does not name a resource is taken to ask for.
+        With ``at_pod_level`` the values for the pod as a whole replace the sum. With ``status`` a running container
+        counts with its actual resources. ``defaults`` are the requests of a container that does not name a resource.
         """
         if status and self.counting.by_sums:
             total = self._max_of_sums(defaults)
@@ -156,7 +160,7 @@ class PodResources:
         return total
 
     def _sum_containers(self, share: Callable[[Container], Amounts], defaults: Amounts | None) -> Amounts:
-        """The sum of the containers' shares, or what an init container needs beside those before it."""
+        """Return the sum over the containers, or the peak of the init phase if that is higher."""
 
         def container_amounts(container: Container) -> Amounts:
             return {**defaults, **share(container)} if defaults else share(container)
@@ -164,6 +168,7 @@ class PodResources:
         total: Amounts = {}
         for container in self.containers:
             _add_amounts(total, container_amounts(container))
+        # Init containers run one after the other, each beside the sidecars before it.
         sidecars: Amounts = {}
         peak: Amounts = {}
         for container in self.init_containers:
@@ -178,13 +183,13 @@ class PodResources:
         return total
 
     def _larger_amounts(self, container: Container) -> Amounts:
-        """The larger of what the container asks for, has and was promised, up to 1.36."""
+        """Return the largest of a container's requests, actual and allocated resources, as up to 1.36."""
         if container.running is None or not container.running.is_reported or container.passing:
             return container.requests
         return self._effective_amounts(container.requests, *container.running.both)
 
     def _max_of_sums(self, defaults: Amounts | None) -> Amounts:
-        """The largest of the sums of what the containers ask for, have and were promised, since 1.37."""
+        """Return the largest of the containers' sums of the three, as since 1.37."""
         whole = self.pod_running if self.counting.of_pod else None
         if whole and whole.actuated is not None and whole.allocated is not None:
             reported = whole.both
@@ -208,13 +213,14 @@ class PodResources:
         return self._allocated_amounts(container)
 
     def _effective_amounts(self, spec: Amounts, actuated: Amounts, allocated: Amounts) -> Amounts:
+        # A resize that cannot be done does not count.
         effective: Amounts = {} if self.resize_infeasible else dict(spec)
         _raise_amounts(effective, actuated)
         _raise_amounts(effective, allocated)
         return effective
 
     def _at_pod_level(self, status: bool) -> Amounts:
-        """What is set for the pod as a whole, larger where the kubelet reports more."""
+        """Return the values for the pod as a whole, or higher ones that the kubelet reports."""
         requested, running = self._pod_level_requests(), self.pod_running
         if not (status and self.counting.of_pod and running and running.is_reported):
             return {name: amount for name, amount in requested.items() if is_pod_level(name)}
@@ -223,7 +229,7 @@ class PodResources:
         return {name: effective.get(name, 0) for name in names if is_pod_level(name)}
 
     def _pod_level_requests(self) -> Amounts:
-        """What is asked for the pod as a whole, with what the API server has added of its containers."""
+        """Return the requests of the pod as a whole, with what the API server adds of its containers."""
         if not self.pod_requests or not self.counting.completed:
             return self.pod_requests or {}
         together = self._sum_containers(_get_requests, None)
@@ -246,7 +252,7 @@ def _raise_amounts(total: Amounts, other: Amounts) -> None:
 
 
 def read_resources(spec: Json, status: Json) -> PodResources:
-    """The resources in a pod's spec and status, defaulted as the API server does (requests from limits)."""
+    """Read the resources in a pod's spec and status, with the API server's defaults (requests from limits)."""
     reported = {
         get_string(item, "name", at): (item, at)
         for key in ("containerStatuses", "initContainerStatuses")
@@ -276,7 +282,7 @@ def _read_container(raw: Json, reported: dict[str, tuple[Json, str]], path: str,
 
 
 def _read_running(status: Json, path: str) -> Running | None:
-    """What the status of a container, or of the pod, says; ``None`` where it says nothing."""
+    """Return the report in the status of a container or pod; ``None`` if there is none."""
     resources = get_mapping(status, "resources", path)
     actuated = (
         read_quantities(resources, "requests", f"{path}resources.") if resources.get("requests") is not None else None
@@ -306,7 +312,10 @@ def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amoun
 
 
 def read_limits(spec: Json) -> Amounts:
-    """What a pod may use in nano-units: its containers' limits, summed as requests are, or those of the pod itself."""
+    """Return the amounts that a pod may use in nano-units.
+
+    They are its containers' limits, summed as requests are, or those of the pod as a whole.
+    """
     limits = _container_limits(spec)
     if spec.get("resources") is not None:
         limits |= read_quantities(get_mapping(spec, "resources", "spec."), "limits", "spec.resources.")
@@ -317,7 +326,7 @@ def read_limits(spec: Json) -> Amounts:
 
 
 def _container_limits(spec: Json) -> Amounts:
-    """The limits of all containers together, summed as requests are."""
+    """Return the limits of all containers, summed as requests are."""
 
     def limit_containers(key: str) -> tuple[Container, ...]:
         return tuple(

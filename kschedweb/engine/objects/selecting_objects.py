@@ -1,4 +1,4 @@
-"""What selects pods, and the classes that pods name: read when they come in, so that none is found broken later."""
+"""Objects that select pods, and classes that pods name. They are checked as they come in, so that none fails later."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ SELECTING = frozenset({"Service", "ReplicationController", "ReplicaSet", "Statef
 
 @dataclass(frozen=True, slots=True)
 class PodDisruptionBudget:
-    """A PodDisruptionBudget: how many of the pods it means may still be evicted."""
+    """A PodDisruptionBudget."""
 
     namespace: str
     selector: Selector
+    # The number of its pods that may still be evicted.
     allowed: int
+    # Names of pods whose eviction is under way: they do not count again.
     disrupted: frozenset[str]
 
     def covers_pod(self, pod: Pod) -> bool:
@@ -31,7 +33,7 @@ class PodDisruptionBudget:
 
     @classmethod
     def from_json(cls, raw: Json) -> PodDisruptionBudget:
-        """A policy/v1 PodDisruptionBudget; one whose selector Kubernetes cannot parse means no pod."""
+        """Read a policy/v1 PodDisruptionBudget; an invalid selector selects no pod."""
         status, selector = get_mapping(raw, "status"), NOTHING
         with suppress(SelectorError):
             selector = label_selector(get_mapping(raw, "spec").get("selector"), "spec.selector.")
@@ -44,27 +46,28 @@ class PodDisruptionBudget:
 
 
 def selected_labels(raw: Json) -> dict[str, str] | None:
-    """The labels in the selector of a Service or ReplicationController, ``None`` where it has no selector."""
+    """Return the labels in the selector of a Service or ReplicationController, ``None`` if it has none."""
     spec = get_mapping(raw, "spec")
     return None if spec.get("selector") is None else get_string_map(spec, "selector", "spec.")
 
 
 def read_selector(raw: Json) -> Selector:
-    """The selector of a controller of apps/v1; raises SelectorError where Kubernetes cannot parse it."""
+    """Return the selector of an apps/v1 controller; raise SelectorError if Kubernetes cannot parse it."""
     return label_selector(get_mapping(raw, "spec").get("selector"), "spec.selector.")
 
 
 def selector_content(kind: str, raw: Json) -> object:
-    """What of ``raw`` says which pods belong together: equal for objects that say the same; ``None`` for nothing."""
+    """Return the part of ``raw`` that decides which pods belong together; ``None`` for no such part."""
     if kind == "Namespace":
         return get_mapping(raw, "metadata").get("labels") or {}
     return get_mapping(raw, "spec").get("selector") if kind in SELECTING else None
 
 
 def check_readable(kind: str, raw: Json) -> None:
-    """Read whatever will be asked of ``raw`` later; raises ObjectError where it cannot be understood."""
+    """Read everything that is needed of ``raw`` later; raise ObjectError if it cannot be understood."""
     if (read := _READERS.get(kind)) is not None:
-        with suppress(SelectorError):  # which has its own meaning to the scheduler
+        # The scheduler copes with an invalid selector in its own way.
+        with suppress(SelectorError):
             read(raw)
 
 

@@ -11,10 +11,7 @@ DO_NOT_SCHEDULE, SCHEDULE_ANYWAY = "DoNotSchedule", "ScheduleAnyway"
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """As written in the pod (or in the plugin's arguments, then without a selector).
-
-    ``error`` is what the scheduler says where the selector cannot be parsed.
-    """
+    """A topology spread constraint of a pod, or of the plugin's arguments, then without a selector."""
 
     max_skew: int
     topology_key: str
@@ -24,6 +21,7 @@ class SpreadConstraint:
     honor_affinity: bool = True
     honor_taints: bool = False
     match_label_keys: tuple[str, ...] = ()
+    # The scheduler's error if the selector cannot be parsed, else empty.
     error: str = ""
 
     @property
@@ -31,13 +29,13 @@ class SpreadConstraint:
         return self.when_unsatisfiable == DO_NOT_SCHEDULE
 
     def effective_selector(self, labels: Labels) -> Selector:
-        """The selector with ``matchLabelKeys`` filled in from the pod's own labels."""
+        """Return the selector with ``matchLabelKeys`` filled in from the pod's own labels."""
         keys = [key for key in self.match_label_keys if key in labels]
         return self.selector.with_requirements(tuple(Requirement(key, "In", (labels[key],)) for key in keys))
 
 
 def read_constraint(raw: Json, path: str) -> SpreadConstraint:
-    """A constraint of a pod whose fields are under ``path``."""
+    """Read a constraint of a pod, whose fields are under ``path``."""
     selector, error = NOTHING, ""
     try:
         selector = label_selector(raw.get("labelSelector"), f"{path}labelSelector.")

@@ -1,6 +1,7 @@
-"""Claims, volumes, storage classes and what CSI drivers say of nodes, as the scheduler reads them.
+"""Claims, volumes, storage classes and CSI objects, as the scheduler reads them.
 
-Sizes are nano-bytes, as quantities are read; ``None`` is a field that is not set, where that differs from "".
+Sizes are in nano-bytes, as quantities are read. ``None`` stands for a field that is not set, where that differs from
+"".
 """
 
 from __future__ import annotations
@@ -33,28 +34,29 @@ READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A PersistentVolumeClaim. ``selector_error`` is what Kubernetes says where ``selector`` cannot be parsed.
-
-    ``storage_class`` is the class that counts, be it named by the spec or by the old annotation; ``spec_class`` is
-    that of the spec, ``None`` where it names none.
-    """
+    """A PersistentVolumeClaim."""
 
     namespace: str
     name: str
     uid: str
+    # Uid of its controller: for an ephemeral volume the pod.
     controller_uid: str | None
+    # The class that counts: that of the spec, or of the old annotation.
     storage_class: str
+    # The class in the spec; None if it names none.
     spec_class: str | None
     volume: str
     bind_completed: bool
     selected_node: str | None
     phase: str
     terminating: bool
+    # Nano-bytes.
     request: int | None
     mode: str
     access_modes: frozenset[str]
     attributes_class: str
     selector: Selector | None
+    # Kubernetes' error if `selector` cannot be parsed, else empty.
     selector_error: str
 
     @property
@@ -94,28 +96,29 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentVolume:
-    """``affinity`` is ``None`` where every node will do; ``claim`` is (namespace, name, uid) of its claimRef.
-
-    The classes are as those of a claim.
-    """
+    """A PersistentVolume; its classes are like those of a claim."""
 
     name: str
     labels: Labels
     storage_class: str
     spec_class: str
+    # Nano-bytes.
     capacity: int
     mode: str
     access_modes: frozenset[str]
     attributes_class: str
     phase: str
     terminating: bool
+    # (namespace, name, uid) of its claimRef.
     claim: tuple[str, str, str] | None
+    # None if every node can reach it.
     affinity: tuple[NodeSelectorTerm, ...] | None
-    csi: tuple[str, str] | None  # driver, handle
+    # (driver, handle).
+    csi: tuple[str, str] | None
     in_tree: InTreeVolume | None
 
     def is_bound_to(self, claim: Claim) -> bool:
-        """Whether it is bound, or reserved, for ``claim``."""
+        """Return True if it is bound to ``claim``, or reserved for it."""
         if self.claim is None:
             return False
         namespace, name, uid = self.claim
@@ -148,11 +151,12 @@ class PersistentVolume:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StorageClass:
-    """``topologies`` is ``None`` where the class allows every node."""
+    """A StorageClass."""
 
     name: str
     provisioner: str
     binding_mode: str | None
+    # None if the class allows every node.
     topologies: tuple[NodeSelectorTerm, ...] | None
 
     @property
@@ -172,14 +176,14 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSINode:
-    """What the drivers on one node can do: how many volumes each can attach, which in-tree plugins they replace.
-
-    ``topology`` holds the labels that say, for each driver, from where its volumes can be reached.
-    """
+    """The CSI drivers on one node."""
 
     name: str
+    # Driver -> the number of volumes that it can attach.
     limits: dict[str, int]
+    # In-tree plugins that drivers replace.
     migrated: frozenset[str]
+    # Driver -> labels by which its volumes can be reached.
     topology: dict[str, tuple[str, ...]]
 
     @classmethod
@@ -197,10 +201,12 @@ class CSINode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSIDriver:
-    """``needed_on_node``: pods with its volumes go only to nodes where it is installed."""
+    """A CSI driver of the cluster."""
 
     name: str
+    # True if it reports its capacity.
     storage_capacity: bool
+    # True if pods with its volumes go only to nodes where it is installed.
     needed_on_node: bool
 
     @classmethod
@@ -213,13 +219,12 @@ class CSIDriver:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSIStorageCapacity:
-    """``largest`` is the size of the largest volume that can be made, ``None`` where it is not said.
-
-    ``free`` is all that is left, ``None`` where that is not said.
-    """
+    """The capacity of a storage class on some nodes, in nano-bytes."""
 
     storage_class: str
+    # The size of the largest volume that can be provisioned; None if not stated.
     largest: int | None
+    # All that is left; None if not stated.
     free: int | None
     nodes: Selector
 
@@ -237,6 +242,8 @@ class CSIStorageCapacity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeAttachment:
+    """A VolumeAttachment."""
+
     attacher: str
     node: str
     volume: str | None
@@ -254,7 +261,7 @@ class VolumeAttachment:
 
 
 def read_affinity(spec: Json) -> tuple[NodeSelectorTerm, ...] | None:
-    """``spec.nodeAffinity`` of a PersistentVolume."""
+    """Read ``spec.nodeAffinity`` of a PersistentVolume."""
     affinity = get_mapping(spec, "nodeAffinity", "spec.")
     if affinity.get("required") is None:
         return None

@@ -1,4 +1,4 @@
-"""Taints and what tolerates them."""
+"""Taints and tolerations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
+# Integers that Gt and Lt compare: without a plus sign and leading zeros.
 DECIMAL = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
+    """A taint of a node or device."""
+
     key: str
     value: str
     effect: str
@@ -28,16 +31,20 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """``seconds`` is for how long a NoExecute taint is tolerated, ``None`` for ever; the scheduler does not ask."""
+    """A toleration of a pod or device request."""
 
     key: str = ""
     operator: str = ""
     value: str = ""
     effect: str = ""
+    # How long a NoExecute taint is tolerated; None for ever. The scheduler ignores it.
     seconds: int | None = None
 
     def tolerates(self, taint: Taint, comparing: bool = False) -> bool:
-        """Whether it tolerates ``taint``; ``comparing``: the operators Gt and Lt count, as integers of 64 bits."""
+        """Return True if it tolerates ``taint``.
+
+        ``comparing`` enables the operators Gt and Lt, on integers of 64 bits.
+        """
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -57,14 +64,14 @@ def is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: b
 
 
 def has_no_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
-    """Whether none of ``taints`` keeps a pod off the node."""
+    """Return True if none of ``taints`` keeps a pod off the node."""
     return not any(_is_untolerated(taint, tolerations, comparing) for taint in taints)
 
 
 def find_untolerated(
     taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False
 ) -> tuple[Taint, ...]:
-    """Those of ``taints`` that keep a pod off the node."""
+    """Return the ``taints`` that keep a pod off the node."""
     return tuple(taint for taint in taints if _is_untolerated(taint, tolerations, comparing))
 
 
@@ -94,7 +101,7 @@ def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, .
 
 
 def _parse_int64(value: str) -> int | None:
-    """The integer that ``value`` is, ``None`` where it is none, has more than 64 bits, or a sign or zero in front."""
+    """Return the integer in ``value``; ``None`` if it is none, exceeds 64 bits, or has a plus sign or leading zeros."""
     return number if DECIMAL.fullmatch(value) and (number := int(value)) in INT64 else None
 
 

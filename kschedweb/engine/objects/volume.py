@@ -1,4 +1,4 @@
-"""The volumes of a pod that bear on where it can run."""
+"""The volumes of a pod that restrict where it can run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from kschedweb.engine.objects.json_access import (
 )
 from kschedweb.engine.values import dataclass
 
+# The API server's default.
 DEFAULT_RBD_POOL = "rbd"
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A disk that a pod mounts directly; two pods on one node can share it only as far as ``conflicts_with`` allows."""
+    """A disk that a pod mounts directly; pods on one node share it only as ``conflicts_with`` allows."""
 
     identity: tuple[str, ...]
-    monitors: frozenset[str] | None  # of a Ceph image: two are the same only with a monitor in common
+    # Of a Ceph image: two images are the same only if they have a monitor in common.
+    monitors: frozenset[str] | None
     read_only: bool
 
     def conflicts_with(self, other: Disk) -> bool:
-        """Whether a node that mounts ``other``, of the same identity, cannot mount this one."""
+        """Return True if a node that mounts ``other``, of the same identity, cannot mount this one."""
         if self.read_only and other.read_only:
             return False
         return self.monitors is None or other.monitors is None or not self.monitors.isdisjoint(other.monitors)
@@ -33,9 +35,10 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class PodVolume:
-    """``claim`` names the claim, also of an ``ephemeral`` volume; ``None`` for a volume in the pod itself."""
+    """A volume of a pod."""
 
     name: str
+    # Name of the claim, also of an ephemeral volume; None for a volume in the pod itself.
     claim: str | None = None
     ephemeral: bool = False
     disk: Disk | None = None
@@ -43,7 +46,7 @@ class PodVolume:
 
 
 def read_volumes(spec: Json, pod: str) -> tuple[PodVolume, ...]:
-    """Claims, ephemeral volumes and disks in the spec of the pod named ``pod``; other volumes go anywhere."""
+    """Read claims, ephemeral volumes and disks in the spec of the pod named ``pod``; other volumes go anywhere."""
     volumes = []
     for raw, at in get_objects_and_paths(spec, "volumes", "spec."):
         name = get_string(raw, "name", at)

@@ -1,4 +1,4 @@
-"""Caches of what is computed from a snapshot, valid until a part that they depend on changes."""
+"""Caches of values computed from a snapshot; they stay valid until a part that they depend on changes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ Result = TypeVar("Result")
 
 
 class SnapshotPart(Flag):
-    """What a snapshot is made of."""
+    """A part of a snapshot that caches may depend on."""
 
     NODES = auto()
-    PODS = auto()  # which pods are on which node
-    AMOUNTS = auto()  # the requested amounts of the nodes
-    OBJECTS = auto()  # storage and disruption budgets
+    # Which pods are on which node.
+    PODS = auto()
+    # The nodes' requested amounts.
+    AMOUNTS = auto()
+    # Storage objects and PodDisruptionBudgets.
+    OBJECTS = auto()
     WATERMARKS = auto()
 
 
 class Cache:
-    """Results by key, valid while the parts ``depends`` do not change."""
+    """Results by key, valid while the parts in ``depends`` do not change."""
 
     def __init__(self, depends: SnapshotPart) -> None:
         self.depends = depends
@@ -45,7 +48,7 @@ class Caches:
         self.hourly = Cache(SnapshotPart.NODES | SnapshotPart.PODS)
 
     def copy_after_change(self, changed: SnapshotPart) -> Caches:
-        """The caches of a copy in which ``changed`` differs: empty where they depend on that, else shared."""
+        """Return caches for a copy in which ``changed`` differs: empty ones where they depend on it, else shared."""
         other = object.__new__(Caches)
         for name, cache in vars(self).items():
             setattr(other, name, Cache(cache.depends) if cache.depends & changed else cache)

@@ -1,4 +1,4 @@
-"""The cluster's other objects: namespaces, services, controllers, volumes, budgets, classes, groups of pods."""
+"""Objects of the cluster besides nodes and pods: namespaces, services, controllers, volumes, budgets, pod groups."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ BUDGET = "PodDisruptionBudget"
 
 
 class ClusterObjects:
-    """Raw objects by kind, namespace and name; the namespace of cluster-wide objects is "".
-
-    ``version`` counts changes of what ``Snapshot.related`` may depend on: storage and disruption budgets.
-    """
+    """Raw objects by kind, namespace and name; the namespace of cluster-wide objects is ""."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, dict[tuple[str, str], Json]] = {}
+        # (kind, namespace) -> name -> object, as services are looked up for every new pod.
         self._by_namespace: dict[tuple[str, str], dict[str, Json]] = {}
+        # The number of changes by `_selection_key`.
         self._selections: Counter[tuple[str, ...]] = Counter()
         self.storage = Storage()
         self.devices = Devices()
         self.groups = PodGroups()
+        # Counts changes of storage objects and disruption budgets, on which `Snapshot.cached_by_objects` depends.
         self.version = 0
 
     def copy(self) -> ClusterObjects:
-        """A copy that shares all objects but claims, volumes and groups of pods, which are copied."""
+        """Return a copy with its own claims, volumes and pod groups; all other objects are shared."""
         other = object.__new__(ClusterObjects)
         other.__dict__.update(self.__dict__)
         other.storage, other.devices = self.storage.copy(), self.devices.copy()
@@ -39,12 +39,13 @@ class ClusterObjects:
         return other
 
     def add(self, raw: Json) -> Json | None:
-        """Add ``raw``; returns the object of the same kind and name that it replaces, or ``None``.
+        """Add ``raw``; return the object of the same kind and name that it replaces, or ``None``.
 
-        Raises ObjectError if ``raw`` has no kind or name, or cannot be read; then nothing has changed.
+        Raise ObjectError if ``raw`` has no kind or name, or cannot be read; then nothing has changed.
         """
         kind, namespace, name = parse_identity(raw)
         check_readable(kind, raw)
+        # The readers that may raise ObjectError come first, so that nothing has changed then.
         self.groups.add_object(kind, raw)
         changed = self.storage.add_object(kind, namespace, name, raw)
         self.devices.add_object(kind, raw)
@@ -55,7 +56,7 @@ class ClusterObjects:
         return old
 
     def remove(self, kind: str, namespace: str, name: str) -> Json | None:
-        """Remove an object and return it; ``None`` if it was not known."""
+        """Remove an object and return it, or ``None`` if it is not known."""
         old = self._kinds.get(kind, {}).pop((namespace, name), None)
         if old is None:
             return None
@@ -75,9 +76,9 @@ class ClusterObjects:
             self._selections[_selection_key(kind, namespace, name)] += 1
 
     def selection_version(self, pod: Pod) -> Hashable:
-        """A value that changes when something changes that decides which pods belong together with ``pod``.
+        """Return a value that changes whenever the pods that belong together with ``pod`` may change.
 
-        These are labels of namespaces, services of the pod's namespace, and its controller.
+        That depends on labels of namespaces, on services of the pod's namespace, and on its controller.
         """
         if not self._selections:
             return None
@@ -93,11 +94,11 @@ class ClusterObjects:
         return list(self._kinds.get(kind, {}).values())
 
     def list_in_namespace(self, kind: str, namespace: str) -> list[Json]:
-        """All of ``kind`` in ``namespace``."""
+        """Return all objects of ``kind`` in ``namespace``."""
         return list(self._by_namespace.get((kind, namespace), {}).values())
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """The labels of ``namespace``; none if it is not known."""
+        """Return the labels of ``namespace``; empty if it is not known."""
         raw = self.get("Namespace", "", namespace)
         return raw.get("metadata", {}).get("labels") or {} if raw else {}
 
@@ -107,7 +108,7 @@ class ClusterObjects:
 
 
 def parse_identity(raw: Json) -> tuple[str, str, str]:
-    """Kind, namespace and name of an object; raises ObjectError if it has no kind or name."""
+    """Return kind, namespace and name of an object; raise ObjectError if it has no kind or name."""
     kind = get_string(raw, "kind")
     metadata = get_mapping(raw, "metadata")
     name = get_string(metadata, "name", "metadata.")
@@ -117,7 +118,7 @@ def parse_identity(raw: Json) -> tuple[str, str, str]:
 
 
 def _selection_key(kind: str, namespace: str, name: str) -> tuple[str, ...]:
-    """The pods that a change of the object concerns: all, those of a namespace, or those of one controller."""
+    """Return the key of the pods that an object selects: all, those of a namespace, or of one controller."""
     if kind == "Namespace":
         return (kind,)
     return (kind, namespace) if kind == "Service" else (kind, namespace, name)

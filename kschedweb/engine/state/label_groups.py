@@ -11,12 +11,13 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.values import dataclass
 
-MANY = 4096  # selections remembered at most
+# Masks of selections kept at most; above it all are dropped.
+MANY = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class LabelGroup:
-    """The namespace, labels and deletion of a pod, which is all that selectors look at. Many pods share a group."""
+    """Namespace, labels and deletion of a pod, which are all that selectors read. Many pods share a group."""
 
     namespace: str
     labels: dict[str, str]
@@ -25,14 +26,16 @@ class LabelGroup:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Pods that match each of ``conditions``, which are namespaces (``None``: all) and a selector."""
+    """The pods that meet all conditions."""
 
+    # (namespaces, selector); None for all namespaces.
     conditions: tuple[tuple[frozenset[str] | None, Selector], ...]
-    terminating: bool = True  # whether pods that are being deleted match too
+    # True if pods that are being deleted match too.
+    terminating: bool = True
 
 
 class LabelGroups:
-    """The groups by code; the code of a group never changes."""
+    """The label groups by code; the code of a group never changes."""
 
     def __init__(self) -> None:
         self._groups: list[LabelGroup] = []
@@ -46,13 +49,13 @@ class LabelGroups:
         return len(self._groups)
 
     def copy(self) -> LabelGroups:
-        """A copy with the same codes, to which others can be added."""
+        """Return a copy with the same codes, which can grow independently."""
         other = LabelGroups()
         other._groups, other._codes = list(self._groups), dict(self._codes)
         return other
 
     def code_of(self, pod: Pod) -> int:
-        """The code of the pod's group."""
+        """Return the code of the pod's group, a new one if needed."""
         code = self._codes.get(pod.seen_by_selectors)
         if code is None:
             code = self._codes[pod.seen_by_selectors] = len(self._groups)
@@ -60,10 +63,11 @@ class LabelGroups:
         return code
 
     def match_selection(self, selection: Selection) -> Mask:
-        """The groups that match. Shape [groups + 1]: the last entry, reached by code -1, is for no group."""
+        """Return the groups that match. Shape [groups + 1]; the last entry, for code -1, is False."""
         cached = self._masks.get(selection)
         if cached is None or len(cached) <= len(self._groups):
             mask = np.zeros(len(self._groups) + 1, dtype=np.bool_)
+            # Only groups that were added since are matched.
             first = 0 if cached is None else len(cached) - 1
             if cached is not None:
                 mask[:first] = cached[:-1]
@@ -74,7 +78,7 @@ class LabelGroups:
         return cached
 
     def _match_new_groups(self, selection: Selection, first: int) -> Mask:
-        """The groups from code ``first`` on that match."""
+        """Return the mask of the groups from code ``first`` on that match."""
         mask = np.ones(len(self._groups) - first, dtype=np.bool_)
         if not selection.terminating:
             mask &= self._terminating.codes_from(self._groups, first) < 0
@@ -100,7 +104,7 @@ class LabelGroups:
 
 
 class _Column:
-    """One property of the groups as codes, -1 where a group lacks it; it grows with the list of groups."""
+    """One property of the groups as codes, -1 where a group lacks it; grows with the list of groups."""
 
     def __init__(self, value: Callable[[LabelGroup], str | None]) -> None:
         self._value = value
@@ -109,7 +113,7 @@ class _Column:
         self._size = 0
 
     def codes_from(self, groups: list[LabelGroup], first: int) -> Codes:
-        """The codes of ``groups`` from ``first`` on."""
+        """Return the codes of ``groups`` from ``first`` on."""
         if len(groups) > len(self._codes):
             self._codes = np.append(self._codes, np.zeros(len(groups), dtype=np.int32))
         for position in range(self._size, len(groups)):
@@ -120,7 +124,7 @@ class _Column:
         return self._codes[first : len(groups)]
 
     def match_values(self, values: Collection[str], groups: list[LabelGroup], first: int) -> Mask:
-        """Which of ``groups`` from ``first`` on have one of ``values``."""
+        """Return the mask of the ``groups`` from ``first`` on that have one of ``values``."""
         codes = self.codes_from(groups, first)
         value_codes = [self._code_by_value[value] for value in values if value in self._code_by_value]
         return codes == value_codes[0] if len(value_codes) == 1 else np.isin(codes, value_codes)

@@ -15,7 +15,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def matches_term(snapshot: Snapshot, term: NodeSelectorTerm) -> Mask:
-    """Which nodes match ``term``; a term without conditions, or an invalid one, matches none."""
+    """Return the mask of the nodes that match ``term``; an empty or invalid term matches none."""
 
     def compute_mask() -> Mask:
         if term.is_empty or not term.valid:
@@ -33,7 +33,7 @@ def matches_term(snapshot: Snapshot, term: NodeSelectorTerm) -> Mask:
 
 
 def matches_any(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
-    """Which nodes match at least one of ``terms``."""
+    """Return the mask of the nodes that match at least one of ``terms``."""
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for term in terms:
         mask |= matches_term(snapshot, term)
@@ -41,7 +41,7 @@ def matches_any(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
 
 
 def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
-    """Which nodes meet the pod's nodeSelector and required node affinity."""
+    """Return the mask of the nodes that meet the pod's nodeSelector and required node affinity."""
     mask = np.ones(len(snapshot), dtype=np.bool_)
     for key, value in (pod.node_selector or {}).items():
         mask &= snapshot.label_column(key).match_values([value])
@@ -51,7 +51,11 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
 
 
 def match_tolerations(snapshot: Snapshot, pod: Pod, comparing: bool = False) -> Mask:
-    """Which nodes have no NoSchedule or NoExecute taint that the pod does not tolerate (``Toleration.tolerates``)."""
+    """Return the mask of the nodes whose NoSchedule and NoExecute taints the pod tolerates.
+
+    ``comparing`` is as in ``Toleration.tolerates``.
+    """
+    # Nodes share few distinct lists of taints, so each list is judged once.
     codes, sets = snapshot.taint_sets()
     if not any(sets):
         return np.ones(len(snapshot), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Which services and controllers a pod belongs to."""
+"""Services and controllers that a pod belongs to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from kschedweb.engine.objects.selecting_objects import read_selector, selected_l
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 MIRROR = "kubernetes.io/config.mirror"
+# Controllers of which kube-scheduler's `DefaultSelector` reads the selector.
 SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
 
 
 def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
-    """The selector of the services and the controller of ``pod``; empty if there are none."""
+    """Return the selector of the services and the controller of ``pod``; empty if there are none.
+
+    As kube-scheduler's `DefaultSelector` does.
+    """
     equal: dict[str, str] = {}
     for service in objects.list_in_namespace("Service", pod.namespace):
         selector = selected_labels(service)
@@ -29,17 +33,18 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
             try:
                 parsed = read_selector(owner)
                 more = () if parsed.nothing else parsed.requirements
+            # An owner's invalid selector adds nothing.
             except SelectorError:
                 more = ()
     return Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(equal.items())) + more)
 
 
 def of_daemon_set(pod: Pod) -> bool:
-    """Whether one of the pod's owners is a DaemonSet."""
+    """Return True if one of the pod's owners is a DaemonSet."""
     owners = get_objects(get_mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
     return any(owner.get("kind") == "DaemonSet" for owner in owners)
 
 
 def stays_at_drain(pod: Pod) -> bool:
-    """Whether a drain does not evict the pod: it belongs to a DaemonSet, or is a mirror pod."""
+    """Return True if a drain does not evict the pod: one of a DaemonSet, or a mirror pod."""
     return of_daemon_set(pod) or MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata.")

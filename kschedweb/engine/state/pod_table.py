@@ -13,75 +13,87 @@ from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.label_groups import LabelGroups, Selection
 from kschedweb.engine.values import dataclass
 
-MANY = 4096  # moves kept at most
+# Moves that are always kept for followers; twice as many are kept at most.
+MANY = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Affinity terms that pods of one ``namespace`` share."""
+    """The affinity terms that pods of one namespace share."""
 
     namespace: str
     affinity: PodAffinity
 
 
 class PodDelta(NamedTuple):
-    """A pod of a group and a term set (-1: none) that came to a node (``sign`` 1) or left it (-1)."""
+    """A move: a pod came to a node or left it."""
 
+    # Code of the pod's label group.
     group: int
+    # Code of its term set; -1 for none.
     terms: int
+    # Position of the node.
     node: int
+    # 1 if it came, -1 if it left.
     sign: int
 
 
 class PodTable:
-    """Pods on nodes: ``node[slot]`` is the node's position, or -1 if the slot is free.
-
-    ``group[slot]`` is an index into ``groups``; ``terms[slot]`` one into ``term_sets``, -1 for pods without pod
-    affinity. ``version`` is the number of moves so far.
-    """
+    """Bound pods by slot, with columns for their nodes, label groups and affinity terms."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
         self.pods: list[Pod | None] = []
+        # Key of a pod -> its slot.
         self.slots: dict[str, int] = {}
         self.groups = LabelGroups()
         self.term_sets: list[Terms] = []
-        self.unreadable: list[int] = []  # codes of term sets with a selector that cannot be parsed
+        # Codes of term sets with a selector that cannot be parsed.
+        self.unreadable: list[int] = []
         self._term_codes: dict[Terms, int] = {}
-        self._templates: dict[int, int] = {}  # template -> code of its terms
+        # Template of pods -> code of their terms, to hash each set of terms once.
+        self._templates: dict[int, int] = {}
+        # Required anti-affinity, and all other terms.
         self._guards, self._wishes = _SelectorIndex(), _SelectorIndex()
+        # One array for all three columns: it grows by doubling and is copied at once.
         self._columns = np.full((3, 16), -1, dtype=np.int32)
         self._moves: list[PodDelta] = []
+        # Moves that are no longer kept.
         self._forgotten = 0
-        self.refreshed = 0  # pods whose objects were replaced
+        # Counts the pods whose objects were replaced.
+        self.refreshed = 0
 
     @property
     def node(self) -> Codes:
+        """Positions of the nodes by slot; -1 for a free slot."""
         return self._columns[0, : len(self.pods)]
 
     @property
     def group(self) -> Codes:
+        """Indexes into ``groups`` by slot."""
         return self._columns[1, : len(self.pods)]
 
     @property
     def terms(self) -> Codes:
+        """Indexes into ``term_sets`` by slot; -1 for a pod without pod affinity."""
         return self._columns[2, : len(self.pods)]
 
     @property
     def is_overgrown(self) -> bool:
-        """Whether most groups and term sets are of pods that are gone, so that a new table should be made."""
+        """True if most groups and term sets belong to pods that are gone, so that a new table pays."""
         return len(self.groups) + len(self.term_sets) > 4 * len(self.slots) + MANY
 
     @property
     def version(self) -> int:
+        """The number of moves so far."""
         return self._forgotten + len(self._moves)
 
     def moves_since(self, since: int) -> list[PodDelta] | None:
-        """The moves after version ``since``, or ``None`` if they are no longer kept."""
+        """Return the moves after version ``since``, or ``None`` if they are no longer kept."""
         return self._moves[since - self._forgotten :] if since >= self._forgotten else None
 
     def copy(self) -> PodTable:
-        """An independent copy; what never changes is shared."""
+        """Return an independent copy that shares what never changes."""
         other = PodTable(self._nodes)
         other.pods, other.slots = list(self.pods), dict(self.slots)
         other.groups, other.term_sets = self.groups, list(self.term_sets)
@@ -112,7 +124,7 @@ class PodTable:
         self.refreshed += 1
 
     def remove_pod(self, key: str) -> tuple[Pod, int]:
-        """Remove the pod; returns it and its node's position. Raises KeyError if it is not in the table."""
+        """Remove a pod; return it and its node's position. Raise KeyError if it is not in the table."""
         slot = self.slots.pop(key)
         pod = self.pods[slot]
         node, group, terms = self._columns[:, slot].tolist()
@@ -124,7 +136,7 @@ class PodTable:
         return pod, node
 
     def _free_slot(self, slot: int, last: int) -> None:
-        """Empty ``slot``. The last pod of the node takes its place in the order, as in kube-scheduler's NodeInfo."""
+        """Free ``slot`` and move the node's last pod there, as kube-scheduler's `NodeInfo` keeps its pods."""
         moved = self.pods[last]
         if slot != last and moved is not None:
             self.pods[slot] = moved
@@ -134,24 +146,24 @@ class PodTable:
         self._columns[:, last] = -1
 
     def pods_on(self, node: int) -> list[Pod]:
-        """The pods on a node in the order in which they came, but the last takes the place of one that leaves."""
+        """Return the pods on a node, in order of arrival but for the last one, which takes a freed place."""
         return [pod for slot in np.flatnonzero(self.node == node) if (pod := self.pods[slot]) is not None]
 
     def nodes_of(self, selection: Selection) -> Codes:
-        """The nodes of the pods that match, once for each pod."""
+        """Return the nodes of the pods that match, one entry per pod."""
         return self.node[self.groups.match_selection(selection)[self.group]]
 
     def guards_about(self, labels: Labels) -> list[int]:
-        """Codes of the term sets whose required anti-affinity may match a pod with ``labels``; no other set does."""
+        """Return codes of all term sets whose required anti-affinity may match a pod with ``labels``."""
         return self._guards.find_candidates(labels)
 
     @property
     def has_required_anti_affinity(self) -> bool:
-        """Whether some term set has required anti-affinity."""
+        """True if a term set has required anti-affinity."""
         return not self._guards.is_empty
 
     def wishes_about(self, labels: Labels) -> list[int]:
-        """Codes of the term sets of which another kind of term may match a pod with ``labels``; no other set does."""
+        """Return codes of all term sets with another term that may match a pod with ``labels``."""
         return self._wishes.find_candidates(labels)
 
     def _term_code(self, pod: Pod) -> int:
@@ -179,12 +191,12 @@ class PodTable:
     def _record_move(self, move: PodDelta) -> None:
         self._moves.append(move)
         if len(self._moves) >= 2 * MANY:
-            # Followers that look often enough have seen the older half.
+            # Followers that catch up often enough have read the older half.
             self._forgotten += MANY
             del self._moves[:MANY]
 
     def _compact_slots(self) -> None:
-        """Remove the free slots; the order of the pods stays."""
+        """Remove the free slots and keep the order of the pods."""
         used_slots = [slot for slot, pod in enumerate(self.pods) if pod is not None]
         self.pods = [self.pods[slot] for slot in used_slots]
         self._columns = self._columns[:, used_slots]
@@ -192,7 +204,7 @@ class PodTable:
 
 
 class Follower:
-    """A count over the placed pods that is updated with their moves."""
+    """A value computed from the bound pods, updated from their moves."""
 
     def __init__(self, pods: PodTable) -> None:
         self._pods, self._version = pods, -1
@@ -213,10 +225,11 @@ class Follower:
 
 
 class _SelectorIndex:
-    """Codes of term sets by the labels that their selectors require to have one value."""
+    """Codes of term sets, by the labels for which their selectors require one value."""
 
     def __init__(self) -> None:
-        self._codes: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}  # keys -> values -> codes
+        # Keys -> values -> codes: one lookup for each set of keys, however many selectors there are.
+        self._codes: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}
 
     def copy(self) -> _SelectorIndex:
         other = _SelectorIndex()
@@ -235,7 +248,7 @@ class _SelectorIndex:
             self._codes.setdefault(keys, {}).setdefault(values, []).append(code)
 
     def find_candidates(self, labels: Labels) -> list[int]:
-        """The codes of selectors that may match ``labels``, each once."""
+        """Return the codes of the selectors that may match ``labels``, each once."""
         codes: list[int] = []
         for keys, table in self._codes.items():
             codes += table.get(tuple([labels.get(key, "") for key in keys]), ())

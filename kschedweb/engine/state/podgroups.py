@@ -1,4 +1,4 @@
-"""The groups of pods that there are, and the pods that name them."""
+"""The cluster's PodGroups, and the pods that name them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from kschedweb.engine.objects.podgroup import POD_GROUP, PodGroup, is_readable_g
 
 
 class PodGroups:
-    """PodGroups by key (namespace/name), with all pods that name them, on a node or not.
+    """PodGroups by key (namespace/name), with all pods that name them, bound or not.
 
-    Pods may name a group that is not known, or not any more. ``version`` counts changes of groups.
+    Pods may name a group that is not known, or no longer.
     """
 
     def __init__(self) -> None:
+        # Key -> group.
         self._groups: dict[str, PodGroup] = {}
-        self._members: dict[str, set[str]] = {}  # group -> keys of pods
+        # Key of a group -> keys of pods.
+        self._members: dict[str, set[str]] = {}
+        # Counts changes of groups.
         self.version = 0
 
     def __bool__(self) -> bool:
@@ -28,24 +31,24 @@ class PodGroups:
         return iter(self._groups.values())
 
     def copy(self) -> PodGroups:
-        """An independent copy."""
+        """Return an independent copy."""
         other = PodGroups()
         other._groups, other.version = dict(self._groups), self.version
         other._members = {group: set(keys) for group, keys in self._members.items()}
         return other
 
     def add_object(self, kind: str, raw: Json) -> None:
-        """Take in ``raw`` if it is a group; raises ObjectError where it is one that is not simulated."""
+        """Add ``raw`` if it is a PodGroup; raise ObjectError for one that is not simulated."""
         if is_readable_group(kind, raw):
             self.put_group(PodGroup.from_json(raw))
 
     def remove_object(self, kind: str, raw: Json) -> None:
-        """Forget ``raw`` if it is a group."""
+        """Remove ``raw`` if it is a PodGroup."""
         if kind == POD_GROUP and is_readable_group(kind, raw):
             self.remove_group(PodGroup.from_json(raw).key)
 
     def put_group(self, group: PodGroup) -> None:
-        """Add the group, or replace the one of its key."""
+        """Add the group, or replace the one with its key."""
         self._groups[group.key] = group
         self.version += 1
 
@@ -57,17 +60,17 @@ class PodGroups:
         return self._groups.get(key)
 
     def group_of(self, pod: Pod) -> PodGroup | None:
-        """The group that ``pod`` names; ``None`` where it names none, or one that is not known."""
+        """Return the group that ``pod`` names; ``None`` if it names none or an unknown one."""
         return self._groups.get(pod.scheduling_group) if pod.scheduling_group else None
 
     def add_member(self, pod: Pod) -> None:
-        """``pod`` is there, on a node or not."""
+        """Add ``pod``, bound or not, to the group that it names."""
         if pod.scheduling_group:
             self._members.setdefault(pod.scheduling_group, set()).add(pod.key)
 
     @contextmanager
     def with_members(self, pods: Iterable[Pod]) -> Iterator[None]:
-        """A context in which ``pods`` are there, too."""
+        """Add ``pods`` to their groups within a context."""
         new = [pod for pod in pods if pod.key not in self._members.get(pod.scheduling_group, ())]
         for pod in new:
             self.add_member(pod)
@@ -78,7 +81,7 @@ class PodGroups:
                 self.remove_member(pod)
 
     def remove_member(self, pod: Pod) -> None:
-        """``pod`` is gone."""
+        """Remove ``pod`` from the group that it names."""
         keys = self._members.get(pod.scheduling_group)
         if keys is not None:
             keys.discard(pod.key)
@@ -87,9 +90,9 @@ class PodGroups:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the groups that there are, and of those that pods name, in their order."""
+        """The sorted keys of the known groups and of those that pods name."""
         return sorted({*self._groups, *self._members})
 
     def member_count(self, key: str) -> int:
-        """How many pods name the group."""
+        """Return the number of pods that name the group."""
         return len(self._members.get(key, ()))

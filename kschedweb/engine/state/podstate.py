@@ -1,4 +1,4 @@
-"""The bound pods, and what they request of their nodes."""
+"""The bound pods and the amounts that they request of their nodes."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from kschedweb.engine.state.volumes.use import VolumeUse
 
 
 class PodState:
-    """The state of nodes that depends on their pods. Changes in place; nodes are positions.
-
-    ``requested`` is int64[resources, nodes], and ``resources`` has the row of each resource; ``nonzero`` is int64[2,
-    nodes] (milli-CPU, bytes), with defaults for missing requests; ``pod_count`` is int64[nodes]. ``ports`` counts by
-    protocol and port, then by address. ``placed`` has the times of pods that were placed after the snapshot was made.
-    ``grouped`` has the keys of each scheduling group's pods, in the order in which they came.
-    """
+    """The state of nodes that depends on their pods. It changes in place; nodes are positions."""
 
     def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
         size = len(columns.nodes)
         self.pods = PodTable(size)
+        # Resource name -> row of `requested`.
         self.resources = columns.resources
+        # int64[resources, nodes], in milli-CPU and whole units.
         self.requested: Ints = np.zeros((len(self.resources), size), dtype=np.int64)
+        # int64[2, nodes]: milli-CPU and bytes, with kube-scheduler's defaults for missing requests.
         self.nonzero: Ints = np.zeros((2, size), dtype=np.int64)
+        # int64[nodes].
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
+        # (protocol, port) -> address -> 1 for each node where it is in use.
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volumes = VolumeUse(columns.index, objects.storage)
+        # Key -> seconds of the epoch, of pods placed after the snapshot was made.
         self.placed: dict[str, float] = {}
+        # Scheduling group -> keys of its pods, in order of arrival.
         self.grouped: dict[str, dict[str, None]] = {}
 
     def copy(self, objects: ClusterObjects) -> Self:
-        """An independent copy over ``objects``, a copy of the cluster's objects."""
+        """Return an independent copy over ``objects``, a copy of the cluster's objects."""
         other = self.with_own_amounts()
         other.pods, other.placed = self.pods.copy(), dict(self.placed)
         other.grouped = {group: dict(keys) for group, keys in self.grouped.items()}
@@ -46,14 +47,14 @@ class PodState:
         return other
 
     def with_own_amounts(self) -> Self:
-        """A state of the same pods with its own ``requested``, ``nonzero`` and ``pod_count``."""
+        """Return a state of the same pods with its own ``requested``, ``nonzero`` and ``pod_count``."""
         other = copy.copy(self)
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
         other.pod_count = self.pod_count.copy()
         return other
 
     def add_resources(self, resources: dict[str, int]) -> None:
-        """Add rows for the new ones of ``resources``, which has all present ones."""
+        """Add rows for the new ones of ``resources``, which include all present ones."""
         if len(resources) > len(self.resources):
             self.requested = pad_rows(self.requested, len(resources))
         self.resources = resources
@@ -65,7 +66,7 @@ class PodState:
             self.grouped.setdefault(pod.scheduling_group, {})[pod.key] = None
 
     def remove_pod(self, key: str) -> Pod:
-        """Remove the pod from its node; raises KeyError if it is not bound."""
+        """Remove a pod from its node and return it; raise KeyError if it is not bound."""
         pod, node = self.pods.remove_pod(key)
         self.placed.pop(key, None)
         self._account_pod(pod, node, -1)
@@ -89,7 +90,8 @@ class PodState:
             self.volumes.account_pod(pod, node, sign)
 
     def _set_ports(self, pod: Pod, node: int, *, in_use: bool) -> None:
-        # As in kube-scheduler, ports are a set: if two pods share a port, the first that leaves frees it.
+        # As in kube-scheduler's `HostPortInfo`, ports are a set: if two pods share a port, the first that leaves frees
+        # it.
         for ip, protocol, port in pod.host_ports:
             ips = self.ports.setdefault((protocol, port), {})
             if ip not in ips:
@@ -97,6 +99,6 @@ class PodState:
             ips[ip][node] = in_use
 
     def hold_ports(self, node: int) -> None:
-        """Add the host ports of all pods on the node again, after a trial pod was removed."""
+        """Mark the host ports of all pods on the node as used again, after a trial pod was removed."""
         for pod in self.pods.pods_on(node):
             self._set_ports(pod, node, in_use=True)

@@ -1,4 +1,4 @@
-"""The changing cluster: nodes, the pods on them, and the snapshot that the scheduler sees."""
+"""The changing cluster: nodes, the pods on them, and the snapshot for the scheduler."""
 
 from __future__ import annotations
 
@@ -15,25 +15,32 @@ from kschedweb.engine.state.devices.needs import release_claims
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
+# Resources of `requested_shares`.
 MEASURED = ("cpu", "memory")
 
 
 class SchedulerCache:
-    """The current cluster. ``snapshot`` shows changes of pods at once, those of nodes on its next read.
+    """The current cluster, as kube-scheduler's cache.
 
-    Pods may be on nodes that are not known yet; they count once those are.
+    ``snapshot`` shows changes of pods at once and those of nodes on its next read. Pods may be on nodes that are not
+    known yet; they count once those are.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.cluster: ClusterObjects = snapshot.objects
         self.claims = snapshot.resource_claims.copy()
         self.nodes: dict[str, Node] = {}
+        # Zone -> name -> node.
         self._zones: dict[str, dict[str, Node]] = {}
-        self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
+        # Node -> key -> pod.
+        self._pods: dict[str, dict[str, Pod]] = {}
+        # None until the next read where the order of the nodes has changed: it is built anew then.
         self._current: Snapshot | None = None
-        self._last = snapshot  # the current one, or the one before it
+        # The current snapshot, or the one before it.
+        self._last = snapshot
         self._watermarks = snapshot.watermarks
-        self._changed: dict[str, Node] = {}  # nodes that are not in the snapshot yet
+        # Nodes whose new objects are not in the snapshot yet.
+        self._changed: dict[str, Node] = {}
         for node in snapshot.nodes:
             self.set_node(node)
         for slot in snapshot.pods.slots.values():
@@ -42,7 +49,7 @@ class SchedulerCache:
                 self._pods[pod.node_name][pod.key] = pod
 
     def copy(self) -> SchedulerCache:
-        """An independent copy. Lazily grown caches are not shared either."""
+        """Return an independent copy, also of the label groups, which grow lazily."""
         other, snapshot = copy.copy(self), self.snapshot.copy()
         snapshot.pods.groups = snapshot.pods.groups.copy()
         other._current = other._last = snapshot
@@ -54,6 +61,7 @@ class SchedulerCache:
 
     @property
     def snapshot(self) -> Snapshot:
+        """The current snapshot, which includes all changes of nodes so far."""
         if self._current is None or self._current.pods.is_overgrown:
             self._current = self._build_snapshot()
         elif self._changed:
@@ -90,7 +98,7 @@ class SchedulerCache:
         self._pods.setdefault(node.name, {})
 
     def refresh_node(self, node: Node) -> None:
-        """Replace a node's object; nothing that decisions depend on has changed."""
+        """Replace a node's object, of which nothing that decisions depend on has changed."""
         self.nodes[node.name] = self._zones[self._last.zone_of(node)][node.name] = node
         if node.name in self._changed:
             self._changed[node.name] = node
@@ -98,12 +106,12 @@ class SchedulerCache:
             self._current.refresh_node(node)
 
     def remove_node(self, name: str) -> list[Pod]:
-        """Remove a node with its pods, which are returned."""
+        """Remove a node and its pods; return the pods."""
         self.lose_node(name)
         return list(self._pods.pop(name).values())
 
     def lose_node(self, name: str) -> None:
-        """Remove a node; its pods are still known."""
+        """Remove a node and keep its pods."""
         self._leave_zone(self.nodes.pop(name))
         self._changed.pop(name, None)
         self._current = None
@@ -116,14 +124,14 @@ class SchedulerCache:
             del self._zones[zone]
 
     def pods_on(self, node: str) -> list[Pod]:
-        """The pods on a node, in the order in which they came."""
+        """Return the pods on a node, in order of arrival."""
         return list(self._pods.get(node, {}).values())
 
     def all_pods(self) -> Iterator[Pod]:
         return (pod for pods in self._pods.values() for pod in pods.values())
 
     def assume_pod(self, pod: Pod) -> None:
-        """Add ``pod``, which the snapshot has on its node already."""
+        """Add ``pod``, which the snapshot already has on its node."""
         self._pods[pod.node_name][pod.key] = pod
 
     def forget_pod(self, pod: Pod) -> None:
@@ -141,7 +149,7 @@ class SchedulerCache:
             self._current.remove_pod(pod.key)
 
     def refresh_pod(self, pod: Pod) -> None:
-        """Replace the object of a bound pod; nothing that decisions depend on has changed."""
+        """Replace a bound pod's object, of which nothing that decisions depend on has changed."""
         self._pods[pod.node_name][pod.key] = pod
         if self._current is not None and pod.node_name in self._current.index:
             self._current.pods.refresh_pod(pod)
@@ -153,7 +161,7 @@ class SchedulerCache:
             del self._pods[pod.node_name]
 
     def release_claims(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
-        """Release the pod's resource claims; returns (before, after) of each claim that this changes."""
+        """Release the pod's resource claims; return (before, after) of each changed claim."""
         return release_claims(self.claims, pod)
 
     def update_pod(self, old: Pod, new: Pod) -> None:
@@ -162,7 +170,7 @@ class SchedulerCache:
         self.add_pod(new)
 
     def requested_shares(self) -> dict[str, float]:
-        """Return the share of the whole cluster that is requested, by resource."""
+        """Return the requested share of the whole cluster by resource, 0 to 1."""
         snapshot, shares = self.snapshot, {}
         for name in MEASURED:
             requested = snapshot.resource_row(snapshot.requested, name).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The cluster at one time, in the form that decisions need."""
+"""The cluster at one time, in the form that decisions read."""
 
 from __future__ import annotations
 
@@ -30,46 +30,57 @@ from kschedweb.engine.state.watermarks.recent_pods import Estimate, EstimateColu
 from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 
 Result = TypeVar("Result")
+# Phases of pods that kube-scheduler's informer leaves out.
 FINISHED = frozenset({"Succeeded", "Failed"})
-ON_UNKNOWN_NODE = "is bound to node"  # begins the problem of a pod that kube-scheduler would know and not count
+# The start of a problem: a pod on a node that is not there, which kube-scheduler knows and does not count.
+ON_UNKNOWN_NODE = "is bound to node"
 
 
 class Snapshot:
     """Everything that decisions read. Nodes are in the order in which kube-scheduler visits them.
 
-    ``node_columns`` is replaced when nodes change; ``pod_state`` and ``resource_claims`` change in place. A copy names
-    the parts that it does not share, and shares the caches that depend on the others. ``now`` is the time of decisions
-    in seconds of the epoch, for plugins that look at the age of ``watermarks``; no clock is read. ``counting`` is how
-    the release that decides counts what pods take.
+    Parts are replaced or change in place. A copy names the parts that it does not share, and shares the caches that
+    depend on the others.
     """
 
     pod_state: PodState
     pod_state_of: ClassVar[type[PodState]] = PodState
 
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
+        # Objects besides nodes and pods.
         self.objects = ClusterObjects() if objects is None else objects
+        # Replaced when nodes change.
         self.node_columns = NodeColumns(list(nodes), self.zone_of)
+        # Changes in place, like `resource_claims`.
         self.pod_state = type(self).pod_state_of(self.node_columns, self.objects)
         self.resource_claims = ClaimUse(self.objects.devices)
         self.pending: list[Pod] = []
+        # (object, reason) of objects that could not be read.
         self.problems: list[tuple[str, str]] = []
+        # The same of annotations with watermarks.
         self.doubts: list[tuple[str, str]] = []
-        self.bare = False  # whether nodes are shown without their pods
+        # True if nodes are shown without their pods: see `with_emptied_nodes`.
+        self.bare = False
+        # The time of decisions in seconds of the epoch, for plugins that look at the age of watermarks. No clock is
+        # read.
         self.now = 0.0
+        # How the release that decides counts the amounts that pods take.
         self.counting = COUNTING
         self._watermarks: Watermarks | None = None
         self._caches = Caches()
-        self._times: tuple[tuple[int, int], PodTimes] | None = None  # of which state of the pods
+        # (versions of the pods, their times).
+        self._times: tuple[tuple[int, int], PodTimes] | None = None
+        # The version of `objects` that the cache for them is valid for.
         self._related_to = self.objects.version
 
     @staticmethod
     def zone_of(node: Node) -> str:
-        """The zone of a node in the order of the nodes."""
+        """Return the zone of a node that decides the order of the nodes."""
         return node.zone
 
     @staticmethod
     def of_today(raw: Any) -> Any:
-        """A raw object of a cluster of today as this kind of snapshot reads it."""
+        """Return a raw object of a present-day cluster in the form that this kind of snapshot reads."""
         return raw
 
     @classmethod
@@ -79,9 +90,9 @@ class Snapshot:
         """Make a snapshot from raw Kubernetes objects of any kind.
 
         Objects that cannot be read are left out and listed in ``problems`` as (object, reason). Finished pods are left
-        out, as by kube-scheduler's informer, unless ``keep_finished``. ``counting`` says how a release counts what pods
-        take. ``watermarks`` come from the objects'
-        annotations; ``doubts`` lists what is wrong with those, in the form of ``problems``.
+        out, as by kube-scheduler's informer, unless ``keep_finished``. ``counting`` tells how a release counts the
+        amounts that pods take. ``watermarks`` come from the objects' annotations; ``doubts`` lists problems with those,
+        in the form of ``problems``.
         """
         problems: list[tuple[str, str]] = []
         nodes: dict[str, Node] = {}
@@ -148,12 +159,12 @@ class Snapshot:
 
     @property
     def resources(self) -> dict[str, int]:
-        """The rows of ``allocatable`` and ``requested`` by resource name."""
+        """Rows of ``allocatable`` and ``requested`` by resource name."""
         return self.node_columns.resources
 
     @property
     def allocatable(self) -> Ints:
-        """In milli-CPU and whole units. Shape [resources, nodes]."""
+        """Allocatable amounts in milli-CPU and whole units. Shape [resources, nodes]."""
         return self.node_columns.allocatable
 
     @property
@@ -170,7 +181,7 @@ class Snapshot:
 
     @property
     def requested(self) -> Ints:
-        """In milli-CPU and whole units. Shape [resources, nodes]."""
+        """Requested amounts in milli-CPU and whole units. Shape [resources, nodes]."""
         return self.pod_state.requested
 
     @property
@@ -187,7 +198,7 @@ class Snapshot:
         return self.pod_state.ports
 
     def group_members(self, group: str) -> list[Pod]:
-        """The pods on nodes that name the scheduling group of that key."""
+        """Return the bound pods that name the scheduling group with this key."""
         return [self.get_pod(key) for key in self.pod_state.grouped.get(group, ())]
 
     @property
@@ -200,15 +211,16 @@ class Snapshot:
     # Copies.
 
     def _copy_except(self, changed: SnapshotPart) -> Self:
-        """A copy whose parts ``changed`` will be replaced; caches of the other parts are shared."""
+        """Return a copy whose parts ``changed`` will be replaced; caches of the other parts are shared."""
         other = copy.copy(self)
         other._caches = self._caches.copy_after_change(changed)
         if self._times is not None and not self._times[1].is_computed:
-            other._times = None  # it would look at the pods of this one, which may change until then
+            # It would read this snapshot's pods later, when they may have changed.
+            other._times = None
         return other
 
     def copy(self) -> Self:
-        """A copy with independent pods and claims; everything else is shared."""
+        """Return a copy with independent pods and claims; everything else is shared."""
         other = self._copy_except(SnapshotPart.PODS | SnapshotPart.AMOUNTS)
         other.pending, other.objects = list(self.pending), self.objects.copy()
         other.pod_state = self.pod_state.copy(other.objects)
@@ -216,14 +228,14 @@ class Snapshot:
         return other
 
     def without_pod(self, key: str) -> tuple[Self, Pod]:
-        """A copy without a bound pod, and that pod as unbound; raises KeyError if it is not bound."""
+        """Return a copy without a bound pod, and that pod as unbound; raise KeyError if it is not bound."""
         other = self.copy()
         return other, other.remove_pod(key).on("")
 
     def with_nodes(self, changed: Collection[Node]) -> Self:
-        """The same cluster with ``changed`` instead of the nodes of the same names, which must be in the same zones.
+        """Return the same cluster with ``changed`` in place of the nodes of the same names.
 
-        The pods are handed over: this snapshot must not be used any more.
+        They must be in the same zones. The pods are handed over: do not use this snapshot any more.
         """
         other = self._copy_except(SnapshotPart.NODES)
         other.node_columns = self.node_columns.with_nodes(changed)
@@ -231,21 +243,22 @@ class Snapshot:
         return other
 
     def with_own_amounts(self) -> Self:
-        """The same cluster with its own requested amounts and counts of pods, which can be changed."""
+        """Return the same cluster with its own requested amounts and pod counts, which may be changed."""
         other = self._copy_except(SnapshotPart.AMOUNTS)
         other.pod_state = self.pod_state.with_own_amounts()
         return other
 
     def without_images(self) -> Self:
-        """A copy, as ``copy`` makes it, in which no node has images."""
+        """Return a copy in which no node has images."""
         other = self.copy()
         other.node_columns = self.node_columns.without_images()
         return other
 
     def with_emptied_nodes(self, nodes: Mapping[int, Node]) -> Self:
-        """A snapshot for scoring: the nodes at these positions are replaced by the given ones, without pods.
+        """Return a snapshot for scoring, with the given nodes at these positions and without their pods.
 
-        kube-scheduler sees nodes so that an extender returned as objects. Their pods still count for topologies.
+        kube-scheduler sees nodes in this way that an extender returned as objects. Their pods still count for
+        topologies.
         """
         other = self._copy_except(SnapshotPart.NODES | SnapshotPart.AMOUNTS)
         other.node_columns, other.bare = self.node_columns.with_bare_nodes(nodes), True
@@ -254,19 +267,19 @@ class Snapshot:
         return other
 
     def carry_over_times(self, last: Snapshot) -> None:
-        """Take over from ``last`` the times at which present pods were placed."""
+        """Take the times at which present pods were placed from ``last``."""
         placed = last.pod_state.placed
         self.pod_state.placed = {key: time for key, time in placed.items() if key in self.pods.slots}
         self.now, self._times = last.now, None
 
     def refresh_node(self, node: Node) -> None:
-        """Replace a node by a newer object with no change that the columns hold."""
+        """Replace a node's object by a newer one without changes that the columns hold."""
         self.nodes[self.index[node.name]] = node
 
     # Changes of pods.
 
     def get_pod(self, key: str) -> Pod:
-        """The pod ``namespace/name``, bound or pending; raises KeyError if there is none."""
+        """Return the pod ``namespace/name``, bound or pending; raise KeyError if there is none."""
         if (slot := self.pods.slots.get(key)) is not None and (pod := self.pods.pods[slot]) is not None:
             return pod
         for pod in self.pending:
@@ -275,8 +288,9 @@ class Snapshot:
         raise KeyError(key)
 
     def add_pod(self, pod: Pod, node: int) -> None:
-        """Put ``get_pod`` on the node at position ``node``."""
+        """Put ``pod`` on the node at position ``node``."""
         self.pod_state.add_pod(pod, node)
+        # The pod requests a resource that no node had: both arrays need the same rows.
         if self.pod_state.resources is not self.node_columns.resources:
             self.node_columns = self.node_columns.with_resources(self.pod_state.resources)
 
@@ -286,12 +300,12 @@ class Snapshot:
         self.add_pod(pod.on(node), self.index[node])
 
     def remove_pod(self, key: str) -> Pod:
-        """Remove a bound pod from its node; raises KeyError if it is not bound."""
+        """Remove a bound pod from its node; raise KeyError if it is not bound."""
         return self.pod_state.remove_pod(key)
 
     @contextmanager
     def pod_removed(self, key: str) -> Iterator[Pod]:
-        """A context in which the pod ``namespace/name``, which it gives, is not on its node."""
+        """Take the pod ``namespace/name`` off its node within a context, and yield it."""
         placed = self.pod_state.placed
         node, time = int(self.pods.node[self.pods.slots[key]]), placed.get(key)
         pod = self.remove_pod(key)
@@ -303,9 +317,9 @@ class Snapshot:
                 placed[key] = time
 
     def save_claims(self, pod: Pod) -> Callable[[], None]:
-        """Return what takes back whatever happens from now on to the claims of ``pod``, their volumes and devices.
+        """Return a function that undoes later changes of the pod's claims, their volumes and devices.
 
-        It is called when the pods are where they are now, but for ``pod``, which is on no node then.
+        Call it when all pods are where they are now, except ``pod``, which must be on no node.
         """
         storage, uses = self.objects.storage, self.resource_claims
         volumes = storage.save_volumes() if pod.volumes else None
@@ -320,18 +334,18 @@ class Snapshot:
         return restore_claims
 
     def hold_ports(self, node: int) -> None:
-        """Add the host ports of all pods on the node at position ``node`` again, after a trial pod was removed."""
+        """Mark the host ports of all pods on the node at a position as used, after a trial pod was removed."""
         self.pod_state.hold_ports(node)
 
     def scheduled_at(self, pod: Pod) -> float:
-        """When a bound pod got its node, in seconds of the epoch; NaN if unknown."""
+        """Return when a bound pod got its node, in seconds of the epoch; NaN if unknown."""
         placed = self.pod_state.placed
         time = placed.get(pod.key) if placed else None
         return pod.scheduled if time is None else time
 
     @property
     def pod_times(self) -> PodTimes:
-        """When the bound pods got their nodes and started, as they are now."""
+        """The times at which the bound pods got their nodes and started, as they are now."""
         state = self.pods.version, self.pods.refreshed
         if self._times is None or self._times[0] != state:
             self._times = state, PodTimes(self.pods, self.pod_state.placed)
@@ -341,7 +355,7 @@ class Snapshot:
 
     @property
     def watermarks(self) -> Watermarks | None:
-        """What nodes and workloads really use, in the order of the nodes; ``None`` if nothing is known."""
+        """The real use of nodes and workloads, in the order of the nodes; ``None`` if nothing is known."""
         return self._watermarks
 
     @watermarks.setter
@@ -350,34 +364,34 @@ class Snapshot:
         self._caches = self._caches.copy_after_change(SnapshotPart.WATERMARKS)
 
     def cached_by_nodes(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, cached under ``key``; only for what depends on nodes alone."""
+        """Return ``compute()``, cached under ``key``; only for values that depend on nodes alone."""
         return self._caches.memo.get_or_compute(key, compute)
 
     def cached_by_objects(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, cached under ``key``; only for what depends on nodes, storage and budgets."""
+        """Return ``compute()``, cached; only for values that depend on nodes, storage and budgets."""
         if self._related_to != self.objects.version:
             self._caches, self._related_to = self._caches.copy_after_change(SnapshotPart.OBJECTS), self.objects.version
         return self._caches.related.get_or_compute(key, compute)
 
     def cached_by_watermarks(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, cached under ``key``; only for what depends on nodes and watermarks, not on the time."""
+        """Return ``compute()``, cached; only for values that depend on nodes and watermarks, not on ``now``."""
         return self._caches.derived.get_or_compute(key, compute)
 
     def recent_sums(
         self, key: Hashable, width: int, estimate: Estimate, columns: EstimateColumns | None = None
     ) -> Floats:
-        """Sums by node of what pods add to the watermarks: float64[width, nodes]. The array changes with the next call.
+        """Return the sums by node that pods add to the watermarks. Shape [width, nodes].
 
-        ``estimate(pod, node, time)`` returns what a bound pod adds that was scheduled at ``time`` (NaN: not known).
-        ``key`` identifies everything else that the estimate depends on beside pods and watermarks. ``columns`` say the
-        same of all pods at once.
+        The array changes with the next call. ``estimate(pod, node, time)`` returns the amounts that a bound pod adds
+        that was scheduled at ``time`` (NaN if unknown). ``key`` identifies everything that the estimate depends on
+        besides pods and watermarks. ``columns`` are the same estimate for all pods at once.
         """
         return self._caches.recent.get_or_compute(
             key, lambda: RecentPods(self, width, estimate, columns)
         ).current_sums()
 
     def hourly_use(self) -> Floats:
-        """What the nodes' pods use at each hour of the day in UTC, by the curves of their workloads, in cores.
+        """Return the cores that each node's pods use at each hour of the day in UTC, by their workloads' curves.
 
         Zeros where nodes are shown without their pods. Shape [24, nodes]. The array changes with the next call.
         """
@@ -388,12 +402,12 @@ class Snapshot:
         return cached_use.sum_curves(curves)
 
     def resource_row(self, array: Ints, name: str) -> Ints:
-        """The row of ``array`` for resource ``name``; zeros if it has none. Shape [nodes]."""
+        """Return the row of ``array`` for a resource; zeros if it has none. Shape [nodes]."""
         row = self.resources.get(name)
         return array[row] if row is not None else np.zeros(len(self), dtype=np.int64)
 
     def room_signature(self, node: int) -> Hashable:
-        """A value that is equal for nodes with equal allocatable and requested resources and as many pods."""
+        """Return a value that is equal for nodes with equal allocatable, requested amounts and pod count."""
         columns, state = self.node_columns, self.pod_state
         return (
             columns.allocatable[:, node].tobytes(),
@@ -404,11 +418,11 @@ class Snapshot:
         )
 
     def label_column(self, key: str) -> LabelColumn:
-        """The nodes' values of label ``key``."""
+        """Return the nodes' values of a label."""
         return self.cached_by_nodes(("label", key), lambda: LabelColumn(node.labels.get(key) for node in self.nodes))
 
     def taint_sets(self) -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
-        """Codes intp[nodes] and the distinct taint lists they index."""
+        """Return codes intp[nodes] and the distinct lists of taints that they index."""
 
         def compute_sets() -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
             code_by_taints: dict[tuple[Taint, ...], int] = {}

@@ -13,23 +13,25 @@ from kschedweb.engine.state.label_groups import Selection
 from kschedweb.engine.state.pod_table import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
-Weights = Mapping[str, int]  # by topology key
+# By topology key.
+Weights = Mapping[str, int]
 
 
 class SelectionTally(Follower):
-    """The number of pods of a selection at each code of ``codes``; -1 is not counted."""
+    """The number of pods of a selection at each code of ``codes``; code -1 is not counted."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
         super().__init__(snapshot.pods)
         self._selection, self._codes, self._size = selection, codes, size
 
     def current_counts(self) -> Ints:
-        """The current counts. The array changes with the next call. Shape [size]."""
+        """Return the current counts. The array changes with the next call. Shape [size]."""
         self._catch_up()
         return self._counts
 
     def _recount_all(self) -> None:
         codes = self._codes[self._pods.nodes_of(self._selection)]
+        # `bincount` takes no negative codes, so -1 counts in an entry that is cut off.
         self._counts = np.bincount(codes + 1, minlength=self._size + 1)[1:]
 
     def _apply_moves(self, moves: list[PodDelta]) -> None:
@@ -40,11 +42,12 @@ class SelectionTally(Follower):
 
 
 class TopologySums:
-    """Sums keyed by (label, value). ``number`` counts the amounts that were added, also those of 0."""
+    """Sums by (label, value)."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._sums: dict[str, Ints] = {}
+        # Counts the amounts added, also those of 0.
         self.number = 0
 
     def clone(self) -> TopologySums:
@@ -55,11 +58,11 @@ class TopologySums:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every sum is 0."""
+        """True if every sum is 0."""
         return not any(sums.any() for sums in self._sums.values())
 
     def add_amount(self, key: str, node: int, amount: int, sign: int = 1) -> None:
-        """Add ``amount`` at the value of ``key`` of the node at a position; ``sign`` -1 subtracts it again."""
+        """Add ``amount`` at the value of ``key`` of a node; ``sign`` -1 subtracts it again."""
         code = self._snapshot.label_column(key).codes[node]
         if code >= 0:
             self.number += sign
@@ -88,20 +91,20 @@ class TopologySums:
         return self._sums[key]
 
     def at_nodes(self, key: str) -> Ints:
-        """The sum at each node's value of ``key``; 0 where the node has no such label. Shape [nodes]."""
+        """Return the sum at each node's value of ``key``; 0 for a node without the label. Shape [nodes]."""
         sums = self._sums.get(key)
         if sums is None:
             return np.zeros(len(self._snapshot), dtype=np.int64)
         return self._snapshot.label_column(key).at_nodes(sums, 0)
 
     def total_at_nodes(self) -> Ints:
-        """The sums of all labels a node has. Shape [nodes]."""
+        """Return the sum over all labels of each node. Shape [nodes]."""
         if not self._sums:
             return np.zeros(len(self._snapshot), dtype=np.int64)
         return functools.reduce(np.add, map(self.at_nodes, self._sums))
 
     def positive_at_nodes(self) -> Mask:
-        """Which nodes have a label value whose sum is above 0."""
+        """Return the mask of the nodes with a label value whose sum is above 0."""
         mask = np.zeros(len(self._snapshot), dtype=np.bool_)
         for key, sums in self._sums.items():
             mask |= self._snapshot.label_column(key).at_nodes(sums > 0, False)
@@ -109,9 +112,9 @@ class TopologySums:
 
 
 class TermTally(Follower):
-    """The sums of the affinity terms of placed pods for pods of one signature.
+    """The sums of the affinity terms of bound pods, for pods of one signature.
 
-    ``weigh(code)`` returns the weights of a term set by topology key; ``about()`` the sets that may have any.
+    ``weigh(code)`` returns the weights of a term set by topology key; ``candidates()`` the sets that may have any.
     """
 
     def __init__(
@@ -121,7 +124,7 @@ class TermTally(Follower):
         self._snapshot, self._candidates, self._weigh = snapshot, candidates, functools.cache(weigh)
 
     def current_sums(self) -> TopologySums:
-        """The current sums, which change with the next call."""
+        """Return the current sums, which change with the next call."""
         self._catch_up()
         return self._sums
 

@@ -1,1 +1,1 @@
-"""Resource claims and device classes: what pods ask of devices, and who has them."""
+"""Resource claims and devices: the needs of pods, and the devices in use."""

@@ -1,4 +1,4 @@
-"""The cluster's ResourceClaims, DeviceClasses and ResourceSlices, read once; how claims change as pods are bound."""
+"""The cluster's ResourceClaims, DeviceClasses and ResourceSlices, and how claims change as pods are bound."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, 
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
+# kube-scheduler's name for the claim of extended resources before the API server names it.
 EXTENDED_NAME = "<extended-resources>"
+# Changes kept for readers; a reader that is further behind reads everything anew.
 MAX_CHANGES = 4096
 
 
 class Devices:
-    """Claims by (namespace, name), classes, slices and rules that taint devices by name.
-
-    ``version`` counts changes of all but claims.
-    """
+    """ResourceClaims by (namespace, name); DeviceClasses, ResourceSlices and DeviceTaintRules by name."""
 
     def __init__(self) -> None:
         self.claims: dict[Key, ResourceClaim] = {}
         self.classes: dict[str, DeviceClass] = {}
         self.slices: dict[str, ResourceSlice] = {}
         self.taint_rules: dict[str, DeviceTaintRule] = {}
+        # Counts changes of all objects but claims.
         self.version = 0
         self.claim_changes = ChangeLog()
-        self._shared = False  # whether a copy has the same claims
+        # True if a copy has the same dict of claims: it is copied before the next change.
+        self._shared = False
 
     def copy(self) -> Devices:
-        """A copy with independent claims; everything else is shared."""
+        """Return a copy with independent claims; everything else is shared."""
         other = object.__new__(Devices)
         other.__dict__.update(self.__dict__)
         self._shared = other._shared = True
@@ -43,12 +44,12 @@ class Devices:
             self.claims, self.claim_changes, self._shared = self.claims.copy(), self.claim_changes.copy(), False
 
     def save_claims(self) -> dict[Key, ResourceClaim]:
-        """The claims as they are now, for ``restore_claims``."""
+        """Return the present claims, for ``restore_claims``."""
         self._shared = True
         return self.claims
 
     def restore_claims(self, saved: dict[Key, ResourceClaim]) -> None:
-        """Take back all changes of claims since they were ``saved``."""
+        """Undo all changes of claims since they were ``saved``."""
         if self.claims is saved:
             return
         self._unshare()
@@ -58,19 +59,19 @@ class Devices:
         self.claims, self._shared = saved, True
 
     def put_claim(self, claim: ResourceClaim) -> None:
-        """Add the claim, or replace the one of its name."""
+        """Add the claim, or replace the one with its name."""
         self._unshare()
         self.claims[claim.namespace, claim.name] = claim
         self.claim_changes.add((claim.namespace, claim.name))
 
     def drop_claim(self, namespace: str, name: str) -> None:
-        """Remove a claim if it is there."""
+        """Remove a claim, if it is there."""
         self._unshare()
         self.claims.pop((namespace, name), None)
         self.claim_changes.add((namespace, name))
 
     def add_object(self, kind: str, raw: Json) -> None:
-        """Add ``raw`` if it is one of these objects; raises ObjectError if it cannot be read."""
+        """Add ``raw`` if it is of one of these kinds; raise ObjectError if it cannot be read."""
         if kind == "ResourceClaim":
             self.put_claim(ResourceClaim.from_json(raw))
         elif kind == "DeviceClass":
@@ -88,7 +89,7 @@ class Devices:
             self.version += 1
 
     def remove_object(self, kind: str, namespace: str, name: str) -> None:
-        """Remove an object if it is one of these."""
+        """Remove an object if it is of one of these kinds."""
         if kind == "ResourceClaim":
             self.drop_claim(namespace, name)
         elif kind == "DeviceClass":
@@ -109,8 +110,8 @@ class Devices:
     def extended_resources(self) -> dict[str, str]:
         """Resource name -> the DeviceClass that provides it on nodes without a device plugin for it.
 
-        Of classes with the same resource the newest counts, then the first by name. kube-scheduler visits them in the
-        order of their names, and drops the implicit resource of a class that comes too late.
+        Of several classes with one resource the newest counts, then the first by name. kube-scheduler visits them by
+        name, and drops the implicit resource of a class that loses.
         """
         class_by_resource: dict[str, str] = {}
         for name, device_class in sorted(self.classes.items()):
@@ -128,7 +129,7 @@ class Devices:
 
 
 def extended_key(namespace: str, uid: str) -> Key:
-    """Under which devices for the extended resources of the pod ``uid`` are in flight, while no claim is for them."""
+    """Return the key of devices in flight for the extended resources of the pod ``uid``, which have no claim yet."""
     return namespace, f"{EXTENDED_NAME} {uid}"
 
 
@@ -137,7 +138,8 @@ class ChangeLog:
 
     def __init__(self) -> None:
         self._keys: list[Key] = []
-        self._forgotten = 0  # how many keys were noted before those that are kept
+        # Keys that were recorded before the ones that are kept.
+        self._forgotten = 0
 
     def add(self, key: Key) -> None:
         if len(self._keys) >= MAX_CHANGES:
@@ -146,57 +148,65 @@ class ChangeLog:
         self._keys.append(key)
 
     def copy(self) -> ChangeLog:
-        """An independent copy, in which readers go on where they are."""
+        """Return an independent copy; readers go on from where they are."""
         other = ChangeLog()
         other._keys, other._forgotten = self._keys.copy(), self._forgotten
         return other
 
     @property
     def end(self) -> int:
-        """Where a reader is that has read everything."""
+        """The place of a reader that has read everything."""
         return self._forgotten + len(self._keys)
 
     def changes_since(self, place: int) -> list[Key] | None:
-        """What was noted since a reader was at ``place``; ``None`` where that is no longer known."""
+        """Return the keys recorded after ``place``; ``None`` if they are no longer kept."""
         return None if place < self._forgotten else self._keys[place - self._forgotten :]
 
 
 class InFlight(NamedTuple):
-    """The devices that are chosen for a claim, and the uids of the pods for which they are."""
+    """Devices chosen for a claim that are not written into it yet."""
 
     allocation: Allocation
+    # Uids of the pods for which they were chosen.
     uids: tuple[str, ...]
 
 
 class SavedClaims(NamedTuple):
-    """The claims of a cluster, those that differ from them, and the devices in flight, at one time."""
+    """The claims and devices in flight at one time."""
 
+    # The cluster's claims.
     claims: dict[Key, ResourceClaim]
+    # Claims that differ from the cluster's; None for a deleted one.
     changed: dict[Key, ResourceClaim | None]
     in_flight: dict[Key, InFlight]
 
 
 class ClaimUse:
-    """The current claims: those of ``devices``, with what changed since.
+    """The current claims: those of the cluster with local changes, and the devices in flight.
 
-    A claim whose devices are chosen, and not written into it yet, is in flight. ``allocator_cache`` is what the choice
-    of devices remembers about their use here; a copy begins without it. ``sharing`` are the uids of the pods that are,
-    or were last, placed together as a group: these share what is in flight for one of them.
+    A claim is in flight when its devices are chosen and not written into it yet, as in kube-scheduler's
+    `inFlightAllocations`.
     """
 
     def __init__(self, devices: Devices) -> None:
+        # The allocator's own cache of the devices in use here; a copy begins without it.
         self.allocator_cache: object = None
+        # Uids of pods that are being placed together as a group, or were last: they share devices in flight.
         self.sharing: frozenset[str] = frozenset()
         self._devices = devices
+        # Local changes; None for a deleted claim.
         self._changed: dict[Key, ResourceClaim | None] = {}
         self._in_flight: dict[Key, InFlight] = {}
         self._use: DeviceUse | None = None
-        self._counted: dict[Key, tuple[Allocation, ...]] = {}  # what of each claim is in ``_use``
-        self._stale: set[Key] = set()  # claims that have changed since
-        self._read = 0  # how much of what the devices noted is in ``_use``
+        # The allocations of each claim that `_use` counts.
+        self._counted: dict[Key, tuple[Allocation, ...]] = {}
+        # Claims that changed since `_use` was updated.
+        self._stale: set[Key] = set()
+        # The place in `Devices.claim_changes` up to which `_use` is updated.
+        self._read = 0
 
     def copy(self, devices: Devices | None = None) -> ClaimUse:
-        """An independent copy, over ``devices`` if these are a copy of the ones before."""
+        """Return an independent copy, over ``devices`` if given, which are a copy of the ones before."""
         other = ClaimUse(devices or self._devices)
         other.sharing = self.sharing
         other._changed, other._in_flight = self._changed.copy(), self._in_flight.copy()
@@ -205,11 +215,11 @@ class ClaimUse:
         return other
 
     def save_claims(self) -> SavedClaims:
-        """What the claims are now, for ``restore_claims``."""
+        """Return the present claims, for ``restore_claims``."""
         return SavedClaims(self._devices.save_claims(), self._changed.copy(), self._in_flight.copy())
 
     def restore_claims(self, saved: SavedClaims) -> None:
-        """Take back all changes of claims since they were ``saved``."""
+        """Undo all changes of claims since they were ``saved``."""
         self._devices.restore_claims(saved.claims)
         for now, before in ((self._changed, saved.changed), (self._in_flight, saved.in_flight)):
             self._stale.update(key for key in now.keys() ^ before.keys())
@@ -221,7 +231,7 @@ class ClaimUse:
         return self._changed[key] if key in self._changed else self._devices.get(namespace, name)
 
     def __iter__(self) -> Iterator[ResourceClaim]:
-        """All of them."""
+        """Iterate over all current claims."""
         for key, claim in self._devices.claims.items():
             if key not in self._changed:
                 yield claim
@@ -231,7 +241,7 @@ class ClaimUse:
 
     @property
     def device_use(self) -> DeviceUse:
-        """The devices in use now, in flight or written."""
+        """The devices in use now, written or in flight."""
         noted = None if self._use is None else self._devices.claim_changes.changes_since(self._read)
         if self._use is None or noted is None:
             changed_keys = {*self._devices.claims, *self._changed, *self._in_flight, *self._counted}
@@ -244,7 +254,7 @@ class ClaimUse:
         return use
 
     def claims_by_device(self) -> dict[DeviceId, list[str]]:
-        """The claims (namespace/name) that have each device that is in use, or a share of it."""
+        """Return the claims (namespace/name) that have each device in use, or a share of it."""
         holders: dict[DeviceId, list[str]] = {}
         for (namespace, name), allocations in sorted(self._counted.items()) if self.device_use else ():
             for allocated_device in (device for allocation in allocations for device in allocation.devices):
@@ -271,22 +281,22 @@ class ClaimUse:
                 use.add_allocation(allocation)
 
     def in_flight(self, namespace: str, name: str) -> InFlight | None:
-        """The devices that are chosen for a claim and not written into it yet."""
+        """Return the devices chosen for a claim and not written into it yet."""
         return self._in_flight.get((namespace, name))
 
     def may_use(self, chosen: InFlight, uid: str) -> bool:
-        """Whether devices in flight are there for the pod ``uid``, too."""
+        """Return True if the pod ``uid`` may use these devices in flight, too."""
         return uid in chosen.uids or (uid in self.sharing and self.sharing.issuperset(chosen.uids))
 
     def add_in_flight(self, namespace: str, name: str, allocation: Allocation, uid: str) -> None:
-        """Devices are chosen for a claim, for the pod ``uid``; those that are in flight for others stay so."""
+        """Record devices chosen for a claim and the pod ``uid``; those in flight for other pods stay."""
         in_flight = self._in_flight.get((namespace, name))
         chosen = InFlight(allocation, (uid,)) if in_flight is None else in_flight._replace(uids=(*in_flight.uids, uid))
         self._in_flight[namespace, name] = chosen
         self._stale.add((namespace, name))
 
     def pop_in_flight(self, namespace: str, name: str, uid: str) -> Allocation | None:
-        """The devices chosen for a claim, for the pod ``uid`` and others, are written into it; returns them."""
+        """Remove and return a claim's devices in flight, as they are being written for the pod ``uid``."""
         in_flight = self._in_flight.get((namespace, name))
         if in_flight is None or uid not in in_flight.uids:
             return None
@@ -294,7 +304,7 @@ class ClaimUse:
         return self._in_flight.pop((namespace, name)).allocation
 
     def release_in_flight(self, namespace: str, name: str, uid: str) -> None:
-        """The pod ``uid`` gives the devices chosen for a claim back; they are in flight while others want them."""
+        """Release a claim's devices in flight for the pod ``uid``; they stay while other pods need them."""
         in_flight = self._in_flight.get((namespace, name))
         if in_flight is not None and (remaining_uids := tuple(other for other in in_flight.uids if other != uid)):
             self._in_flight[namespace, name] = in_flight._replace(uids=remaining_uids)
@@ -302,15 +312,15 @@ class ClaimUse:
             self.pop_in_flight(namespace, name, uid)
 
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
-        """The claim that an earlier attempt to bind the pod made for its extended resources."""
+        """Return the claim that an earlier attempt made for the pod's extended resources, if any."""
         return next((claim for claim in self if claim.for_extended_resources and (name, uid) in claim.owners), None)
 
     def release_claims(
         self, namespace: str, names: Iterable[str], uid: str
     ) -> list[tuple[ResourceClaim, ResourceClaim]]:
-        """Release the claims reserved for the pod ``uid``, which is gone; returns (before, after) of each.
+        """Release the claims reserved for the pod ``uid``, which is gone; return (before, after) of each.
 
-        As the claim controller does: a claim without users is deallocated.
+        As the ResourceClaim controller does: a claim without users is deallocated.
         """
         changes = []
         for name in names:
@@ -339,7 +349,7 @@ class ClaimUse:
                 self.pop_in_flight(*extended_key(namespace, uid), uid)
 
     def free_devices(self, namespace: str, name: str, *, generated: bool) -> None:
-        """Give the claim's devices back; one that was ``generated`` for extended resources goes."""
+        """Release the claim's devices; delete a claim that was ``generated`` for extended resources."""
         claim = self.get(namespace, name)
         if claim is not None and generated:
             self.delete_claim(claim)

@@ -1,4 +1,4 @@
-"""What a pod needs of devices: resource claims, and extended resources that a DeviceClass provides."""
+"""A pod's needs for devices: resource claims, and extended resources that a DeviceClass provides."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from kschedweb.engine.values import dataclass
 
 
 class ClaimError(ValueError):
-    """A claim of the pod that cannot be used; the text is kube-scheduler's."""
+    """A claim of the pod cannot be used; the text is kube-scheduler's."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceNeeds:
-    """The pod's claims, and its extended resources, which devices provide on nodes without a device plugin.
-
-    ``earlier`` is the claim that an earlier attempt to bind the pod made for those resources.
-    """
+    """A pod's needs for devices."""
 
     claims: tuple[ResourceClaim, ...] = ()
+    # Extended resources that devices provide on nodes without a device plugin for them.
     extended: tuple[str, ...] = ()
+    # The claim that an earlier attempt to bind the pod made for those resources.
     earlier: ResourceClaim | None = None
 
     @property
@@ -38,19 +37,19 @@ class DeviceNeeds:
 
     @property
     def extends_anew(self) -> bool:
-        """Whether the claim for the extended resources does not exist yet, or has no devices yet."""
+        """True if the claim for the extended resources does not exist yet, or has no devices yet."""
         return bool(self.extended) and (self.earlier is None or self.earlier.allocation is None)
 
     @property
     def needs_allocator(self) -> bool:
-        """Whether kube-scheduler runs its allocator, even if there is nothing to allocate."""
+        """True if kube-scheduler runs its allocator, even if there is nothing to allocate."""
         return self.extends_anew or any(claim.allocation is None for claim in self.claims)
 
 
 def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> DeviceNeeds:
-    """What ``pod`` needs of devices; raises ClaimError. What is chosen for it already counts as allocated.
+    """Return the pod's needs for devices; raise ClaimError. Devices in flight for it count as allocated.
 
-    ``extended``: whether devices provide extended resources.
+    ``extended`` is False where devices provide no extended resources.
     """
     claim_use = snapshot.resource_claims
     resources = extended_resources(snapshot, pod) if extended else ()
@@ -70,7 +69,7 @@ def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> DeviceNe
 
 
 def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> ResourceClaim:
-    """The claim for the pod's extended resources, before it has a name."""
+    """Return the claim for the pod's extended resources, before it has a name."""
     return ResourceClaim(
         namespace=pod.namespace,
         name=EXTENDED_NAME,
@@ -85,12 +84,12 @@ def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> Resour
 
 
 def claims_of(claims: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
-    """The claims that the pod uses, in its order; raises ClaimError."""
+    """Return the claims that the pod uses, in its order; raise ClaimError."""
     return tuple(claim for item in pod.resource_claims if (claim := _resolve_claim(claims, pod, item)) is not None)
 
 
 def _resolve_claim(claims: Devices | ClaimUse, pod: Pod, entry: PodClaim) -> ResourceClaim | None:
-    """The claim for an entry of the pod's ``resourceClaims``; ``None`` if the entry needs none."""
+    """Return the claim for an entry of the pod's ``resourceClaims``; ``None`` if the entry needs none."""
     if entry.generated and not entry.created:
         raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
     if entry.claim is None:
@@ -108,7 +107,7 @@ def _resolve_claim(claims: Devices | ClaimUse, pod: Pod, entry: PodClaim) -> Res
 
 
 def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
-    """The extended resources that the pod requests, if a DeviceClass provides one of them."""
+    """Return the extended resources that the pod requests, if a DeviceClass provides one of them."""
     classes = snapshot.objects.devices.extended_resources
     if not classes:
         return ()
@@ -117,9 +116,9 @@ def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
 
 
 def release_claims(claims: ClaimUse, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
-    """Release the resource claims of ``pod``, which is gone; returns (before, after) of each claim that this changes.
+    """Release the resource claims of ``pod``, which is gone; return (before, after) of each changed claim.
 
-    The claim that was made for its extended resources goes.
+    The claim that was made for its extended resources is deleted.
     """
     names = [item.claim for item in pod.resource_claims if item.claim is not None]
     changes = claims.release_claims(pod.namespace, names, pod.uid)
@@ -132,5 +131,5 @@ def release_claims(claims: ClaimUse, pod: Pod) -> list[tuple[ResourceClaim, Reso
 
 
 def may_be_extended(name: str) -> bool:
-    """Whether a DeviceClass may provide the resource ``name``."""
+    """Return True if a DeviceClass may provide the resource ``name``."""
     return "/" in name and (is_extended(name) or name.startswith(IMPLICIT_PREFIX))

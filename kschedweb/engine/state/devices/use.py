@@ -1,4 +1,4 @@
-"""Which devices are in use: what the claims that have devices take of them."""
+"""Devices in use: the amounts that allocated claims take of them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from kschedweb.engine.objects.resourceclaim import Allocation, DeviceId
 
 
 class DeviceUse:
-    """What allocations take. ``touched`` collects the pools (driver, name) of which something was taken or given back.
-
-    A device is in use as a whole, or by shares: ``shares`` counts them, ``consumed`` sums up the capacity that those
-    take which say how much, and has an entry only where one does.
-    """
+    """The devices that allocations take, as a whole or by shares."""
 
     def __init__(self) -> None:
         self._whole: Counter[DeviceId] = Counter()
+        # Shares in use of each device.
         self.shares: Counter[DeviceId] = Counter()
+        # Sums of the capacity that shares consume; only for devices with a share that states it.
         self.consumed: dict[DeviceId, Amounts] = {}
-        self._measured_shares: Counter[DeviceId] = Counter()  # shares that say what they take
+        # Shares that state the capacity they consume.
+        self._measured_shares: Counter[DeviceId] = Counter()
+        # Pools (driver, name) whose devices were taken or released; the allocator clears it.
         self.touched: set[tuple[str, str]] = set()
 
     def copy(self) -> DeviceUse:
-        """An independent copy."""
+        """Return an independent copy."""
         other = DeviceUse()
         other._whole, other.shares, other._measured_shares = (
             self._whole.copy(),
@@ -35,11 +35,11 @@ class DeviceUse:
         return other
 
     def is_exclusive(self, device: DeviceId) -> bool:
-        """Whether a claim has the device for itself."""
+        """Return True if a claim has the whole device."""
         return device in self._whole
 
     def is_in_use(self, device: DeviceId) -> bool:
-        """Whether a claim has the device, or a share of it."""
+        """Return True if a claim has the device, or a share of it."""
         return device in self._whole or device in self.shares
 
     def add_allocation(self, allocation: Allocation) -> None:
@@ -50,6 +50,7 @@ class DeviceUse:
 
     def _count_allocation(self, allocation: Allocation, by: int) -> None:
         for allocated in allocation.devices:
+            # Admin access does not take a device from others.
             if allocated.admin:
                 continue
             device = allocated.device

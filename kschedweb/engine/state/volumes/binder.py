@@ -1,4 +1,4 @@
-"""What happens to a pod's claims when it gets a node: volumes are assumed or provisioned, and bound."""
+"""Changes of a pod's claims when it gets a node: volumes are assumed or provisioned, and bound."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kschedweb.engine.objects.storage import Claim, PersistentVolume
 from kschedweb.engine.state.snapshot import Snapshot
 
 BOUND = "Bound"
-VolumeChoice = tuple[Claim, PersistentVolume | None]  # a claim and its volume; None: one is provisioned
-Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]  # before and after
+# A claim and its volume; None if one is provisioned.
+VolumeChoice = tuple[Claim, PersistentVolume | None]
+# An object before and after.
+Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]
 
 
 def assume_pod_volumes(snapshot: Snapshot, choices: list[VolumeChoice], node: str) -> list[Assumed]:
-    """Mark the volumes as taken, and the claims to provision with their node."""
+    """Mark the volumes as taken, and write the selected node to claims that are provisioned."""
     assumed: list[Assumed] = []
     for claim, volume in choices:
         if volume is None:
@@ -38,7 +40,7 @@ def revert_assumed_pod_volumes(snapshot: Snapshot, assumed: list[Assumed]) -> No
 def bind_pod_volumes(snapshot: Snapshot, choices: list[VolumeChoice], node: str) -> None:
     """Bind each claim to its volume, as the volume controller and the provisioners do."""
     position, keys = snapshot.index[node], {claim.key for claim, _ in choices}
-    # The attached volumes of these pods have other names from now on.
+    # The volumes of these pods count under other names once they are bound.
     users = [
         pod
         for pod in snapshot.pods.pods_on(position)
@@ -55,7 +57,7 @@ def bind_pod_volumes(snapshot: Snapshot, choices: list[VolumeChoice], node: str)
 
 
 def _provision_volume(snapshot: Snapshot, claim: Claim, node: str) -> PersistentVolume:
-    """The volume that a provisioner makes for ``claim``, with the topology of ``node`` as its driver reports it."""
+    """Return the volume that a provisioner makes for ``claim``, with the topology of ``node`` for its driver."""
     storage = snapshot.objects.storage
     provisioner = storage.classes[claim.storage_class].provisioner
     driver = DRIVERS.get(provisioner, provisioner)

@@ -1,4 +1,4 @@
-"""The nodes that volumes can be reached from, computed for all nodes at once."""
+"""The nodes that can reach a volume, computed for all nodes at once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def nodes_reaching_volume(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
-    """The nodes that the volume's node affinity allows."""
+    """Return the mask of the nodes that the volume's node affinity allows."""
     return snapshot.cached_by_objects(
         ("volume reaches", volume.name), lambda: _match_volume_affinity(snapshot, volume.affinity)
     )
 
 
 def nodes_reaching_bound_volume(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
-    """The nodes that a bound volume can be reached from, with the CSI topology where its plugin is migrated."""
+    """Return the mask of the nodes that can reach a bound volume.
+
+    Where its in-tree plugin is migrated, the topology of the CSI driver counts.
+    """
     reach, in_tree = nodes_reaching_volume(snapshot, volume), volume.in_tree
     if in_tree is None:
         return reach
@@ -35,7 +38,7 @@ def nodes_reaching_bound_volume(snapshot: Snapshot, volume: PersistentVolume) ->
 
 
 def nodes_with_migrated_plugin(snapshot: Snapshot, in_tree: InTreeVolume) -> Mask:
-    """The nodes where the volume's in-tree plugin is migrated to its CSI driver."""
+    """Return the mask of the nodes where the volume's in-tree plugin is migrated to its CSI driver."""
     csi_nodes, plugin = snapshot.objects.storage.csi_nodes, in_tree.migration.plugin
 
     def compute_mask() -> Mask:
@@ -47,14 +50,14 @@ def nodes_with_migrated_plugin(snapshot: Snapshot, in_tree: InTreeVolume) -> Mas
 
 
 def nodes_in_allowed_topologies(snapshot: Snapshot, storage_class: StorageClass) -> Mask:
-    """The nodes in the allowed topologies of the class."""
+    """Return the mask of the nodes in the allowed topologies of the class."""
     if storage_class.topologies is None:
         return np.ones(len(snapshot), dtype=np.bool_)
     return matches_any(snapshot, storage_class.topologies)
 
 
 def select_nodes(snapshot: Snapshot, selector: Selector) -> Mask:
-    """The nodes whose labels ``selector`` matches."""
+    """Return the mask of the nodes whose labels ``selector`` matches."""
     if selector.nothing or selector.is_empty:
         return np.full(len(snapshot), selector.is_empty, dtype=np.bool_)
     return matches_term(snapshot, NodeSelectorTerm(selector.requirements, ()))

@@ -1,4 +1,4 @@
-"""How much of the storage that nodes have for a pod's claims would be used."""
+"""Scores of nodes by the share of their storage that a pod's claims would use."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.search import choose_volumes, find_sufficient_capacities, without_volume
 
 FULL = 100
+# Not a score: the simulation cannot tell.
 UNSAID = -1
 
 
 def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
-    """The mean over storage classes of ``curve`` at the percentage that would be used; int64[nodes], 0 to 100.
+    """Return the mean over storage classes of ``curve`` at the used percentage; int64[nodes], 0 to 100.
 
-    ``UNSAID`` where storage tells how large a volume may be and not how much is left, or a claim that is to get one
-    names its class in an annotation alone.
-    ``claims`` wait for a node. Where one of them gets an existing volume only such volumes count (VolumeBinding.Score).
+    ``claims`` wait for a node. Where one of them gets an existing volume, only existing volumes count
+    (VolumeBinding.Score). The score is ``UNSAID`` where a capacity states how large a volume may be but not how much is
+    left, or where a claim to be provisioned names its class in an annotation only.
     """
     unmatched = without_volume(snapshot, claims)
     scores = _score_provisioned(snapshot, claims, curve)
@@ -33,7 +34,7 @@ def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints
 
 
 def _score_static_volumes(static_volumes: list[tuple[Claim, PersistentVolume]], curve: Ints) -> int:
-    """The score of a node where claims get these volumes."""
+    """Return the score of a node where claims get these volumes."""
     requested: dict[str, int] = {}
     capacity: dict[str, int] = {}
     for claim, volume in static_volumes:
@@ -41,6 +42,7 @@ def _score_static_volumes(static_volumes: list[tuple[Claim, PersistentVolume]], 
         requested[name] = requested.get(name, 0) + round_to_unit(STORAGE, claim.request or 0)
         capacity[name] = capacity.get(name, 0) + round_to_unit(STORAGE, volume.capacity)
     total = sum(int(curve[_used_percent(requested[name], capacity[name])]) for name in requested)
+    # Go's `math.Round` rounds halves up; Python's `round` would round them to even.
     return int(np.floor(total / len(requested) + 0.5))
 
 
@@ -49,7 +51,10 @@ def _used_percent(requested: int, capacity: int) -> int:
 
 
 def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
-    """The scores of nodes where all volumes are made; a claim whose driver reports no capacity does not count."""
+    """Return the scores of nodes where all volumes are provisioned.
+
+    A claim whose driver reports no capacity does not count.
+    """
     size = len(snapshot)
     total: Floats = np.zeros(size)
     classes, unsaid = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
@@ -72,7 +77,7 @@ def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> 
 
 
 def _find_free_capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
-    """(the bytes free for the claim's class on each node, NaN if not said; where they are known to be enough)"""
+    """Return the free bytes for the claim's class by node (NaN if not stated), and where they are known to suffice."""
     room, has_capacity = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
     for capacity, nodes in (
         find_sufficient_capacities(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ()

@@ -1,4 +1,4 @@
-"""Volumes for claims with delayed binding: existing ones, or such as can be provisioned."""
+"""Volumes for claims with delayed binding: existing ones, or ones that can be provisioned."""
 
 from __future__ import annotations
 
@@ -21,16 +21,22 @@ Matrix = NDArray[np.bool_]
 
 @dataclass(slots=True)
 class VolumeSearchResult:
-    """Nodes where a claim gets no volume, where there is no capacity to provision one, and where the search fails."""
+    """The nodes where a pod's claims get no volumes, by reason."""
 
+    # No volume suits a claim, and none can be provisioned.
     no_volume: Mask
+    # There is no capacity to provision a volume.
     no_space: Mask
+    # The search ends with `error`.
     failed: Mask
     error: str = ""
 
 
 def find_pod_volumes(snapshot: Snapshot, claims: list[Claim]) -> VolumeSearchResult:
-    """Search every node for volumes for ``claims``, which are in the order of the pod's volumes."""
+    """Search every node for volumes for ``claims``, which are in the order of the pod's volumes.
+
+    As kube-scheduler's `FindPodVolumes` does.
+    """
     no_volume, no_space, failed = np.zeros((3, len(snapshot)), dtype=np.bool_)
     result = VolumeSearchResult(no_volume, no_space, failed)
     placed = [claim for claim in claims if claim.selected_node is not None]
@@ -42,6 +48,7 @@ def find_pod_volumes(snapshot: Snapshot, claims: list[Claim]) -> VolumeSearchRes
     reached = ~result.no_volume
     wanting = [(claim, reached) for claim in placed]
     if len(placed) < len(claims) and reached.any():
+        # The smallest request first, as `findMatchingVolumes` sorts them.
         free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
         result.error = next((_format_selector_error(snapshot, claim) for claim in free if claim.selector_error), "")
         if result.error:
@@ -69,7 +76,7 @@ def _check_volume_provisions(snapshot: Snapshot, claim: Claim, nodes: Mask, resu
 
 
 def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
-    """The nodes with capacity for a volume of the requested size; all nodes if the driver does not report it."""
+    """Return the mask of the nodes with capacity for the requested size; all if the driver reports none."""
     capacities = find_sufficient_capacities(snapshot, claim, storage_class)
     mask = np.full(len(snapshot), capacities is None)
     for _, nodes in capacities or ():
@@ -80,9 +87,9 @@ def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) ->
 def find_sufficient_capacities(
     snapshot: Snapshot, claim: Claim, storage_class: StorageClass
 ) -> list[tuple[CSIStorageCapacity, Mask]] | None:
-    """Each capacity that has room for a volume of the requested size, with its nodes.
+    """Return each capacity that has room for a volume of the requested size, with its nodes.
 
-    ``None`` if the driver does not report its capacity, or no size is requested.
+    Return None if the driver does not report its capacity, or no size is requested.
     """
     storage = snapshot.objects.storage
     driver = storage.drivers.get(storage_class.provisioner)
@@ -100,9 +107,10 @@ def find_sufficient_capacities(
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The volumes of a class by name, smallest first; ``reach`` is bool[volumes, nodes]."""
+    """The volumes of a class, smallest first."""
 
     names: list[str]
+    # bool[volumes, nodes].
     reach: Matrix
 
 
@@ -122,7 +130,7 @@ def _list_candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
 
 
 def choose_volumes(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
-    """The volume that each claim takes on the node at a position; ``None`` if one is provisioned."""
+    """Return the volume that each claim takes on the node at a position; ``None`` if one is provisioned."""
     placed = [claim for claim in claims if claim.selected_node is not None]
     free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
     choices: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
@@ -132,7 +140,7 @@ def choose_volumes(snapshot: Snapshot, claims: list[Claim], node: int) -> list[t
 
 
 def without_volume(snapshot: Snapshot, claims: list[Claim]) -> Matrix:
-    """Where each claim gets no existing volume: bool[claims, nodes]."""
+    """Return where each claim gets no existing volume: bool[claims, nodes]."""
     free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
     masks = [unmatched for _, unmatched, _ in _find_matching_volumes(snapshot, free)]
     return np.array(masks, dtype=np.bool_).reshape(len(masks), len(snapshot))
@@ -141,7 +149,7 @@ def without_volume(snapshot: Snapshot, claims: list[Claim]) -> Matrix:
 def _find_matching_volumes(
     snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
 ) -> list[tuple[Claim, Mask, PersistentVolume | None]]:
-    """Each claim with those of ``nodes`` where no volume suits it, and its volume if ``nodes`` is a single node.
+    """Return each claim, the ``nodes`` where no volume suits it, and its volume on a single node.
 
     A claim takes the volume that is reserved for it, else the smallest that suits it; later claims cannot take that
     one.
@@ -152,7 +160,8 @@ def _find_matching_volumes(
     for claim in claims:
         candidates, contested = _list_candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
         listed = [snapshot.objects.storage.volumes.get(name) for name in candidates.names]
-        volumes = [volume for volume in listed if volume is not None]  # some may be gone with their pods
+        # Candidates are cached, and some may be gone with their pods.
+        volumes = [volume for volume in listed if volume is not None]
         reach = candidates.reach[:, nodes]
         if len(volumes) < len(listed):
             reach = reach[[volume is not None for volume in listed]]
@@ -166,7 +175,7 @@ def _find_matching_volumes(
 def _match_claim(
     claim: Claim, volumes: list[PersistentVolume], reach: Matrix, taken_volumes: Matrix | None
 ) -> tuple[Mask, int | None]:
-    """(the nodes where none of ``volumes`` suits the claim, the row taken if there is a single node).
+    """Return the nodes where none of ``volumes`` suits the claim, and the row taken on a single node.
 
     ``taken_volumes`` marks volumes that other claims of the pod have taken; ``None`` if there are no such claims.
     """
@@ -186,6 +195,7 @@ def _match_claim(
     matched = np.flatnonzero(undecided & eligible.any(axis=0))
     unmatched[matched] = False
     if matched.size and (taken_volumes is not None or len(unmatched) == 1):
+        # Rows are sorted by capacity, so the first match is the smallest.
         rows = unreserved[eligible[:, matched].argmax(axis=0)]
         row = int(rows[0])
         if taken_volumes is not None:
@@ -194,7 +204,7 @@ def _match_claim(
 
 
 def _satisfies_claim(volume: PersistentVolume, claim: Claim) -> bool:
-    """Whether the volume meets the conditions that hold even for one reserved for the claim."""
+    """Return True if the volume meets the conditions that hold even for one reserved for the claim."""
     return (
         volume.capacity >= (claim.request or 0)
         and volume.mode == claim.mode
@@ -204,7 +214,7 @@ def _satisfies_claim(volume: PersistentVolume, claim: Claim) -> bool:
 
 
 def _is_available(volume: PersistentVolume, claim: Claim) -> bool:
-    """Whether ``claim`` can take ``volume``, which is not reserved for it."""
+    """Return True if ``claim`` can take ``volume``, which is not reserved for it."""
     return (
         volume.claim is None
         and volume.phase == AVAILABLE

@@ -1,4 +1,4 @@
-"""The cluster's claims, volumes, storage classes and CSI objects, read once."""
+"""The cluster's claims, volumes, storage classes and CSI objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from kschedweb.engine.objects.storage import (
 )
 from kschedweb.engine.objects.volume import PodVolume
 
-Handle = tuple[str, str]  # driver, the driver's name for the volume
+# The driver, and the driver's name for the volume.
+Handle = tuple[str, str]
 _READERS: dict[str, Callable[[Json], Any]] = {
     reader.__name__: reader.from_json
     for reader in (PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
@@ -27,16 +28,16 @@ _READERS: dict[str, Callable[[Json], Any]] = {
 
 
 def _has_equal_fields(current: Any, read: Any) -> bool:
-    """Whether two typed objects are equal, apart from their raw form."""
+    """Return True if two typed objects are equal, apart from their raw form."""
     return current is not None and all(getattr(current, name) == getattr(read, name) for name in read.__slots__)
 
 
 class VolumeError(ValueError):
-    """A pod's volume that cannot be resolved; the text is kube-scheduler's."""
+    """A pod's volume cannot be resolved; the text is kube-scheduler's."""
 
 
 class MissingClaim(VolumeError):
-    """A volume's claim that does not exist; the text names it."""
+    """A volume's claim does not exist; the text names it."""
 
 
 class SavedVolumes(NamedTuple):
@@ -47,10 +48,7 @@ class SavedVolumes(NamedTuple):
 
 
 class Storage:
-    """Typed storage objects by name, claims and capacities by (namespace, name).
-
-    ``version`` counts changes by ``add_object`` and ``remove_object``, which come from outside.
-    """
+    """Typed storage objects by name; claims and capacities by (namespace, name)."""
 
     def __init__(self) -> None:
         self.claims: dict[tuple[str, str], Claim] = {}
@@ -60,24 +58,26 @@ class Storage:
         self.drivers: dict[str, CSIDriver] = {}
         self.capacities: dict[tuple[str, str], CSIStorageCapacity] = {}
         self.attachments: dict[str, VolumeAttachment] = {}
+        # Counts changes from outside, by `add_object` and `remove_object`.
         self.version = 0
         self._claims_made = 0
-        self._shared = False  # whether a copy has the same claims and volumes
+        # True if a copy has the same dicts of claims and volumes: they are copied before the next change.
+        self._shared = False
 
     def copy(self) -> Storage:
-        """A copy with independent claims and volumes."""
+        """Return a copy with independent claims and volumes."""
         other = object.__new__(Storage)
         other.__dict__.update(self.__dict__)
         self._shared = other._shared = True
         return other
 
     def save_volumes(self) -> SavedVolumes:
-        """The claims and volumes as they are now, for ``restore_volumes``."""
+        """Return the present claims and volumes, for ``restore_volumes``."""
         self._shared = True
         return SavedVolumes(self.claims, self.volumes)
 
     def restore_volumes(self, saved: SavedVolumes) -> bool:
-        """Take back all changes of claims and volumes since they were ``saved``; returns whether there were any."""
+        """Undo all changes of claims and volumes since they were ``saved``; return True if there were any."""
         if self.claims is saved.claims:
             return False
         self.claims, self.volumes = saved
@@ -85,7 +85,7 @@ class Storage:
         return True
 
     def put_object(self, changed: Claim | PersistentVolume) -> None:
-        """Replace the object of the same name by ``changed``, if there is one."""
+        """Add ``changed``, or replace the object of the same name."""
         self._unshare()
         if isinstance(changed, Claim):
             self.claims[changed.key] = changed
@@ -101,18 +101,18 @@ class Storage:
             self.volumes.pop(removed.name, None)
 
     def count_claim(self) -> int:
-        """Return the number of the next claim that is made here: those of one name have different uids."""
+        """Return the number of the next claim made here, from which its uid is made."""
         self._claims_made += 1
         return self._claims_made
 
     def get_current(self, earlier: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
-        """The current object with the name of ``earlier``."""
+        """Return the current object with the name of ``earlier``."""
         return self.claims.get(earlier.key) if isinstance(earlier, Claim) else self.volumes.get(earlier.name)
 
     def add_object(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
-        """Add ``raw`` if it is of a storage kind; returns whether that changes anything.
+        """Add ``raw`` if it is of a storage kind; return True if that changes anything.
 
-        Raises ObjectError if it cannot be read.
+        Raise ObjectError if it cannot be read.
         """
         if kind not in _READERS:
             return False
@@ -125,7 +125,7 @@ class Storage:
         return changed
 
     def remove_object(self, kind: str, namespace: str, name: str) -> bool:
-        """Remove an object if it is of a storage kind; returns whether that changes anything."""
+        """Remove an object if it is of a storage kind; return True if that changes anything."""
         if kind not in _READERS:
             return False
         objects, key = self._table_and_key(kind, namespace, name)
@@ -133,7 +133,7 @@ class Storage:
         return objects.pop(key, None) is not None
 
     def _table_and_key(self, kind: str, namespace: str, name: str) -> tuple[dict[Any, Any], Any]:
-        """The dictionary for objects of a storage kind, made writable, and the object's key in it."""
+        """Return the dict for objects of a storage kind, made writable, and the object's key in it."""
         self._unshare()
         tables: dict[str, tuple[dict[Any, Any], Any]] = {
             "PersistentVolumeClaim": (self.claims, (namespace, name)),
@@ -151,16 +151,16 @@ class Storage:
             self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
 
     def get_claim(self, namespace: str, name: str) -> Claim:
-        """The claim; raises MissingClaim with the API server's words if there is none."""
+        """Return the claim; raise MissingClaim with the API server's words if there is none."""
         try:
             return self.claims[namespace, name]
         except KeyError:
             raise MissingClaim(f'persistentvolumeclaim "{name}" not found') from None
 
     def get_handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
-        """The handle under which ``volume`` counts against a node's limits; ``None`` if it does not count.
+        """Return the handle under which ``volume`` counts against a node's limits; ``None`` if it does not count.
 
-        A volume that is not provisioned yet counts for the driver of its class, under the claim's name. Raises
+        A volume that is not provisioned yet counts for the driver of its class, under the claim's name. Raise
         VolumeError.
         """
         if volume.claim is None:

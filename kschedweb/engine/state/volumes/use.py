@@ -17,31 +17,41 @@ Counted = TypeVar("Counted", bound=Hashable)
 
 
 class VolumeUser(NamedTuple):
-    """A pod on the node at a position, its attached volumes, and an error if not all of them are known."""
+    """A bound pod with volumes."""
 
     pod: Pod
+    # Position of its node.
     node: int
+    # Its attached volumes, as far as they are known.
     handles: set[Handle]
+    # The error if a volume cannot be resolved, else empty.
     error: str
 
 
 class VolumeUse:
-    """Claims, disks and attached volumes of the bound pods. Nodes are positions; ``index`` maps names to them."""
+    """Claims, disks and attached volumes of the bound pods. Nodes are positions."""
 
     def __init__(self, index: Mapping[str, int], storage: Storage) -> None:
+        # Node name -> position.
         self._index = index
         self._storage = storage
+        # (namespace, name) -> pods that use the claim.
         self._claims: Counter[tuple[str, str]] = Counter()
+        # Identity of a disk -> (node, disk) -> pods.
         self._disks: dict[tuple[str, ...], Counter[tuple[int, Disk]]] = {}
+        # Handle -> node -> pods.
         self._volumes: dict[Handle, Counter[int]] = {}
+        # Node -> key of a pod -> error.
         self._errors: dict[int, dict[str, str]] = {}
+        # Driver -> attached volumes by node, int64[nodes].
         self._counts: dict[str, Ints] = {}
         self._attached: frozenset[tuple[Handle, int]] | None = None
-        self._users: dict[str, VolumeUser] = {}  # by the pod's key
+        # By the pod's key.
+        self._users: dict[str, VolumeUser] = {}
         self._version = storage.version
 
     def copy(self, storage: Storage) -> VolumeUse:
-        """An independent copy over ``storage``, a copy of this one's storage."""
+        """Return an independent copy over ``storage``, a copy of this one's storage."""
         other = VolumeUse(self._index, storage)
         other._claims = self._claims.copy()
         other._disks = {identity: users.copy() for identity, users in self._disks.items()}
@@ -74,7 +84,7 @@ class VolumeUse:
             self._count_handle(handle, user.node, sign)
 
     def resolve_again(self) -> None:
-        """Resolve the volumes of all pods again, since claims were restored."""
+        """Resolve the volumes of all pods again at the next read, as claims were restored."""
         self._version = -1
 
     def _resolve_if_changed(self) -> None:
@@ -88,7 +98,7 @@ class VolumeUse:
             self._attach_volumes(resolved, 1)
 
     def _resolve_volumes(self, pod: Pod) -> tuple[set[Handle], str]:
-        """The pod's attached volumes, and the first error, which rejects counted volumes on the pod's node."""
+        """Return the pod's attached volumes, and the first error, which rejects volumes on its node."""
         handles: set[Handle] = set()
         for volume in pod.volumes:
             try:
@@ -105,11 +115,12 @@ class VolumeUse:
         nodes = self._volumes.setdefault(handle, Counter())
         before = node in nodes
         _add_to_counter(nodes, node, sign)
+        # A volume counts once on a node, whether pods use it, an attachment exists, or both.
         if before != (node in nodes) and (handle, node) not in self._list_attachments():
             self._attached_to(handle[0])[node] += sign
 
     def _list_attachments(self) -> frozenset[tuple[Handle, int]]:
-        """The VolumeAttachments of the cluster, whether a pod uses the volume or not."""
+        """Return the cluster's VolumeAttachments as (handle, node), whether a pod uses the volume or not."""
         if self._attached is None:
             attachments = set()
             for attachment in self._storage.attachments.values():
@@ -123,7 +134,7 @@ class VolumeUse:
         return self._attached
 
     def attached_counts(self, driver: str) -> Ints:
-        """The number of volumes of ``driver`` attached to each node. Shape [nodes]."""
+        """Return the number of volumes of ``driver`` attached to each node. Shape [nodes]."""
         self._resolve_if_changed()
         return self._attached_to(driver)
 
@@ -134,21 +145,21 @@ class VolumeUse:
         return self._counts[driver]
 
     def nodes_using(self, handle: Handle) -> list[int]:
-        """The nodes on which a pod uses the volume."""
+        """Return the nodes on which a pod uses the volume."""
         self._resolve_if_changed()
         return list(self._volumes.get(handle, ()))
 
     def errors_by_node(self) -> dict[int, str]:
-        """Nodes with a pod whose volumes cannot be resolved, and the error."""
+        """Return the nodes with a pod whose volumes cannot be resolved, each with the error."""
         self._resolve_if_changed()
         return {node: next(iter(errors.values())) for node, errors in self._errors.items() if errors}
 
     def is_claimed(self, namespace: str, name: str) -> bool:
-        """Whether a bound pod uses the claim."""
+        """Return True if a bound pod uses the claim."""
         return (namespace, name) in self._claims
 
     def disk_conflicts(self, disk: Disk) -> Mask:
-        """The nodes where a pod mounts ``disk`` in a conflicting way. Shape [nodes]."""
+        """Return the mask of the nodes where a pod mounts ``disk`` in a conflicting way. Shape [nodes]."""
         mask = np.zeros(len(self._index), dtype=np.bool_)
         for node, other in self._disks.get(disk.identity, ()):
             if disk.conflicts_with(other):

@@ -1,1 +1,1 @@
-"""Watermarks: what nodes and workloads really use, and how each published scheduler reads it."""
+"""Watermarks: the real use of nodes and workloads, and the form in which each published scheduler reads it."""

@@ -29,24 +29,30 @@ if TYPE_CHECKING:
 PREFIX = "watermarks.kschedweb.dev/"
 KEY = f"{PREFIX}use"
 SOURCE = "annotations"
-LONGEST = 4096  # characters
-CAPACITY = "_capacity"  # suffix of a figure in percent of capacity
+# Characters of an annotation that is read; longer ones are refused before they are parsed.
+LONGEST = 4096
+# Suffix of a figure in percent of capacity.
+CAPACITY = "_capacity"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 MEBIBYTE = 2.0**20
 
-Problem = tuple[str, str]  # object, reason
+# (object, reason).
+Problem = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Grain:
-    """The precision of the figures of one resource, and the change that makes them be written again.
+    """The precision of the figures of one resource, and the change from which they are written again.
 
-    A figure has moved if it differs from the written one by more than ``min_change`` and by more than ``share`` of it.
-    So small fluctuations cause no writes.
+    A figure has moved if it differs from the written one by more than ``min_change`` and by more than ``share`` of it,
+    so small fluctuations cause no writes.
     """
 
+    # Figures are rounded to multiples of it.
     unit: float
+    # In the figure's unit.
     min_change: float
+    # 0 to 1.
     share: float = 0.0
 
     def round_value(self, value: float) -> float:
@@ -58,23 +64,27 @@ class Grain:
         return abs(new - old) > max(self.min_change, self.share * old) + self.unit / 2
 
 
-NODE_GRAINS = {CPU: Grain(0.1, 1.0), MEMORY: Grain(0.1, 1.0)}  # percent of allocatable
-WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * MEBIBYTE, 0.05)}  # cores, bytes
+# Percent of allocatable.
+NODE_GRAINS = {CPU: Grain(0.1, 1.0), MEMORY: Grain(0.1, 1.0)}
+# Cores and bytes of one pod.
+WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * MEBIBYTE, 0.05)}
 
 
 @dataclass(frozen=True)
 class AnnotatedUse:
-    """The content of one annotation; ``updated`` is in seconds of the epoch.
+    """The content of one annotation."""
 
-    ``hours`` is a workload's curve of the day in cores, NaN where unknown; empty where there is none.
-    """
-
+    # Seconds of the epoch.
     updated: float
     figures: Figures
+    # A workload's curve of the day in cores, NaN where unknown; empty if there is none.
     hours: tuple[float, ...] = ()
 
     def round_figures(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
-        """The content as it is written: whole seconds, figures rounded by ``grains``, unknown figures left out."""
+        """Return the content as it is written.
+
+        Times are whole seconds, figures are rounded by ``grains``, and unknown figures are left out.
+        """
         rounded = {
             resource: {
                 key: grains[resource].round_value(value) for key, value in values.items() if math.isfinite(value)
@@ -86,7 +96,7 @@ class AnnotatedUse:
         return AnnotatedUse(math.floor(self.updated), figures, hours)
 
     def has_moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
-        """Whether ``new`` has other figures than this one, or one that moved."""
+        """Return True if ``new`` has other figures than this content, or one that moved."""
         if _known_keys(self) != _known_keys(new):
             return True
         hours = zip(self.hours, new.hours, strict=True)
@@ -99,7 +109,7 @@ class AnnotatedUse:
         )
 
     def to_json(self) -> str:
-        """The text of the annotation. Call ``round_figures`` first."""
+        """Return the text of the annotation. Call ``round_figures`` first."""
         stamp = datetime.fromtimestamp(self.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         listed: Json = {"updated": stamp}
         for resource, values in self.figures.items():
@@ -111,7 +121,7 @@ class AnnotatedUse:
 
     @classmethod
     def from_json(cls, content: str) -> AnnotatedUse:
-        """Read the text ``content``; raises ObjectError, and nothing else, if it cannot be read."""
+        """Read the text ``content``; raise ObjectError, and nothing else, if it cannot be read."""
         if len(content) > LONGEST:
             raise ObjectError(f"is longer than {LONGEST} characters")
         try:
@@ -126,7 +136,7 @@ class AnnotatedUse:
 
 
 def _known_keys(use: AnnotatedUse) -> tuple[dict[str, frozenset[str]], list[bool]]:
-    """Which figures there are, and of which hours something is known."""
+    """Return the keys of the figures, and which hours are unknown."""
     keys = {resource: frozenset(values) for resource, values in use.figures.items()}
     return keys, [math.isnan(value) for value in use.hours]
 
@@ -153,17 +163,16 @@ def _parse_updated(raw: Json) -> float:
 
 @dataclass(frozen=True)
 class AnnotatedWatermarks:
-    """The watermarks in the annotations of a cluster, and problems with annotations that cannot be read.
+    """The watermarks in the annotations of a cluster."""
 
-    ``watermarks`` is ``None`` if no annotation could be read.
-    """
-
+    # None if no annotation could be read.
     watermarks: Watermarks | None
+    # Annotations that cannot be read.
     problems: list[Problem]
 
 
 def read_annotations(nodes: Sequence[Node], objects: ClusterObjects) -> AnnotatedWatermarks:
-    """The watermarks in the annotations of ``nodes`` and of the workloads among ``objects``."""
+    """Return the watermarks in the annotations of ``nodes`` and of the workloads among ``objects``."""
     problems: list[Problem] = []
     of_nodes = dict(_parse_uses((node.raw for node in nodes), problems))
     of_workloads = dict(_parse_uses((raw for kind in sorted(WORKLOADS) for raw in objects.all(kind)), problems))
@@ -183,7 +192,7 @@ def read_annotations(nodes: Sequence[Node], objects: ClusterObjects) -> Annotate
 
 
 def build_columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dict[tuple[str, str], Floats]:
-    """The figures of ``uses`` by resource and key, NaN where a node has none. Shape [nodes] each."""
+    """Return the figures of ``uses`` by resource and key, NaN where a node has none. Shape [nodes] each."""
     arrays: dict[tuple[str, str], Floats] = {}
     for position, name in enumerate(names):
         for resource, figures in uses[name].figures.items() if name in uses else ():
@@ -195,7 +204,7 @@ def build_columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dic
 
 
 def _parse_uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, AnnotatedUse]]:
-    """The content of each annotation by name of its object (``namespace/Kind/name`` for workloads)."""
+    """Yield the content of each annotation by name of its object (``namespace/Kind/name`` for workloads)."""
     for raw in listed:
         try:
             annotation = get_mapping(get_mapping(raw, "metadata"), "annotations", "metadata.").get(KEY)
@@ -209,14 +218,14 @@ def _parse_uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tupl
 
 
 def key_of(raw: Json) -> str:
-    """The name of an object in watermarks: a node's name, or ``namespace/Kind/name`` of a workload."""
+    """Return the name of an object in watermarks: a node's name, or ``namespace/Kind/name`` of a workload."""
     metadata = get_mapping(raw, "metadata")
     name, kind = get_string(metadata, "name", "metadata."), get_string(raw, "kind")
     return name if kind == "Node" else f"{get_string(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
 
 
 def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
-    """The rounded content to write on each node that has figures, by name."""
+    """Return the rounded content to write on each node that has figures, by name."""
     columns = {
         (resource, key): column.tolist()
         for (resource, key), column in sorted(watermarks.figures.items())
@@ -234,7 +243,10 @@ def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
 
 
 def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, AnnotatedUse]:
-    """The rounded content to write on each workload by ``namespace/Kind/name``; ``updated`` in seconds of the epoch."""
+    """Return the rounded content to write on each workload, by ``namespace/Kind/name``.
+
+    ``updated`` is in seconds of the epoch.
+    """
     uses = {}
     for name, figures in watermarks.workloads.items():
         selected = {resource: values for resource, values in figures.items() if resource in WORKLOAD_GRAINS}
@@ -248,9 +260,9 @@ def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, Annotated
 
 
 def render_if_changed(current: str | None, use: AnnotatedUse, grains: Mapping[str, Grain], renew: float) -> str | None:
-    """The text to write instead of ``current``; ``None`` if ``current`` may stay.
+    """Return the text to write instead of ``current``; ``None`` if ``current`` may stay.
 
-    ``current`` may stay while no figure moved and it is less than ``renew`` seconds older than ``use``.
+    It may stay while no figure moved and it is less than ``renew`` seconds older than ``use``.
     """
     try:
         old = None if current is None else AnnotatedUse.from_json(current)

@@ -10,23 +10,30 @@ import numpy as np
 
 from kschedweb.engine.state.columns import Floats
 
+# Steps of the continued fraction at most.
 MANY_STEPS = 5000
-NARROW = 3000.0  # shapes above this make the fraction slow and the density nearly normal
-REACH = 12.0  # standard deviations, beyond which a tail is negligible
+# Shapes above this make the fraction slow and the density nearly normal.
+NARROW = 3000.0
+# Standard deviations beyond which a tail is negligible.
+REACH = 12.0
+# The fraction ends when a step changes the value by a smaller share than this.
 ENOUGH = 1e-15
+# Stands for zero as a divisor, as Lentz's method does.
 TINY = 1e-300
-SHIFT = 10  # from this argument on, Stirling's series is exact to the last bit
+# From this argument on Stirling's series is exact to the last bit.
+SHIFT = 10
 # Bernoulli numbers over 2k(2k - 1): the coefficients of Stirling's series in odd powers of 1/z.
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
+# Nodes of the Gauss-Legendre quadrature on -1..1.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
 def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b), the probability that a beta-distributed share with shapes ``a`` and ``b`` is at most ``x``.
+    """Return I_x(a, b): the probability that a beta-distributed share is at most ``x``.
 
-    Three float64 arrays of one shape, and one such array back. NaN where ``x`` is not in 0..1 or a shape is not a
-    positive number. Exact to about 1e-12.
+    ``a`` and ``b`` are the shapes. Three float64 arrays of one shape give one such array. NaN where ``x`` is not in
+    0..1 or a shape is not a positive number. Exact to about 1e-12.
     """
     with np.errstate(all="ignore"):
         result = np.full(np.shape(x), np.nan)
@@ -40,7 +47,7 @@ def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _compute_inside(x: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b) for 0 < x < 1, computed from the tail without the mean."""
+    """Return I_x(a, b) for 0 < x < 1, computed from the tail on the far side of the mean."""
     upper = x > (a + 1) / (a + b + 2)
     complement = 1 - x
     at, beyond = np.where(upper, complement, x), np.where(upper, x, complement)
@@ -55,7 +62,7 @@ def _compute_inside(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _log_power(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
-    """The logarithm of x^a (1-x)^b / B(a, b), where ``complement`` is 1 - x.
+    """Return the logarithm of x^a (1-x)^b / B(a, b), where ``complement`` is 1 - x.
 
     The form is relative to the mean, so that large shapes do not cancel each other.
     """
@@ -71,18 +78,19 @@ def _log_power(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _log_ratio(ratio: Floats, excess: Floats) -> Floats:
-    """The logarithm of ``ratio``, which is 1 + ``excess``; computed from ``excess`` where it is near 1."""
+    """Return the logarithm of ``ratio``, which is 1 + ``excess``; computed from ``excess`` where it is near 1."""
     return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(ratio))
 
 
 def _stirling_error(z: Floats) -> Floats:
-    """ln Gamma(z) minus Stirling's formula (z - 1/2) ln z - z + ln(2 pi)/2."""
+    """Return ln Gamma(z) minus Stirling's formula (z - 1/2) ln z - z + ln(2 pi)/2."""
     small = z < SHIFT
     high = np.where(small, z + SHIFT, z)
     power, series = 1 / high, np.zeros_like(z)
     for coefficient in STIRLING:
         series = series + coefficient * power
         power = power / (high * high)
+    # Gamma(z + SHIFT) = z (z + 1) … Gamma(z): small arguments are computed at z + SHIFT.
     if small.any():
         product = np.ones_like(z)
         for step in range(SHIFT):
@@ -93,7 +101,7 @@ def _stirling_error(z: Floats) -> Floats:
 
 
 def _continued_fraction(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b) by DLMF 8.17.22, evaluated from the front (Lentz's method), for x below the mean."""
+    """Return I_x(a, b) by DLMF 8.17.22, evaluated from the front (Lentz's method), for x below the mean."""
     front = np.exp(_log_power(x, complement, a, b)) / a
     numerator = np.ones_like(x)
     denominator = 1 / _not_zero(1 - (a + b) * x / (a + 1))
@@ -118,11 +126,15 @@ def _not_zero(values: Floats) -> Floats:
 
 
 def _integrate_tail(x: Floats, complement: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b) as the area under the density up to x, for x below the mean; the negligible tail is left out."""
+    """Return I_x(a, b) as the area under the density up to x, for x below the mean.
+
+    The negligible part of the tail is left out.
+    """
     total = a + b
     deviation = np.sqrt(a / total * (b / total) / (total + 1))
     width = np.minimum(REACH * deviation, x)
-    away = width * 0.5 * (1 - POINTS[:, np.newaxis])  # how far below x
+    # Distances below x.
+    away = width * 0.5 * (1 - POINTS[:, np.newaxis])
     at, beyond = x - away, complement + away
     height = np.exp(_log_power(at, beyond, a, b)) / (at * beyond)
     area: Floats = WEIGHTS @ height * (width * 0.5)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def node_capacity(snapshot: Snapshot, resource: str) -> Ints:
-    """The capacity of nodes, which includes what is reserved for the system, in milli-CPU or bytes. Shape [nodes].
+    """Return the nodes' capacity, in milli-CPU or bytes. Shape [nodes].
 
-    A node without capacity, which no kubelet leaves out, counts with its allocatable.
+    It includes the amounts reserved for the system. A node without capacity, which no kubelet leaves out, counts with
+    its allocatable.
     """
 
     def compute_amounts() -> Ints:
@@ -34,7 +35,10 @@ def node_capacity(snapshot: Snapshot, resource: str) -> Ints:
 
 
 def capacity_percent(snapshot: Snapshot, resource: str, key: str) -> Floats:
-    """A figure in percent of capacity: measured, else converted from allocatable; NaN if unknown. Shape [nodes]."""
+    """Return a figure in percent of capacity: measured, else converted from allocatable; NaN if unknown.
+
+    Shape [nodes].
+    """
 
     def compute_percent() -> Floats:
         watermarks = snapshot.watermarks

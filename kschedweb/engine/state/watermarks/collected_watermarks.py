@@ -14,40 +14,45 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks
 from kschedweb.engine.values import dataclass
 
-MOST_TIMES = 2_016  # a week of five minutes
-MOST_VALUES = 5_000_000  # of all objects and times together
-MOST_NAME = 400  # characters
+# A week of five minutes.
+MOST_TIMES = 2_016
+# Values of all objects and times together, which bounds the memory that a text can take.
+MOST_VALUES = 5_000_000
+# Characters.
+MOST_NAME = 400
+# The largest value, in bytes an exbibyte.
 LARGEST = 2.0**60
 HEAD = ["figure", "object"]
 NODE, WORKLOAD = "node", "workload"
 SOURCE, UPDATED, CURVE = "source", "updated", "hours"
 _FIGURE = re.compile(rf"({NODE}|{WORKLOAD})/({CPU}|{MEMORY})/([a-z0-9_]{{1,24}})")
 
-Figure = tuple[str, str]  # resource, key
+# (resource, key).
+Figure = tuple[str, str]
 
 
 class CollectedError(ValueError):
-    """Text that cannot be read as figures; the message names the line and the reason."""
+    """A text cannot be read as figures; the message names the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollectedWatermarks:
-    """Figures at ``times`` (float64[times], seconds of the epoch, ascending), NaN where a figure was not known.
+    """Figures at several times, NaN where a figure was not known."""
 
-    ``nodes`` and ``workloads`` are float64[times, objects] by resource and key: percent of allocatable for the nodes of
-    ``last``, cores and bytes per pod for the workloads ``owners``. ``last`` has the watermarks at the last time, with
-    what is known of that time only; but its curves of the day are those that were known at the first time.
-    """
-
+    # float64[times], seconds of the epoch, ascending.
     times: Floats
+    # Percent of allocatable for the nodes of `last`: float64[times, nodes].
     nodes: Mapping[Figure, Floats]
+    # Names of the workloads.
     owners: Sequence[str]
+    # Cores and bytes per pod: float64[times, owners].
     workloads: Mapping[Figure, Floats]
+    # The watermarks of the last time only; but its curves of the day are those known at the first time.
     last: Watermarks
 
     @classmethod
     def from_watermarks(cls, watermarks: Watermarks, at: float) -> CollectedWatermarks:
-        """The figures of one time."""
+        """Return the figures of one time."""
         owners = list(watermarks.workloads)
         keys = dict.fromkeys(
             (resource, key)
@@ -73,7 +78,7 @@ class CollectedWatermarks:
         workloads: Mapping[Figure, Floats],
         last: Watermarks,
     ) -> CollectedWatermarks:
-        """Figures over time of the nodes of ``last``, which itself may be without figures."""
+        """Return figures over time of the nodes of ``last``, whose own figures are replaced."""
         figures = {figure: values[-1] for figure, values in nodes.items()}
         last_figures = _WorkloadFigures(owners, {figure: values[-1] for figure, values in workloads.items()})
         return cls(times, nodes, owners, workloads, replace(last, figures=figures, workloads=last_figures))
@@ -83,7 +88,7 @@ class CollectedWatermarks:
         return self.last.names
 
     def watermarks_at(self, place: int) -> Watermarks:
-        """The watermarks at ``times[place]``; the age of each node's figures is that at the last time."""
+        """Return the watermarks at ``times[place]``; the age of the figures is that at the last time."""
         if place == len(self.times) - 1:
             return self.last
         figures = {figure: values[place] for figure, values in self.nodes.items()}
@@ -91,7 +96,7 @@ class CollectedWatermarks:
         return replace(self.last, figures=figures, workloads=workloads)
 
     def fill_gaps(self) -> CollectedWatermarks:
-        """The same figures with gaps filled by the last known value."""
+        """Return the same figures with gaps filled by the last known value."""
         nodes = {figure: fill_gaps(values) for figure, values in self.nodes.items()}
         workloads = {figure: fill_gaps(values) for figure, values in self.workloads.items()}
         return CollectedWatermarks.from_columns(self.times, nodes, self.owners, workloads, self.last)
@@ -99,7 +104,10 @@ class CollectedWatermarks:
     # The form as text.
 
     def to_lines(self) -> Iterator[str]:
-        """A line of times, then a line for each figure of each object; ``from_lines`` returns the same numbers."""
+        """Yield a line of times, then one for each figure of each object.
+
+        ``from_lines`` reads the same numbers back.
+        """
         yield ",".join([*HEAD, *map(_format_number, self.times.tolist())])
         yield f"{SOURCE},{self.last.source}"
         for name, time in zip(self.names, self.last.updated.tolist(), strict=True):
@@ -113,7 +121,7 @@ class CollectedWatermarks:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> CollectedWatermarks:
-        """Read what ``lines`` wrote; raises CollectedError."""
+        """Read the lines that ``to_lines`` wrote; raise CollectedError."""
         reading = _LineReader()
         for number, line in enumerate(lines, start=1):
             if line:
@@ -126,13 +134,15 @@ class CollectedWatermarks:
 
 @dataclass(slots=True)
 class _LineReader:
-    """The lines read so far."""
+    """The content of the lines read so far."""
 
     times: list[float] = field(default_factory=list)
     source: str = ""
     updated: dict[str, float] = field(default_factory=dict)
-    rows: dict[str, dict[str, Floats]] = field(default_factory=dict)  # figure -> object -> a value for each time
+    # Figure -> object -> a value for each time.
+    rows: dict[str, dict[str, Floats]] = field(default_factory=dict)
     curves: dict[str, Floats] = field(default_factory=dict)
+    # The number of values so far.
     values: int = 0
 
     def read_cells(self, cells: list[str]) -> None:
@@ -176,7 +186,7 @@ class _LineReader:
 
     @staticmethod
     def _parse_numbers(cells: list[str], count: int) -> Floats:
-        """The numbers in ``cells``, NaN for an empty cell."""
+        """Return the numbers in ``cells``, NaN for an empty cell."""
         if len(cells) != count:
             raise CollectedError(f"has {len(cells):,} values, where {count:,} are wanted")
         try:
@@ -184,7 +194,8 @@ class _LineReader:
         except ValueError:
             raise CollectedError("a value is not a number") from None
         present = numbers[[bool(cell) for cell in cells]]
-        if not ((present >= 0.0) & (present <= LARGEST)).all():  # NaN compares false
+        # NaN compares false, so it is refused as well.
+        if not ((present >= 0.0) & (present <= LARGEST)).all():
             raise CollectedError("a value is negative, not finite, or too large")
         return numbers
 
@@ -204,8 +215,9 @@ class _LineReader:
     def _build_columns(
         self, figures: Mapping[Figure, Mapping[str, Floats]], first: Iterable[str] = ()
     ) -> tuple[list[str], dict[Figure, Floats]]:
-        """The names of all objects, and for each figure a column per object."""
+        """Return the names of all objects, and for each figure a column per object."""
         names = list(dict.fromkeys([*first, *(name for rows in figures.values() for name in rows)]))
+        # Few lines can name many objects and figures, whose missing values take memory too.
         if len(names) * len(figures) * len(self.times) > 2 * MOST_VALUES:
             raise CollectedError(f"there are more than {2 * MOST_VALUES:,} values, those left out among them")
         missing = np.full(len(self.times), math.nan)
@@ -216,7 +228,7 @@ class _LineReader:
 
 
 class _WorkloadFigures(Mapping[str, Figures]):
-    """The figures of workloads at one time, made on demand, because only a few of many are read."""
+    """The figures of workloads at one time, made on demand, as only a few of many are read."""
 
     def __init__(self, names: Sequence[str], figures: Mapping[Figure, Floats]) -> None:
         self._figures = figures
@@ -241,7 +253,7 @@ class _WorkloadFigures(Mapping[str, Figures]):
 
 
 def fill_gaps(values: Floats) -> Floats:
-    """``values`` with each gap in a column filled by the value before it."""
+    """Return ``values`` with each gap in a column filled by the value before it."""
     rows = np.arange(len(values))[:, None]
     last = np.maximum.accumulate(np.where(np.isnan(values), 0, rows), axis=0)
     filled: Floats = np.take_along_axis(values, last, axis=0)
@@ -262,5 +274,5 @@ def _parse_workload(cells: list[str]) -> str:
 
 
 def _format_number(value: float) -> str:
-    """The shortest text that reads as the same number; empty for NaN."""
+    """Return the shortest text that reads as the same number; empty for NaN."""
     return "" if math.isnan(value) else repr(value).removesuffix(".0")

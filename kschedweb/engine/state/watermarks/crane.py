@@ -16,19 +16,23 @@ from zoneinfo import ZoneInfo
 
 HOT_VALUE = "node_hot_value"
 DEFAULT_TIME_ZONE = "Asia/Shanghai"
-EXTRA = 300.0  # seconds that a metric stays valid beyond its sync period
-HOT_ACTIVE = 300.0  # seconds for which a hot value is valid
-HEAP_SIZE = 1024  # binding records kept at most, of all nodes
-SHORTEST_TIME = 5  # characters
+# Seconds that a metric stays valid beyond its sync period.
+EXTRA = 300.0
+# Seconds for which a hot value is valid.
+HOT_ACTIVE = 300.0
+# Binding records kept at most, of all nodes together.
+HEAP_SIZE = 1024
+# Characters; crane refuses shorter times before it parses them.
+SHORTEST_TIME = 5
 
-# Metric -> resource and key of the watermarks that mean the same.
+# Metric -> resource and key of the same figure in watermarks.
 METRICS = {
     f"{prefix}_usage_{metric}": (resource, key)
     for prefix, resource in (("cpu", "cpu"), ("mem", "memory"))
     for metric, key in (("avg_5m", "5m"), ("max_avg_1h", "1h_max"), ("max_avg_1d", "1d_max"))
 }
 
-# The policy that crane-scheduler ships: metric, how often it is written, at most how much of it, its weight.
+# The policy that crane-scheduler ships: metric, period of its writes, limit of a filter, weight of a score.
 _SAMPLE = (
     ("avg_5m", "3m0s", 0.65, 0.2),
     ("max_avg_1h", "15m0s", 0.75, 0.3),
@@ -44,6 +48,7 @@ SAMPLE_POLICY: dict[str, list[dict[str, Any]]] = {
     "hotValue": [{"timeRange": "5m0s", "count": 5}, {"timeRange": "1m0s", "count": 2}],
 }
 
+# Go's number syntax, with underscores between digits.
 _DIGITS = r"[0-9](?:_?[0-9])*"
 _HEX = r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
 _DECIMAL = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
@@ -58,11 +63,11 @@ _YEARS_400 = 146097 * 86400  # seconds; the calendar repeats after 400 years
 
 
 class CraneError(ValueError):
-    """A text that crane-scheduler does not accept; the message says why."""
+    """crane-scheduler does not accept a text; the message tells the reason."""
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The zone ``name``, Asia/Shanghai if it is empty; raises CraneError if there is no such zone.
+    """Return the zone ``name``, Asia/Shanghai if it is empty; raise CraneError if there is no such zone.
 
     Zones come from the database of Python or the system.
     """
@@ -75,18 +80,19 @@ def time_zone(name: str) -> ZoneInfo:
 
 
 class CraneReading(NamedTuple):
-    """The value of an annotation, and the time when it was written in seconds of the epoch."""
+    """The content of an annotation."""
 
     value: float
+    # When it was written, in seconds of the epoch.
     time: float
 
     def is_fresh(self, active: float, now: float) -> bool:
-        """Whether the reading is less than ``active`` seconds old; a reading from the future is."""
+        """Return True if the reading is less than ``active`` seconds old, or from the future."""
         return now < self.time + active
 
 
 def read_annotation(text: str, zone: ZoneInfo) -> CraneReading:
-    """Read the annotation ``value,time``; raises CraneError if crane-scheduler treats it as missing."""
+    """Read the annotation ``value,time``; raise CraneError if crane-scheduler treats it as missing."""
     parts = text.split(",")
     if len(parts) != 2:
         raise CraneError(f"has {len(parts) - 1} commas, one is needed: value,time")
@@ -97,7 +103,7 @@ def read_annotation(text: str, zone: ZoneInfo) -> CraneReading:
 
 
 def write_usage(fraction: float, time: float, zone: ZoneInfo) -> str:
-    """A usage as crane's controller writes it: five decimals, 0 for NaN and values below 0."""
+    """Return a usage as crane's controller writes it: five decimals, 0 for NaN and negative values."""
     return f"{fraction if fraction > 0 else 0.0:.5f},{write_time(time, zone)}"
 
 
@@ -106,14 +112,14 @@ def write_hot_value(value: int, time: float, zone: ZoneInfo) -> str:
 
 
 def write_time(time: float, zone: ZoneInfo) -> str:
-    """Seconds of the epoch as local time of ``zone``, truncated to whole seconds, with crane's meaningless Z."""
+    """Return seconds of the epoch as local time of ``zone`` in whole seconds, with crane's meaningless Z."""
     return f"{(_EPOCH + timedelta(seconds=math.floor(time))).astimezone(zone):%Y-%m-%dT%H:%M:%S}Z"
 
 
 def read_number(text: str) -> float:
-    """Read a number as Go's ParseFloat does; raises CraneError.
+    """Read a number as Go's `ParseFloat` does; raise CraneError.
 
-    Unlike Python's ``float``, it accepts hexadecimal floats, but no blanks and no digits of other scripts; a number too
+    Unlike Python's ``float`` it accepts hexadecimal floats, but no blanks and no digits of other scripts. A number too
     large for a float is an error.
     """
     try:
@@ -133,7 +139,7 @@ def read_number(text: str) -> float:
 
 
 def read_time(text: str, zone: ZoneInfo) -> float:
-    """Read a local time of ``zone`` as Go does with the layout 2006-01-02T15:04:05Z; raises CraneError.
+    """Read a local time of ``zone`` as Go does with the layout 2006-01-02T15:04:05Z; raise CraneError.
 
     The hour may have one digit, the seconds may have decimals. For a time that the zone has twice or not at all, the
     result is that of Go's search for the offset.
@@ -143,32 +149,37 @@ def read_time(text: str, zone: ZoneInfo) -> float:
         raise CraneError(f"its time {text!r} is not of the form 2026-11-21T14:00:00Z")
     year, month, day, hour, minute, second = (int(match[position]) for position in range(1, 7))
     try:
+        # Python has no year 0: the same day 400 years later stands in for it.
         moment = datetime(year or 400, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
         raise CraneError(f"its time {text} does not exist: {error}") from None
     local = (moment - _EPOCH) // timedelta(seconds=1)
     if year == 0:
         local -= _YEARS_400
+    # Go's `time.Date` looks the offset up twice: first at the local time as if it were UTC, then at the result.
     utc = local - _utc_offset(local, zone)
     return local - _utc_offset(utc, zone) + (float(f"0.{match['part'][:9]}") if match["part"] else 0.0)
 
 
 def _utc_offset(time: int, zone: ZoneInfo) -> int:
-    """Seconds that ``zone`` is ahead of UTC at ``time``; outside the years 1 to 9999, those at the nearest end."""
+    """Return the seconds by which ``zone`` is ahead of UTC at ``time``.
+
+    Outside the years 1 to 9999 it is the offset at the nearest end.
+    """
     moment = _EPOCH + timedelta(seconds=min(max(time, _FIRST), _LAST))
     offset = moment.astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset else 0
 
 
 class HotRule(NamedTuple):
-    """Each ``pods`` pods bound to a node within ``seconds`` raise its heat by 1."""
+    """A rule of the hot value: each ``pods`` pods bound to a node within ``seconds`` raise its heat by 1."""
 
     seconds: int
     pods: int
 
 
 def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int:
-    """The heat of a node to which pods were bound at ``times`` (whole seconds of the epoch).
+    """Return the heat of a node to which pods were bound at ``times`` (whole seconds of the epoch).
 
     Division is Go's integer division. A count of 0 raises ZeroDivisionError; in crane it makes the controller panic.
     """
@@ -180,22 +191,23 @@ def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int
 
 
 def divide_truncating(dividend: int, divisor: int) -> int:
-    """Integer division that truncates towards 0."""
+    """Return the quotient of two integers, truncated towards 0 as in Go."""
     whole = abs(dividend) // abs(divisor)
     return whole if (dividend < 0) == (divisor < 0) else -whole
 
 
 class Binding(NamedTuple):
-    """A pod that came to a node; ``time`` is in whole seconds of the epoch."""
+    """A pod that was bound to a node."""
 
     namespace: str
     pod: str
     node: str
+    # Whole seconds of the epoch.
     time: int
 
 
 def read_event(message: str, count: int, event_time: int, last_time: int) -> Binding:
-    """Read an event of reason Scheduled; raises CraneError. The time of a counted event is its last one."""
+    """Read an event of reason Scheduled; raise CraneError. A counted event has the time of its last occurrence."""
     if (match := _ASSIGNED.match(message)) is None:
         raise CraneError(f"its message {message!r} does not say which pod was assigned to which node")
     parts = match["pod"].split("/")
@@ -232,5 +244,5 @@ class BindingRecords:
             heapq.heappop(self._heap)
 
     def binding_times(self, node: str) -> list[int]:
-        """The times at which pods were bound to ``node``."""
+        """Return the times at which pods were bound to ``node``."""
         return [time for time, _, name in self._heap if name == node]

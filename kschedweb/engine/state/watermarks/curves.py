@@ -1,4 +1,4 @@
-"""The curve of a day: what a workload's pods use at each hour of the day in UTC, learnt from the days before."""
+"""Curves of the day: the cores that a workload's pods use at each hour in UTC, learnt from the days before."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.recent_pods import ClusterAtTime, PodContribution, RecentPods
 from kschedweb.engine.state.watermarks.table import HOURS, workload_of
 
-HOUR = 3600.0  # seconds
-OLDER = 0.5  # how much a day counts, in parts of the day after it
+# Seconds.
+HOUR = 3600.0
+# The weight of a day, as a share of the weight of the day after it.
+OLDER = 0.5
 
 
 def learn_curves(ends: Sequence[float], values: Floats) -> Floats:
-    """The curves that past hours make: float64[24, objects], NaN for an hour of the day that an object has never seen.
+    """Return the curves of the day that past hours make.
 
-    ``values`` are means over whole hours, float64[hours, objects] with NaN where unknown; ``ends`` are the hours' ends
-    in seconds of the epoch, ascending. The same hour of several days is averaged, where each day counts half as much as
-    the day after it.
+    The result is float64[24, objects], NaN for an hour of the day of which an object has no value. ``values`` are means
+    over whole hours, float64[hours, objects] with NaN where unknown; ``ends`` are the hours' ends in seconds of the
+    epoch, ascending. The same hour of several days is averaged, where each day counts half as much as the day after it.
     """
     hours = np.round(np.asarray(ends) / HOUR).astype(np.int64) - 1
     curves = np.full((HOURS, values.shape[1]), math.nan)
@@ -37,13 +39,13 @@ def learn_curves(ends: Sequence[float], values: Floats) -> Floats:
 
 
 def fill_missing_hours(curve: Floats) -> Floats:
-    """``curve`` with the mean of its known hours at the others; zeros where none is known. Shape [24]."""
+    """Return ``curve`` with the mean of its known hours at the others; zeros if none is known. Shape [24]."""
     missing = np.isnan(curve)
     return np.where(missing, 0.0 if missing.all() else curve[~missing].mean(), curve)
 
 
 class HourlyUse(RecentPods):
-    """What each node's pods use at each hour of the day by the curves of their workloads, in cores.
+    """The cores that each node's pods use at each hour of the day, by the curves of their workloads.
 
     A pod whose workload has no curve adds nothing.
     """
@@ -54,9 +56,10 @@ class HourlyUse(RecentPods):
         self._curves: Mapping[str, Floats] = {}
 
     def sum_curves(self, curves: Mapping[str, Floats]) -> Floats:
-        """The sums by these curves. The array changes with the next call. Shape [24, nodes]."""
+        """Return the sums by these curves. The array changes with the next call. Shape [24, nodes]."""
         if curves is not self._curves:
             self._curves = curves
+            # Forces a recount.
             self._version = -1
         return self.current_sums()
 

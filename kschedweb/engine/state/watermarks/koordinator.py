@@ -1,4 +1,4 @@
-"""Koordinator's reading of pods and nodes: priority classes, expected use, and annotations."""
+"""Koordinator's view of pods and nodes: priority classes, estimated use, and annotations."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ AFTER_INITIALIZED = "scheduling.koordinator.sh/load-estimated-seconds-after-init
 
 # The lowest priority of each class, which spans a thousand.
 PRIORITIES = {9000: PROD, 7000: MID, 5000: BATCH, 3000: FREE}
+# The priority class that Koordinator derives from a pod's QoS label.
 QOS_CLASSES = {"SYSTEM": PROD, "LSE": PROD, "LSR": PROD, "LS": PROD, "BE": BATCH}
+# Koordinator's own resources, which pods of these classes request in place of CPU and memory.
 OVERSOLD = {
     BATCH: {CPU: "kubernetes.io/batch-cpu", MEMORY: "kubernetes.io/batch-memory"},
     MID: {CPU: "kubernetes.io/mid-cpu", MEMORY: "kubernetes.io/mid-memory"},
     FREE: {},
 }
-# The expected use of a pod without a request: milli-CPU and bytes.
+# The estimated use of a pod without a request: milli-CPU and bytes.
 DEFAULTS = {
     name: amount
     for resource, amount in ((CPU, 250), (MEMORY, 200 << 20))
@@ -40,7 +42,7 @@ DEFAULTS = {
 
 
 def priority_class(pod: Pod) -> str:
-    """The class by the pod's label, else its priority, else its quality of service."""
+    """Return the class by the pod's label, else its priority, else its quality of service."""
     if CLASS_LABEL in pod.labels:
         label = pod.labels[CLASS_LABEL]
         class_name = label if label in (PROD, MID, BATCH, FREE) else ""
@@ -55,7 +57,7 @@ def priority_class(pod: Pod) -> str:
 
 
 def _best_effort(pod: Pod) -> bool:
-    """Whether no container has a request or limit of CPU or memory."""
+    """Return True if no container has a request or limit of CPU or memory."""
     resources = pod.resources
     listed = [
         amounts
@@ -67,7 +69,7 @@ def _best_effort(pod: Pod) -> bool:
 
 
 def expected_use(pod: Pod, resource: str, factor: int) -> int:
-    """``factor`` percent of the pod's request, or of its limit if that is higher; at most its limit.
+    """Return ``factor`` percent of the pod's request, or of its limit if that is higher; at most its limit.
 
     The result is in milli-CPU or whole units, rounded half away from zero. Pods of class batch and mid request
     Koordinator's own resources.
@@ -83,7 +85,7 @@ def expected_use(pod: Pod, resource: str, factor: int) -> int:
 
 
 def own_factors(pod: Pod) -> dict[str, int]:
-    """The scaling factors in the pod's annotation; empty if it cannot be read."""
+    """Return the scaling factors in the pod's annotation; empty if it cannot be read."""
     try:
         return _parse_amounts(_parse_json(_get_annotations(pod.raw).get(FACTORS, "")), "factors")
     except (ValueError, ObjectError):
@@ -91,13 +93,16 @@ def own_factors(pod: Pod) -> dict[str, int]:
 
 
 def own_seconds(pod: Pod, annotation: str) -> int:
-    """A number of seconds in an annotation of the pod; -1 if there is none."""
+    """Return a number of seconds in an annotation of the pod; -1 if there is none."""
     seconds = parse_int(_get_annotations(pod.raw).get(annotation, ""))
     return -1 if seconds is None else seconds
 
 
 def raw_allocatable(node: Node) -> dict[str, int]:
-    """The real allocatable of a node with amplified resources, in milli-CPU and whole units; empty if not annotated."""
+    """Return the real allocatable of a node with amplified resources; empty if not annotated.
+
+    In milli-CPU and whole units.
+    """
     try:
         return round_to_units(
             read_quantities({"raw": _parse_json(_get_annotations(node.raw).get(RAW_ALLOCATABLE, ""))}, "raw")
@@ -108,24 +113,32 @@ def raw_allocatable(node: Node) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A percentile (avg, p50, p90, p95, p99) over a window in seconds; 0 is the longest one available."""
+    """A percentile over a window."""
 
+    # avg, p50, p90, p95 or p99.
     kind: str
+    # Seconds; 0 for the longest window available.
     window: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Percent of each resource, in the order of the resources; empty if not set."""
+    """Percent of each resource, in the order of the resources; empty tuples if not set."""
 
+    # Of all pods.
     usage: tuple[int, ...] = ()
+    # Of pods of class prod.
     prod: tuple[int, ...] = ()
+    # Of the percentile `aggregate`.
     aggregated: tuple[int, ...] = ()
     aggregate: Aggregate | None = None
 
 
 def parse_thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float = 0.0) -> Thresholds:
-    """The thresholds in ``args``, which are the plugin's or a node's annotation; ``window`` is that of percentiles."""
+    """Return the thresholds in ``args``, which are the plugin's or a node's annotation.
+
+    ``window`` is that of percentiles, in seconds.
+    """
     aggregated = args.get("aggregated") or {}
     kind, listed = aggregated.get("usageAggregationType"), aggregated.get("usageThresholds")
     return Thresholds(
@@ -137,12 +150,12 @@ def parse_thresholds(args: Mapping[str, Any], resources: Sequence[str], window: 
 
 
 def to_vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, ...]:
-    """The amounts in the order of ``resources``, 0 for a missing one; empty if all are missing."""
+    """Return the amounts in the order of ``resources``, 0 for a missing one; empty if all are missing."""
     return tuple(amounts.get(name, 0) for name in resources) if amounts else ()
 
 
 def own_thresholds(node: Node, resources: Sequence[str], default: Thresholds) -> Thresholds:
-    """The thresholds in the node's annotation; ``default`` if there is none or it cannot be read."""
+    """Return the thresholds in the node's annotation; ``default`` if there is none or it cannot be read."""
     try:
         annotation = _parse_json(_get_annotations(node.raw).get(USAGE_THRESHOLDS, ""))
         aggregated = get_mapping(annotation, "aggregatedUsage")
@@ -172,7 +185,7 @@ def _get_annotations(raw: Json) -> Json:
 
 
 def _parse_json(content: str) -> Json:
-    """The JSON object in an annotation; an empty one if there is none. Raises ValueError."""
+    """Return the JSON object in an annotation; an empty one if there is none. Raise ValueError."""
     parsed = json.loads(content) if content else {}
     if not isinstance(parsed, dict):
         raise ValueError("is not an object")
@@ -180,7 +193,7 @@ def _parse_json(content: str) -> Json:
 
 
 def _parse_amounts(value: Any, name: str) -> dict[str, int]:
-    """Whole numbers by resource; raises ObjectError or ValueError."""
+    """Return whole numbers by resource; raise ObjectError or ValueError."""
     amounts = get_mapping({name: value}, name)
     if not all(isinstance(amount, int) and not isinstance(amount, bool) for amount in amounts.values()):
         raise ValueError(f"{name}: must be whole numbers")

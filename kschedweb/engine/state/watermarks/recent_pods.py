@@ -18,9 +18,10 @@ from kschedweb.engine.values import dataclass
 
 
 class PodContribution(NamedTuple):
-    """What a pod adds to its node, up to and including the time ``expires_at`` (seconds of the epoch)."""
+    """The amounts that a pod adds to its node."""
 
     values: Sequence[float]
+    # The last time at which they count, in seconds of the epoch.
     expires_at: float = math.inf
 
 
@@ -30,18 +31,18 @@ Estimate = Callable[[Pod, int, float], PodContribution | None]
 
 @dataclass(frozen=True)
 class EstimateColumns:
-    """What an estimate says of all pods at once: ``expires_at`` when each counts, by slot; NaN where it never does.
+    """An estimate for all pods at once."""
 
-    With ``alike``, pods of one template have the same values.
-    """
-
+    # When each pod counts last, by slot; NaN if it never counts.
     expires_at: Callable[[PodTimes], Floats]
+    # True if pods of one template add the same values.
     alike: bool = False
 
 
 class ClusterAtTime(Protocol):
-    """The cluster at the time ``now``, in seconds of the epoch; its length is the number of nodes."""
+    """The cluster at one time; its length is the number of nodes."""
 
+    # Seconds of the epoch.
     now: float
 
     @property
@@ -59,8 +60,8 @@ class RecentPods(Follower):
     """Sums over each node's pods of ``estimate(pod, node, time)``, where ``None`` adds nothing.
 
     ``time`` is when the pod was scheduled, NaN if unknown. The estimate may depend on the current time only through its
-    ``until``. With ``columns``, which say the same as the estimate, it is asked about no pod that does not count when
-    all are counted anew.
+    ``expires_at``. With ``columns``, which must agree with the estimate, a recount asks the estimate only for pods that
+    count.
     """
 
     def __init__(
@@ -68,10 +69,11 @@ class RecentPods(Follower):
     ) -> None:
         super().__init__(snapshot.pods)
         self._snapshot, self._width, self._estimate, self._columns = snapshot, width, estimate, columns
-        self._ends: list[tuple[float, int]] = []  # when a pod stops counting, and its node
+        # A heap of (time at which a pod counts last, its node).
+        self._ends: list[tuple[float, int]] = []
 
     def current_sums(self) -> Floats:
-        """The current sums. The array changes with the next call. Shape [width, nodes]."""
+        """Return the current sums. The array changes with the next call. Shape [width, nodes]."""
         self._catch_up()
         ended = set()
         while self._ends and self._ends[0][0] < self._snapshot.now:
@@ -85,12 +87,15 @@ class RecentPods(Follower):
         ends = np.flatnonzero(expiry < math.inf)
         self._ends = list(zip(expiry[ends].tolist(), nodes[ends].tolist(), strict=True))
         heapify(self._ends)
-        # One pod after the other, as ``_add_pod`` adds them.
+        # `bincount` adds one pod after the other in the order of `_add_pod`, so that sums are equal to the last bit.
         sums = [np.bincount(nodes, column, len(self._snapshot)) for column in values]
         self._sums: Floats = np.array(sums, dtype=np.float64).reshape(self._width, len(self._snapshot))
 
     def _find_counted_pods(self) -> tuple[Slots, Floats, Floats]:
-        """The slots of the pods that count, until when, and what they add. Shapes [pods], [pods], [width, pods]."""
+        """Return the slots of the pods that count, when each counts last, and the amounts it adds.
+
+        Shapes [pods], [pods], [width, pods].
+        """
         times, now = self._snapshot.pod_times, self._snapshot.now
         expiry = np.full(len(times.node), math.inf) if self._columns is None else self._columns.expires_at(times)
         slots = np.flatnonzero(times.has_pod & (expiry >= now))
@@ -103,7 +108,7 @@ class RecentPods(Follower):
         return slots[counts], estimated_expiry[counts], values[:, counts]
 
     def _estimate_slots(self, slots: Slots) -> tuple[Floats, Floats]:
-        """What the estimate says of the pods in these slots: until when each counts (NaN: never), and what it adds."""
+        """Return the estimates for the pods in these slots: the last times (NaN for never) and the amounts."""
         times = self._snapshot.pod_times
         estimates = [
             self._estimate(pod, node, time)
@@ -124,7 +129,7 @@ class RecentPods(Follower):
         self._sum_up({move.node for move in moves})
 
     def _sum_up(self, nodes: Iterable[int]) -> None:
-        # Subtracting a pod's part would leave rounding errors.
+        # The node is summed up anew: subtracting one pod's amounts would leave rounding errors.
         for node in nodes:
             self._sums[:, node] = 0.0
             for pod in self._pods.pods_on(node):

@@ -1,4 +1,4 @@
-"""Watermarks: what nodes and workloads really use, as columns."""
+"""Watermarks: the real use of nodes and workloads, as columns."""
 
 from __future__ import annotations
 
@@ -23,77 +23,90 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
+# Kinds of owners that have figures; CloneSet is OpenKruise's.
 WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "CloneSet"})
 HOURS = 24
-# The windows of what a node uses now, in every skew and share that is shown: the first one that is known. The mean of
-# an hour hangs least on the moment at which somebody looks.
+# Windows of a node's present use, wherever a skew or share is shown: the first that is known counts. The mean of an
+# hour depends least on the moment at which somebody looks.
 NOW_WINDOWS = ("1h", "15m", "10m", "5m", "1d")
-HOURLY = "hours"  # the key of a curve among the CPU figures of a workload
-Figures = Mapping[str, Mapping[str, float]]  # resource -> window or statistic -> value
+# The key of a curve among the CPU figures of a workload.
+HOURLY = "hours"
+# Resource -> window or statistic -> value.
+Figures = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class PodUse:
-    """The use of one pod in cores and bytes (``None``: unknown), and the priority class at the time of measuring."""
+    """The measured use of one pod."""
 
+    # Cores; None if unknown.
     cpu: float | None = None
+    # Bytes; None if unknown.
     memory: float | None = None
+    # Koordinator's class at the time of measuring.
     priority_class: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watermarks:
-    """Figures of the nodes ``names`` in percent of allocatable, and of workloads in cores and bytes per pod.
+    """Figures of the nodes in percent of allocatable, and of workloads in cores and bytes per pod.
 
-    ``updated`` is float64[nodes] in seconds of the epoch, NaN for a node without figures; ``source`` names their
-    origin. A figure's key is the window of its mean ("5m", "10m", "15m", "1h", "1d"), "15m_std" for the standard
-    deviation over a window, or "1h_max", "1d_max" for the highest 5-minute mean in one. With the suffix "_capacity" the
-    figure is in percent of capacity. Sources that measure against capacity may add it, so that no rounding is lost.
+    A figure's key is the window of its mean ("5m", "10m", "15m", "1h", "1d"), "15m_std" for the standard deviation over
+    a window, or "1h_max", "1d_max" for the highest 5-minute mean in one. With the suffix "_capacity" the figure is in
+    percent of capacity: sources that measure against capacity may add it, so that no rounding is lost.
 
-    Some sources, such as Koordinator's, also have percentiles of a window like "5m_p95" (avg, p50, p90, p95, p99),
-    "system" for use outside pods, the use of single pods, and the seconds between reports in ``interval``,
-    float64[nodes].
-
-    ``curves`` is what a pod of a workload uses at each hour of the day in UTC, learnt from the days before: float64[24]
-    in cores, NaN for an hour of which nothing is known. The mapping is replaced when a curve changes.
+    Some sources, such as Koordinator's, also have percentiles of a window like "5m_p95" (avg, p50, p90, p95, p99), and
+    "system" for use outside pods.
     """
 
+    # Names of the nodes.
     names: Sequence[str]
+    # float64[nodes] in seconds of the epoch; NaN for a node without figures.
     updated: Floats
-    figures: Mapping[tuple[str, str], Floats]  # (resource, key) -> [nodes], NaN where unknown
-    workloads: Mapping[str, Figures] = field(default_factory=dict)  # "namespace/Kind/name"
+    # (resource, key) -> float64[nodes], NaN where unknown.
+    figures: Mapping[tuple[str, str], Floats]
+    # By "namespace/Kind/name".
+    workloads: Mapping[str, Figures] = field(default_factory=dict)
+    # The origin of the figures.
     source: str = ""
-    pods: Mapping[str, PodUse] | None = None  # "namespace/name"; None: the source has no single pods
-    interval: Floats | None = None  # NaN, or None for all nodes: unknown
-    curves: Mapping[str, Floats] = field(default_factory=dict)  # "namespace/Kind/name"
+    # By "namespace/name"; None if the source does not measure single pods.
+    pods: Mapping[str, PodUse] | None = None
+    # Seconds between reports, float64[nodes]; NaN, or None for all nodes, if unknown.
+    interval: Floats | None = None
+    # By "namespace/Kind/name": the cores that a pod uses at each hour of the day in UTC, learnt from the days before.
+    # float64[24], NaN for an unknown hour. The mapping is replaced when a curve changes.
+    curves: Mapping[str, Floats] = field(default_factory=dict)
 
     def column(self, resource: str, key: str) -> Floats:
-        """Percent of allocatable, NaN where unknown. Shape [nodes]."""
+        """Return percent of allocatable, NaN where unknown. Shape [nodes]."""
         column = self.figures.get((resource, key))
         return np.full(len(self.names), math.nan) if column is None else column
 
     def use_now(self, resource: str) -> Floats | None:
-        """Percent of allocatable that each node uses, by the first of NOW_WINDOWS of which any is known. Shape [nodes].
+        """Return the percent of allocatable that each node uses now; ``None`` if nothing is known.
 
-        ``None`` where nothing is known.
+        It is the first of NOW_WINDOWS with a known value. Shape [nodes].
         """
         columns = (self.column(resource, window) for window in NOW_WINDOWS)
         return next((column for column in columns if not np.isnan(column).all()), None)
 
     def workload_figures(self, pod: Pod, objects: ClusterObjects) -> Figures | None:
-        """The use per pod of the workload that ``pod`` belongs to; ``None`` if unknown."""
+        """Return the use per pod of the workload that ``pod`` belongs to; ``None`` if unknown."""
         if not self.workloads:
             return None
         name = workload_of(pod, objects)
         return None if name is None else self.workloads.get(name)
 
     def workload_curve(self, pod: Pod, objects: ClusterObjects) -> Floats | None:
-        """The curve of the day of the workload that ``pod`` belongs to; ``None`` if unknown. Shape [24]."""
+        """Return the curve of the day of the workload that ``pod`` belongs to; ``None`` if unknown.
+
+        Shape [24].
+        """
         name = workload_of(pod, objects) if self.curves else None
         return None if name is None else self.curves.get(name)
 
     def align_to(self, names: Sequence[str]) -> Watermarks:
-        """The same figures for the nodes ``names``, in their order; NaN for nodes without figures."""
+        """Return the same figures for the nodes ``names``, in their order; NaN for nodes without figures."""
         if list(names) == list(self.names):
             return self
         position_by_name = {name: position for position, name in enumerate(self.names)}
@@ -112,9 +125,9 @@ class Watermarks:
 
     @classmethod
     def from_json(cls, raw: Any, names: Sequence[str], source: str = "scenario") -> Watermarks:
-        """Read figures in scenario form (``nodes``, ``workloads`` and ``pods``); raises ObjectError with the path.
+        """Read figures in scenario form (``nodes``, ``workloads`` and ``pods``).
 
-        Figures of nodes that are not in ``names`` are checked, and left out.
+        Raise ObjectError with the path. Figures of nodes that are not in ``names`` are checked and left out.
         """
         if not isinstance(raw, dict):
             raise ObjectError("must be an object")
@@ -165,7 +178,7 @@ def _parse_pods(raw: Json) -> dict[str, PodUse] | None:
 
 
 def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
-    """Resource -> key -> value, without nulls. Raises ObjectError with the path."""
+    """Return resource -> key -> value, without nulls. Raise ObjectError with the path."""
     figures: dict[str, dict[str, float]] = {}
     for resource in (CPU, MEMORY):
         listed = get_mapping(entry, resource, path)
@@ -175,7 +188,7 @@ def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
 
 
 def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, float]], Floats | None]:
-    """The figures of a workload, and its curve of the day where ``cpu.hours`` tells of one. Raises ObjectError."""
+    """Return the figures of a workload, and its curve of the day if ``cpu.hours`` has one. Raise ObjectError."""
     cpu = dict(get_mapping(entry, CPU, path))
     listed, at = cpu.pop(HOURLY, None), f"{path}{CPU}.{HOURLY}"
     figures = read_figures({**entry, CPU: cpu}, path)
@@ -191,7 +204,10 @@ def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, floa
 
 
 def workload_of(pod: Pod, objects: ClusterObjects) -> str | None:
-    """``namespace/Kind/name`` of the Deployment, StatefulSet, DaemonSet or CloneSet that made the pod, if any."""
+    """Return ``namespace/Kind/name`` of the workload that made the pod, if any.
+
+    It is a Deployment, StatefulSet, DaemonSet or CloneSet.
+    """
     kind, name = _find_owner(get_mapping(pod.raw, "metadata"))
     if kind == "ReplicaSet":
         replica_set = objects.get("ReplicaSet", pod.namespace, name)
@@ -204,7 +220,7 @@ def workload_of(pod: Pod, objects: ClusterObjects) -> str | None:
 
 
 def _find_owner(metadata: Json) -> tuple[str, str]:
-    """Kind and name of the controlling owner, else of the first one; empty if there is none."""
+    """Return kind and name of the controlling owner, else of the first one; empty if there is none."""
     owners = [owner for owner, _ in get_objects_and_paths(metadata, "ownerReferences", "metadata.")]
     for owner in sorted(owners, key=lambda owner: owner.get("controller") is not True):
         return get_string(owner, "kind"), get_string(owner, "name")

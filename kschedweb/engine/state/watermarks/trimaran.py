@@ -1,4 +1,4 @@
-"""What the load-aware plugins of scheduler-plugins (its Trimaran family) have in common.
+"""Shared parts of the load-aware plugins of scheduler-plugins, its Trimaran family.
 
 Their watcher reports each node's use as a list of metrics. Here the mean over 15 minutes is the figure "15m", the
 standard deviation "15m_std".
@@ -21,21 +21,28 @@ MEAN, DEVIATION = "15m", "15m_std"
 
 @dataclass(frozen=True, slots=True)
 class TrimaranUse:
-    """The use of one resource on some nodes in percent; where ``measured`` is false, both others are 0."""
+    """The use of one resource on some nodes in percent."""
 
+    # Where it is False, both others are 0.
     measured: Mask
     mean: Floats
     deviation: Floats
 
     @classmethod
     def from_watermarks(cls, watermarks: Watermarks, resource: str, rows: Rows) -> TrimaranUse:
-        """Read the use of ``resource``. A deviation without a mean counts as measured with mean 0, as upstream."""
+        """Read the use of ``resource``.
+
+        As upstream, a deviation without a mean counts as measured with mean 0.
+        """
         mean, deviation = (watermarks.column(resource, key)[rows] for key in (MEAN, DEVIATION))
         measured = ~(np.isnan(mean) & np.isnan(deviation))
         return cls(measured, np.nan_to_num(mean), np.nan_to_num(deviation))
 
     def compute_shares(self, allocatable: Ints | Floats, request: int = 0) -> tuple[Floats, Floats]:
-        """Mean plus ``request``, and deviation, as shares of ``allocatable`` in 0..1; 0 where allocatable is 0."""
+        """Return mean plus ``request``, and deviation, as shares of ``allocatable`` in 0..1.
+
+        Both are 0 where allocatable is 0.
+        """
         size = allocatable.astype(np.float64)
         has_amount = size > 0
         divisor = np.where(has_amount, size, 1.0)
@@ -46,7 +53,7 @@ class TrimaranUse:
 
 
 def reported_nodes(watermarks: Watermarks, rows: Rows) -> Mask:
-    """The nodes that the watcher reports on."""
+    """Return the mask of the nodes that the watcher reports on."""
     mask = ~np.isnan(watermarks.updated[rows])
     for resource in (CPU, MEMORY):
         mask = mask | TrimaranUse.from_watermarks(watermarks, resource, rows).measured
@@ -54,7 +61,7 @@ def reported_nodes(watermarks: Watermarks, rows: Rows) -> Mask:
 
 
 def effective_amounts(resources: PodResources, amounts_of: Callable[[Container], Amounts]) -> tuple[int, int]:
-    """The effective requests or limits of a pod: (milli-CPU, bytes).
+    """Return the effective requests or limits of a pod: (milli-CPU, bytes).
 
     They are the sum over containers, or the largest init container if that is more, plus the overhead. Each container
     is rounded up by itself. Upstream ignores sidecars and pod-level resources, so they are ignored here.
@@ -69,10 +76,10 @@ def _effective_amount(resources: PodResources, amounts_of: Callable[[Container],
 
 
 def container_requests(container: Container) -> Amounts:
-    """A container's requests, for ``effective_amounts``."""
+    """Return a container's requests, for ``effective_amounts``."""
     return container.requests
 
 
 def container_limits(container: Container) -> Amounts:
-    """A container's limits, for ``effective_amounts``."""
+    """Return a container's limits, for ``effective_amounts``."""
     return container.limits

@@ -1,6 +1,6 @@
 """Checks of the watermark annotations of a cluster: kschedweb's own, and those of crane-scheduler.
 
-Nothing here raises: each finding says what was seen, on which objects, and what to do.
+Nothing here raises: each finding tells what was seen, on which objects, and what to do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIKE_OWN = re.compile(r"watermarks?\.kschedweb", re.IGNORECASE)
 
 
 def lint_annotations(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo) -> list[LintFinding]:
-    """The findings on the annotations of ``nodes`` and ``workloads``, the worst first.
+    """Return the findings on the annotations of ``nodes`` and ``workloads``, the worst first.
 
     ``now`` is when they were read (seconds of the epoch), ``zone`` the assumed zone of crane's texts.
     """

@@ -1,4 +1,4 @@
-"""Checks of crane-scheduler's annotations. The commonest fault is a wrong zone: their local times end in a Z."""
+"""Checks of crane-scheduler's annotations. The most common fault is a wrong zone: their local times end in a Z."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ from kschedweb.engine.values import dataclass
 CRANE_KEYS = frozenset({*crane.METRICS, crane.HOT_VALUE})
 # Seconds between two writes in crane's published policy; a text stays valid for five minutes more.
 PERIODS = {"5m": 180.0, "1h_max": 900.0, "1d_max": 10800.0}
-QUARTER, HALF_HOUR = 900.0, 1800.0  # seconds
-FARTHEST = 26 * 3600.0  # seconds between the two most distant zones
+# Seconds; zones differ by multiples of a quarter of an hour.
+QUARTER, HALF_HOUR = 900.0, 1800.0
+# Seconds between the two most distant zones.
+FARTHEST = 26 * 3600.0
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A readable text; ``age`` is in seconds, below 0 for one from the future."""
+    """A readable annotation of one metric."""
 
     node: str
     metric: str
     value: float
+    # Seconds, below 0 for a text from the future.
     age: float
 
     @property
@@ -52,7 +55,7 @@ class Stamp:
 
 
 def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[LintFinding]:
-    """The findings on crane's annotations, read at ``now`` (seconds of the epoch) as local times of ``zone``."""
+    """Return the findings on crane's annotations, read at ``now`` (seconds of the epoch) as times of ``zone``."""
     malformed: list[str] = []
     stamps = list(_read_stamps(nodes, now, zone, malformed))
     if malformed:
@@ -92,7 +95,7 @@ def _by_node(stamps: Iterable[Stamp]) -> dict[str, list[Stamp]]:
 
 
 def _guess_shift(stamps: list[Stamp]) -> float:
-    """The seconds by which the zone of the writer seems to be ahead; 0 if nothing suggests another zone.
+    """Return the seconds by which the writer's zone seems to be ahead; 0 if nothing suggests another zone.
 
     Texts are written all the time, so the newest should be young. If it is from the future, or a little older than some
     whole or half hours, the zone is wrong.
@@ -162,6 +165,6 @@ def _list_places(stamps: Iterable[Stamp]) -> tuple[str, ...]:
 
 
 def _zone_words(ahead: float) -> str:
-    """The name of a zone that is ``ahead`` seconds ahead of UTC: ``UTC``, ``UTC+08:00``."""
+    """Return the name of a zone that is ``ahead`` seconds ahead of UTC: ``UTC``, ``UTC+08:00``."""
     hours, minutes = divmod(abs(round(ahead)) // 60, 60)
     return f"UTC{'+' if ahead > 0 else '-'}{hours:02}:{minutes:02}" if ahead else "UTC"

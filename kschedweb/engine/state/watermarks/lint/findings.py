@@ -1,4 +1,4 @@
-"""The class of findings, and words that they share."""
+"""Findings of the checks, and words that they share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from kschedweb.engine.values import dataclass
 
 ERROR, WARNING, HINT = "error", "warning", "hint"
 KSCHEDWEB, CRANE = "kschedweb", "crane"
-SLACK = 60.0  # seconds that clocks may differ by
+# Seconds by which clocks may differ.
+SLACK = 60.0
 
-Texts = Mapping[str, Mapping[str, str]]  # object -> its annotations
+# Object -> its annotations.
+Texts = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class LintFinding:
-    """A finding; ``places`` are the objects that it concerns, with the annotation or figure if that matters."""
+    """A finding of a check."""
 
+    # The kind of finding, such as stale or malformed.
     code: str
+    # ERROR, WARNING or HINT.
     level: str
+    # The form of the annotations: KSCHEDWEB or CRANE.
     form: str
     message: str
     advice: str
+    # The objects that it concerns, with the annotation or figure if that matters.
     places: tuple[str, ...]
 
 
@@ -37,12 +43,12 @@ def partial_finding(form: str, unannotated: Collection[str]) -> LintFinding:
 
 
 def format_count(listed: Collection[object], word: str) -> str:
-    """A count with a noun, such as ``1 text`` or ``5,000 texts``."""
+    """Return a count with a noun, such as ``1 text`` or ``5,000 texts``."""
     return f"{len(listed):,} {word}{'' if len(listed) == 1 else 's'}"
 
 
 def format_duration(seconds: float) -> str:
-    """A duration such as ``8 h``, ``5 h 30 min`` or ``2 d 1 h``, rounded to minutes."""
+    """Return a duration such as ``8 h``, ``5 h 30 min`` or ``2 d 1 h``, rounded to minutes."""
     minutes = max(1, round(seconds / 60))
     days, remainder = divmod(minutes, 1440)
     hours, remainder = divmod(remainder, 60)

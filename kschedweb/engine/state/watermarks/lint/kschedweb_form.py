@@ -25,14 +25,18 @@ KNOWN_KEYS = re.compile(
     r"(5m|10m|15m|1h|1d|15m_std|1h_max|1d_max|[0-9]+[smhd]_(avg|p50|p90|p95|p99))(_capacity)?|system"
 )
 EXAMPLES = "5m, 10m, 15m, 1h, 1d, 15m_std, 1h_max, 1d_max, 5m_p95 and the like, and system"
-STALE = 900.0  # seconds
-MUCH = 150.0  # percent of allocatable that no node reaches
-MILLI = 1000.0  # cores of one pod from which on milli-CPU must be meant
-TINY = MEBIBYTE / 16  # bytes of one pod below which mebibytes must be meant
+# Seconds.
+STALE = 900.0
+# Percent of allocatable that no node reaches.
+MUCH = 150.0
+# Cores of one pod from which on the writer must have meant milli-CPU.
+MILLI = 1000.0
+# Bytes of one pod below which the writer must have meant mebibytes.
+TINY = MEBIBYTE / 16
 
 
 def lint_own(nodes: Texts, workloads: Texts, now: float) -> Iterable[LintFinding]:
-    """The findings on kschedweb's own annotations, read at ``now`` (seconds of the epoch)."""
+    """Return the findings on kschedweb's own annotations, read at ``now`` (seconds of the epoch)."""
     malformed: list[str] = []
     of_nodes, of_workloads = _read_uses(nodes, malformed), _read_uses(workloads, malformed)
     if malformed:
@@ -95,7 +99,7 @@ def _check_units(figures: list[tuple[str, str, float]]) -> Iterable[LintFinding]
 
 
 def _flatten_figures(uses: Mapping[str, AnnotatedUse]) -> list[tuple[str, str, float]]:
-    """Place, key and value of each figure."""
+    """Return place, key and value of each figure."""
     return [
         (f"{name}: {resource}.{key}", key, value)
         for name, use in uses.items()
