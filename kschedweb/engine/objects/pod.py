@@ -143,12 +143,15 @@ class Pod:
 
     @cached_property
     def started(self) -> float:
-        """When the pod started, in seconds of the epoch; infinite if it has not."""
+        """The time at which the pod started, in seconds of the epoch; infinite if it has not."""
         return read_start_time(get_mapping(self.raw, "status"))
 
     @cached_property
     def scheduled(self) -> float:
-        """When the pod got its node, else started, else was created, in seconds of the epoch; NaN if unknown."""
+        """The time at which the pod got its node, else started, else was created; NaN if unknown.
+
+        In seconds of the epoch.
+        """
         return read_scheduled_time(self.raw, get_mapping(self.raw, "status"))
 
     def condition_since(self, condition: str) -> float | None:

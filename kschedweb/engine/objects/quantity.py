@@ -19,8 +19,8 @@ _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
 # Go's `ParseQuantity` accepts a point without digits on one side.
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
+# Spaces that Kubernetes skips around a quantity: all but those that JSON writes as escapes.
 _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What Kubernetes passes over around a quantity: spaces, but for those that JSON writes as escapes."""
 # Significant digits that count: the largest amount has 28 in nano-units, so the rest only rounds up.
 _DIGITS = 60
 # Characters that an error quotes.

@@ -51,8 +51,8 @@ class Counting:
     completed: bool = True
 
 
+# The counting of the release that is used where a document names none.
 COUNTING = Counting(by_sums=True)
-"""As the release counts that is meant where a document says nothing."""
 
 
 @dataclass(frozen=True, slots=True)

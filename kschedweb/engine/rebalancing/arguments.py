@@ -1,4 +1,4 @@
-"""Types that arguments of several plugins share, and what the descheduler says where they are wrong."""
+"""Types that arguments of several plugins share, and the descheduler's errors for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kschedweb.engine.config.types import STRING, ListType, MapType, Struct, Str
 from kschedweb.engine.documents.leaves import Number
 from kschedweb.engine.objects.labels import SelectorError, label_selector
 
+# Types of fields with Go's names for them, which errors of the decoder show.
 UINT = Number(0, (1 << 64) - 1, whole=True, bits=64, go_type="uint")
 INT = Number(whole=True, bits=64, go_type="int")
 STRINGS = ListType(STRING)
@@ -44,18 +45,18 @@ Args = dict[str, Any]
 
 
 def args_struct(name: str, help: str, *fields: StructField) -> Struct:
-    """The type of a plugin's arguments."""
+    """Return the type of a plugin's arguments."""
     return Struct(name, help, (*TYPE_META, *fields))
 
 
 def include_exclude_faults(selection: dict[str, Any] | None, subject: str = "namespaces") -> list[str]:
-    """What is wrong with a pair of include and exclude."""
+    """Return the faults of a pair of include and exclude."""
     wrong = selection and selection["include"] and selection["exclude"]
     return [f"only one of Include/Exclude {subject} can be set"] if wrong else []
 
 
 def selector_faults(selector: dict[str, Any] | None) -> list[str]:
-    """What is wrong with a label selector."""
+    """Return the faults of a label selector."""
     try:
         label_selector(selector)
     except SelectorError as error:
@@ -64,16 +65,16 @@ def selector_faults(selector: dict[str, Any] | None) -> list[str]:
 
 
 def scope_faults(args: Args) -> list[str]:
-    """What is wrong with the namespaces and labels that a plugin looks at."""
+    """Return the faults of a plugin's namespaces and label selector."""
     return include_exclude_faults(args["namespaces"]) + selector_faults(args["labelSelector"])
 
 
 def format_go_list(words: Iterable[str]) -> str:
-    """Words as Go prints a list of them."""
+    """Return words as Go prints a list of them."""
     return f"[{' '.join(words)}]"
 
 
 def aggregate_errors(faults: list[str]) -> str:
-    """Several errors as Kubernetes puts them into one; each is said once."""
+    """Return one text for several errors, as Kubernetes' `NewAggregate` prints them: each once."""
     distinct = list(dict.fromkeys(faults))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

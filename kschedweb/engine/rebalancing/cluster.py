@@ -1,4 +1,4 @@
-"""The cluster that a descheduling cycle sees: an evicted pod is gone from it at once."""
+"""The cluster that a descheduling cycle sees; an evicted pod is gone from it at once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """A budget, and what decides on pods that are not ready."""
+    """A PodDisruptionBudget, with the fields that decide on pods that are not ready."""
 
     key: str
     budget: PodDisruptionBudget
+    # True for the unhealthyPodEvictionPolicy AlwaysAllow.
     always_allows: bool
-    healthy: bool  # as many pods are healthy as should be, and some should
+    # True if as many pods are healthy as are desired, and some are desired.
+    healthy: bool
 
     @classmethod
     def from_json(cls, raw: Json) -> DisruptionBudget:
@@ -36,24 +38,32 @@ class DisruptionBudget:
         )
 
     def selects_pod(self, pod: PodView) -> bool:
-        """Whether it means the pod; unlike for the disruption controller an empty selector means all."""
+        """Return True if it selects the pod.
+
+        Unlike for the disruption controller, an empty selector selects all pods.
+        """
         return pod.namespace == self.budget.namespace and self.budget.selector.matches(pod.pod.labels)
 
 
 @dataclass(slots=True)
 class DeschedulerCluster:
-    """``claims`` are the storage classes of claims by namespace and name, None where a claim names none."""
+    """The objects that a cycle reads. Only its pods change."""
 
     nodes: list[Node]
     budgets: list[DisruptionBudget] = field(default_factory=list)
-    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)  # with their labels
+    # Name -> labels.
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Storage class by namespace/name of a claim; None if it names none.
     claims: dict[str, str | None] = field(default_factory=dict)
+    # By namespace/name, in the order in which they were added.
     pods: dict[str, PodView] = field(default_factory=dict)
+    # The same pods by node.
     by_node: dict[str, dict[str, PodView]] = field(default_factory=lambda: defaultdict(dict))
+    # Uid of an owner -> keys of its pods.
     by_owner: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add_pods(self, pods: Iterable[PodView]) -> None:
-        """Put in pods, in their order."""
+        """Add pods, in their order."""
         for pod in pods:
             self.pods[pod.key] = pod
             if pod.node:
@@ -62,7 +72,7 @@ class DeschedulerCluster:
                 self.by_owner[owner.uid].add(pod.key)
 
     def remove_pod(self, pod: PodView) -> None:
-        """Take out an evicted pod."""
+        """Remove an evicted pod."""
         del self.pods[pod.key]
         if pod.node:
             del self.by_node[pod.node][pod.key]
@@ -72,10 +82,10 @@ class DeschedulerCluster:
     def list_pods_on_node(
         self, node: str, passes: PodFilter | None = None, *, include_done: bool = False
     ) -> list[PodView]:
-        """The pods on a node that pass; with ``include_done`` those that have ended as well."""
+        """Return the pods on a node that pass; with ``include_done`` also those that have ended."""
         pods = self.by_node.get(node, {}).values()
         return [pod for pod in pods if (include_done or not pod.is_done) and (passes is None or passes(pod))]
 
     def ready_nodes(self, selector: Selector) -> list[Node]:
-        """The nodes that a selector matches and that are ready, or say nothing of it."""
+        """Return the nodes that match a selector and are ready, or have no Ready condition."""
         return [node for node in self.nodes if selector.matches(node.labels) and node.is_ready]

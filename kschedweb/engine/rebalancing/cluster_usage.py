@@ -1,4 +1,4 @@
-"""What nodes and pods really use at one time, and what moves make of it."""
+"""The real use of nodes and pods at one time, and its change by moves."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import PodUse, Watermarks, workload_of
 
 RESOURCES = (CPU, MEMORY)
-SHORTEST = ("5m", "10m", "15m", "1h", "1d")  # windows of figures, that which says most of now first
-UNIT = {CPU: 0.001, MEMORY: 1.0}  # of the columns of allocatable, in cores and bytes
+# Windows of figures, the shortest first, as it is nearest to the present use.
+SHORTEST = ("5m", "10m", "15m", "1h", "1d")
+# One unit of the columns of allocatable, in cores and bytes.
+UNIT = {CPU: 0.001, MEMORY: 1.0}
+# Endings of figures that a move does not change.
 NOT_LEVELS = ("_std", "system")
 
 
 class ClusterUsage:
-    """The use of the nodes of ``snapshot``, which is kept up with moves, also in the snapshot's own watermarks.
-
-    ``levels`` is float64[nodes] by resource, in percent of allocatable, NaN where nobody knows.
-    """
+    """The use of the nodes of ``snapshot``, updated with moves, also in the snapshot's own watermarks."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._watermarks = snapshot.watermarks
+        # Resource -> the window whose figures are moved.
         self._windows: dict[str, str] = {}
+        # Resource -> percent of allocatable, float64[nodes]; NaN where unknown.
         self.levels: dict[str, Floats] = {}
         self._pods: dict[str, PodUse] = {}
         for resource in RESOURCES:
@@ -45,7 +47,10 @@ class ClusterUsage:
         return self._watermarks is not None and not np.isnan(self._watermarks.column(resource, key)).all()
 
     def current_levels(self) -> dict[str, Floats]:
-        """What nodes use now as everywhere it is shown (``Watermarks.use_now``), with the moves. Float64[nodes]."""
+        """Return the nodes' use now, as shown everywhere (``Watermarks.use_now``), with the moves.
+
+        Percent of allocatable by resource, float64[nodes].
+        """
         watermarks, current = self._watermarks, dict[str, Floats]()
         for resource, levels in self.levels.items():
             assert watermarks is not None
@@ -61,7 +66,7 @@ class ClusterUsage:
         return bool(self.levels)
 
     def use_of_pod(self, pod: Pod) -> PodUse:
-        """What a pod uses: its own figures, or those of a pod of its workload."""
+        """Return the use of a pod: its own figures, or those of a pod of its workload."""
         if pod.key not in self._pods:
             self._pods[pod.key] = self._find_use(pod)
         return self._pods[pod.key]
@@ -80,13 +85,16 @@ class ClusterUsage:
         return PodUse(amounts[CPU], amounts[MEMORY])
 
     def percent_of_node(self, pod: Pod, resource: str, node: int) -> float:
-        """What the pod's use is of a node's allocatable; NaN where nobody knows."""
+        """Return the pod's use in percent of a node's allocatable; NaN if unknown."""
         used = self.use_of_pod(pod).cpu if resource == CPU else self.use_of_pod(pod).memory
         room = float(self._snapshot.resource_row(self._snapshot.allocatable, resource)[node]) * UNIT[resource]
         return math.nan if used is None or room <= 0 else 100.0 * used / room
 
     def move_pod(self, pod: Pod, source: str, target: str) -> bool:
-        """The pod left ``source`` and runs on ``target`` ("": nowhere). Whether all that is measured of it is known."""
+        """Move the pod's use from ``source`` to ``target`` ("" for nowhere).
+
+        Return True if the pod's use of every measured resource is known.
+        """
         whole = True
         for resource, levels in self.levels.items():
             for node, sign in ((source, -1.0), (target, 1.0)):
@@ -99,7 +107,7 @@ class ClusterUsage:
         return whole
 
     def update_watermarks(self, now: float) -> None:
-        """Let the snapshot's watermarks, with which load-aware plugins decide, be those of the moved pods."""
+        """Set the snapshot's watermarks, which load-aware plugins read, to those of the moved pods."""
         watermarks = self._watermarks
         if watermarks is None or not self.levels:
             return
@@ -113,7 +121,10 @@ class ClusterUsage:
         self._snapshot.watermarks = moved
 
     def to_metrics(self, pods: Iterable[Pod]) -> Metrics:
-        """The same as metrics-server would say it; the share of CPU stands for what a query of Prometheus returns."""
+        """Return the same use in the form of metrics-server.
+
+        The share of CPU stands for the result of a Prometheus query.
+        """
         snapshot, nodes = self._snapshot, dict[str, Amounts]()
         rooms = {name: snapshot.resource_row(snapshot.allocatable, name) * UNIT[name] for name in RESOURCES}
         for place, name in enumerate(snapshot.names):
@@ -137,7 +148,7 @@ class ClusterUsage:
 
 
 def workload_name(pod: Pod, snapshot: Snapshot) -> str:
-    """``namespace/Kind/name`` of whatever controls the pod, as a person calls it; the pod itself without one."""
+    """Return ``namespace/Kind/name`` of the workload or controller of the pod; the pod's key without one."""
     name = workload_of(pod, snapshot.objects)
     if name is not None:
         return name

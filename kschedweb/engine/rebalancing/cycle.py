@@ -1,4 +1,4 @@
-"""One cycle of the descheduler: Deschedule of every profile, then Balance of every profile."""
+"""One cycle of the descheduler: the Deschedule plugins of every profile, then the Balance plugins."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(slots=True)
 class CycleResult:
-    """The evictions in their order, what was refused, and what plugins say. ``skipped``: why nothing was done.
+    """The result of a cycle."""
 
-    ``remaining``: how many evictions each budget that was asked still allows, by namespace and name.
-    """
-
+    # In the order in which they happened.
     evicted: list[Eviction] = field(default_factory=list)
+    # Refused evictions.
     failures: list[Json] = field(default_factory=list)
+    # Classes of nodes and notes of plugins.
     outcome: CycleReport = field(default_factory=CycleReport)
+    # The reason if the cycle did nothing, else empty.
     skipped: str = ""
+    # Evictions that each budget used in the cycle still allows, by namespace/name.
     remaining: dict[str, int] = field(default_factory=dict)
 
 
@@ -45,7 +47,7 @@ def run_cycle(
 ) -> CycleResult:
     """Run one cycle at ``now`` (seconds of the epoch); evicted pods are gone from ``cluster`` afterwards.
 
-    ``chance`` decides where the original walks a map. Raises PolicyRefused where a profile cannot be built, and
+    ``chance`` decides orders where the original walks a map. Raise PolicyRefused if a profile cannot be built, and
     SelectorError for a node selector that cannot be read.
     """
     selector = parse_selector(policy.node_selector)
@@ -61,6 +63,7 @@ def run_cycle(
         for place, profile in enumerate(policy.profiles or ())
     ]
     nodes = cluster.ready_nodes(selector)
+    # As the descheduler does: with one node there is nowhere to go.
     if len(nodes) <= 1:
         result.skipped = f"Skipping descheduling cycle: requires >=2 nodes, found {len(nodes)}"
         return result
@@ -79,15 +82,17 @@ def run_cycle(
 
 @dataclass(slots=True)
 class _BuiltProfile:
+    """A profile with its plugins by name."""
+
     profile: Profile
     plugins: dict[str, EvictingPlugin]
 
 
 def _build_profile(profile: Profile, at: str, handle: Handle) -> _BuiltProfile:
-    """The plugins of a profile; raises PolicyRefused."""
+    """Build the plugins of a profile; raise PolicyRefused."""
     try:
         check_points(profile)
-        # DefaultEvictor is the only plugin that filters, and always there.
+        # DefaultEvictor is the only plugin that filters, and every profile has it.
         handle.guard = _build_plugin(profile, defaultevictor.NAME, handle)
         names = [name for point in (DESCHEDULE, BALANCE) for name in profile.enabled_plugins(point)]
         return _BuiltProfile(profile, {name: _build_plugin(profile, name, handle) for name in names})
@@ -110,7 +115,7 @@ def _build_plugin(profile: Profile, name: str, handle: Handle) -> Any:
 
 
 class AnyPriorityClass(dict[str, int]):
-    """Priority classes of a cluster that is not known: whatever a policy names is there, with the highest priority."""
+    """The priority classes of an unknown cluster: every name exists, with the highest priority."""
 
     def __missing__(self, name: str) -> int:
         return defaultevictor.CRITICAL
@@ -120,7 +125,10 @@ class AnyPriorityClass(dict[str, int]):
 
 
 def check_policy(document: str | Mapping[str, Any]) -> DeschedulerPolicy:
-    """The policy with its defaults, if the descheduler would start with it in some cluster; raises PolicyRefused."""
+    """Return the policy with its defaults if the descheduler would start with it in some cluster.
+
+    Raise PolicyRefused.
+    """
     policy = load_policy(document, AnyPriorityClass())
     try:
         run_cycle(policy, DeschedulerCluster([]), 0.0)

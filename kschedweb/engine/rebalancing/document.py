@@ -11,7 +11,8 @@ from kschedweb.engine.rebalancing.arguments import STRINGS, UINT
 
 GROUP, KIND = "descheduler", "DeschedulerPolicy"
 API_VERSION = f"{GROUP}/v1alpha2"
-POINTS = {  # as written -> as the descheduler calls it
+# Extension points: the name in a policy -> the descheduler's own name.
+POINTS = {
     "presort": "PreSort",
     "sort": "Sort",
     "deschedule": "Deschedule",
@@ -75,6 +76,7 @@ _COLLECTOR = Struct(
     "The older way to ask for metrics.",
     (StructField("enabled", BOOL, "Whether to collect."),),
 )
+# Fields with the limits of a cycle: for a node, a namespace and in total.
 LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
 POLICY = Struct(
     f"v1alpha2.{KIND}",
@@ -94,7 +96,7 @@ POLICY = Struct(
 
 
 def json_schema(args: Mapping[str, Struct]) -> Json:
-    """The JSON Schema of a policy; ``args`` are the arguments of each plugin by name."""
+    """Return the JSON Schema of a policy; ``args`` are the types of each plugin's arguments by name."""
     schemas = Schemas()
     schema = {"$schema": DIALECT, "title": KIND, **schemas.struct_schema(POLICY)}
     profile = schema["properties"]["profiles"]["items"]["properties"]

@@ -1,4 +1,4 @@
-"""Evictions: the limits of a cycle, and what the API server says of budgets."""
+"""Evictions: the limits of a cycle, and the API server's check of budgets."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kschedweb.engine.values import dataclass
 
 
 class EvictionRefused(Exception):
-    """An eviction that did not happen; the next pod may still go."""
+    """An eviction did not happen; other pods may still be evicted."""
 
 
 class NodeLimitReached(EvictionRefused):
-    """No more pods of this node go."""
+    """No more pods of this node are evicted."""
 
 
 class TotalLimitReached(EvictionRefused):
-    """No more pods go in this cycle."""
+    """No more pods are evicted in this cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvictionLimits:
-    """The most evictions in a cycle; ``None``: any number."""
+    """The most evictions in a cycle; ``None`` for no limit."""
 
     total: int | None = None
     node: int | None = None
@@ -36,6 +36,8 @@ class EvictionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
+    """A pod that was evicted, from a node by a plugin of a profile."""
+
     pod: str
     node: str
     plugin: str
@@ -47,7 +49,7 @@ class Eviction:
 
 @dataclass(slots=True)
 class PodEvictor:
-    """Takes pods out of the cluster, and keeps what it evicted and what was refused."""
+    """Removes pods from the cluster, and records what was evicted and refused."""
 
     cluster: DeschedulerCluster
     room: Room
@@ -61,7 +63,7 @@ class PodEvictor:
     )  # evictions that a budget still allows, of those that were asked
 
     def evict_pod(self, pod: PodView, plugin: str, profile: str) -> None:
-        """Evict ``pod``; raises EvictionRefused."""
+        """Evict ``pod``; raise EvictionRefused."""
         try:
             self._check_limits(pod)
         except (TotalLimitReached, NodeLimitReached) as refused:
@@ -87,7 +89,7 @@ class PodEvictor:
         self._check_budgets(pod)
 
     def _check_budgets(self, pod: PodView) -> None:
-        """What the API server's eviction subresource would say."""
+        """Raise EvictionRefused as the API server's eviction subresource would."""
         if pod.key not in self.cluster.pods:
             message = f"pods {quote(pod.name)} not found"
             raise EvictionRefused(f"pod not found when evicting {quote(pod.name)}: {message}")
@@ -100,8 +102,11 @@ class PodEvictor:
             message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
             raise EvictionRefused(f"Internal error occurred: {message}")
         budget = budgets[0]
+        # As the API server does: pods that are not ready need no budget under AlwaysAllow, or while enough others are
+        # healthy.
         if not pod.is_ready and (budget.always_allows or budget.healthy):
             return
+        # The eviction subresource itself counts `disruptionsAllowed` down.
         remaining = self.remaining.setdefault(budget.key, budget.budget.allowed)
         if remaining == 0:
             message = "Cannot evict pod as it would violate the pod's disruption budget."

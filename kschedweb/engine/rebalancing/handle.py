@@ -1,4 +1,4 @@
-"""What plugins of a profile work with, and what a plugin says of itself to the registry."""
+"""The handle that plugins of a profile work with, and their entries in the registry."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ DESCHEDULE, BALANCE, FILTER = "deschedule", "balance", "filter"
 
 
 class PluginError(Exception):
-    """A plugin that cannot be made, or whose run ends with an error; the text is the descheduler's."""
+    """A plugin cannot be built, or its run ends with an error; the text is the descheduler's."""
 
 
 class Evictor(Protocol):
-    """Whether a pod may go at all, and whether it may go now."""
+    """The filters of a profile: may a pod be evicted at all, and may it be evicted now."""
 
     def filter(self, pod: PodView) -> bool: ...
 
@@ -35,40 +35,42 @@ class Evictor(Protocol):
 
 
 class EvictingPlugin(Protocol):
-    """A plugin that evicts pods of the ready nodes; raises PluginError."""
+    """A plugin that evicts pods of the ready nodes; its run may raise PluginError."""
 
     def run(self, nodes: Sequence[Node]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PluginSpec:
-    """``faults`` says what is wrong with decoded arguments, ``fill`` puts defaults into them.
-
-    ``point`` is the extension point it stands at: FILTER for what makes an Evictor, else ``make`` gives what Runs.
-    """
+    """A plugin of the registry."""
 
     name: str
+    # Its extension point: DESCHEDULE or BALANCE, or FILTER for an Evictor.
     point: str
+    # The type of its arguments.
     args: Struct
+    # Builds an Evictor for FILTER, else an EvictingPlugin.
     make: Callable[[Args, Handle], Any]
+    # Returns the faults of decoded arguments.
     faults: Callable[[Args], list[str]]
+    # Writes defaults into the arguments.
     fill: Callable[[Args], None] = lambda args: None
 
 
 @dataclass(slots=True)
 class CycleReport:
-    """What a cycle did, and why plugins did nothing. Classes of nodes are in the form of the command line."""
+    """Reports of plugins in one cycle."""
 
+    # Classes of nodes, in the form of the command line.
     classes: list[Json] = field(default_factory=list)
+    # Why plugins did nothing.
     notes: list[str] = field(default_factory=list)
     plugin_errors: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Handle:
-    """``now`` is in seconds of the epoch. ``chance`` decides where the original walks a map; without it the order is
-    that in which things were put in.
-    """
+    """The handle that a profile gives to its plugins."""
 
     profile: str
     cluster: DeschedulerCluster
@@ -76,27 +78,30 @@ class Handle:
     evictor: PodEvictor
     metrics: Metrics
     outcome: CycleReport
+    # Seconds of the epoch.
     now: float
+    # Decides the order where the original walks a map; None keeps the order of insertion.
     chance: Random | None = None
+    # The profile's DefaultEvictor, set once it is built.
     guard: Evictor = field(init=False)
 
     def passes_filter(self, pod: PodView) -> bool:
-        """The filter of the profile's DefaultEvictor."""
+        """Return True if the profile's DefaultEvictor lets the pod pass."""
         return self.guard.filter(pod)
 
     def passes_pre_eviction_filter(self, pod: PodView) -> bool:
-        """Its filter before an eviction."""
+        """Return True if its filter before an eviction lets the pod pass."""
         return self.guard.pre_eviction_filter(pod)
 
     def passes_filters(self, pod: PodView) -> bool:
         return self.passes_filter(pod) and self.passes_pre_eviction_filter(pod)
 
     def evict_pod(self, pod: PodView, plugin: str) -> None:
-        """Evict the pod; raises EvictionRefused."""
+        """Evict the pod; raise EvictionRefused."""
         self.evictor.evict_pod(pod, plugin, self.profile)
 
     def evict_each(self, pods: Iterable[PodView], plugin: str) -> bool:
-        """Evict pods of a node in turn, up to its limit; False once no pod of any node can go any more."""
+        """Evict pods of a node in turn, up to its limit; return False at the limit of the cycle."""
         for pod in pods:
             try:
                 self.evict_pod(pod, plugin)
@@ -109,16 +114,16 @@ class Handle:
         return True
 
     def add_note(self, plugin: str, text: str) -> None:
-        """Keep why a plugin does nothing."""
+        """Record why a plugin does nothing."""
         self.outcome.notes.append(f"{self.profile}/{plugin}: {text}".removeprefix("/"))
 
     def add_classification(self, plugin: str, node: Json) -> None:
-        """Keep how a plugin classes a node."""
+        """Record the class that a plugin gives to a node."""
         profile_entry = {"profile": self.profile} if self.profile else {}
         self.outcome.classes.append({**profile_entry, "plugin": plugin, **node})
 
     def walk_map(self, items: Iterable[Item]) -> list[Item]:
-        """The items of a map in the order in which they are met."""
+        """Return the items of a map in the order of one walk, which is random in Go."""
         shuffled = list(items)
         if self.chance is not None:
             self.chance.shuffle(shuffled)

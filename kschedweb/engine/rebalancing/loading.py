@@ -1,7 +1,7 @@
-"""Reading a DeschedulerPolicy: decoded, validated and defaulted as the descheduler does, in its words.
+"""Loading of a DeschedulerPolicy: decoded, validated and defaulted as the descheduler does, with its errors.
 
-One thing is stricter: a document without an apiVersion. The descheduler takes it for its internal version and finds no
-profile in it.
+One check is stricter: a document needs an apiVersion. Without one the descheduler takes it for its internal version and
+finds no profile in it.
 """
 
 from __future__ import annotations
@@ -33,35 +33,37 @@ from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.values import dataclass
 
+# The place in the source that the scheme's errors name.
 SCHEME = "pkg/runtime/scheme.go:111"
 FAILED = f"failed decoding descheduler's policy config {quote('policy.yaml')}"
 PRE_EVICTION = "preevictionfilter"
+# Extension points in the order in which they are checked, and their names in errors.
 _CHECKED = ((DESCHEDULE, DESCHEDULE), (BALANCE, BALANCE), (FILTER, FILTER), (PRE_EVICTION, "preEvictionFilter"))
 
 
 class PolicyRefused(ValueError):
-    """The descheduler would not start with the policy; the text is its own.
-
-    ``problems`` are what is wrong one by one, each at the path of its field ("" where none is to blame).
-    """
+    """The descheduler would not start with the policy; the text is its own."""
 
     def __init__(self, message: str, problems: Iterable[Problem] = (), path: str = "") -> None:
         super().__init__(message)
+        # The problems one by one, each at the path of its field ("" if it belongs to none).
         self.problems = list(problems) or [Problem(path, message)]
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """``points``: the plugins enabled at each extension point; ``args``: each plugin's own, the first where it has
-    several.
-    """
+    """A profile of a policy."""
 
     name: str
+    # (plugin, arguments), as they are written.
     configs: list[tuple[str, Args]]
+    # The plugins of each extension point.
     points: dict[str, Json]
 
     @property
     def args(self) -> dict[str, Args]:
+        # Reversed, so that the first entry of a plugin overwrites the others.
+        """The arguments of each plugin, the first ones if it has several."""
         return dict(reversed(self.configs))
 
     def enabled_plugins(self, point: str) -> list[str]:
@@ -78,8 +80,9 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class DeschedulerPolicy:
-    """A policy with its defaults; ``fields`` are those of the document beside its profiles."""
+    """A policy with its defaults."""
 
+    # All fields of the document but its profiles.
     fields: dict[str, Any] = field(repr=False)
     profiles: list[Profile] | None
 
@@ -94,7 +97,7 @@ class DeschedulerPolicy:
 
     @property
     def collects_metrics(self) -> bool:
-        """Whether metrics-server is asked."""
+        """True if it uses metrics-server."""
         collector = self.fields["metricsCollector"]
         return bool(collector and collector["enabled"]) or any(
             provider["source"] == KUBERNETES_METRICS for provider in self.fields["metricsProviders"] or ()
@@ -102,12 +105,12 @@ class DeschedulerPolicy:
 
     @property
     def queries_prometheus(self) -> bool:
-        """Whether a Prometheus can be asked."""
+        """True if it configures a Prometheus."""
         providers = self.fields["metricsProviders"] or ()
         return any(provider["source"] == PROMETHEUS and provider["prometheus"] for provider in providers)
 
     def to_dict(self) -> Json:
-        """In the form in which the descheduler keeps it."""
+        """Return it in the descheduler's internal form."""
         fields = self.fields
         plain = {name[:1].upper() + name[1:]: fields[name] for name in fields if name not in ("kind", "apiVersion")}
         plain["MetricsCollector"] = fields["metricsCollector"] and {"Enabled": fields["metricsCollector"]["enabled"]}
@@ -119,9 +122,9 @@ class DeschedulerPolicy:
 
 
 def load_policy(document: str | Mapping[str, Any], classes: Mapping[str, int] | None = None) -> DeschedulerPolicy:
-    """Read YAML or JSON text, or its values; ``classes`` are the values of the cluster's priority classes.
+    """Load YAML or JSON text, or its values; ``classes`` are the cluster's priority classes with their values.
 
-    Raises PolicyRefused.
+    Raise PolicyRefused.
     """
     fields = _decode_document(document)
     profiles = fields.pop("profiles")
@@ -135,7 +138,7 @@ def load_policy(document: str | Mapping[str, Any], classes: Mapping[str, int] | 
 
 
 def check_points(profile: Profile) -> None:
-    """Raises PolicyRefused for a plugin at an extension point that it does not have."""
+    """Raise PolicyRefused for a plugin at an extension point that it does not have."""
     for point, point_name in _CHECKED:
         required_point = FILTER if point == PRE_EVICTION else point
         unknown = {
@@ -167,7 +170,7 @@ def _decode_document(document: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_profile(raw: dict[str, Any], at: str) -> Profile:
-    """A profile with decoded arguments; those of unknown plugins are found later."""
+    """Read a profile and decode its arguments; plugins that do not exist are found later."""
     configs = []
     for place, config in enumerate(raw["pluginConfig"] or ()):
         path = f"{at}.pluginConfig[{place}].args"

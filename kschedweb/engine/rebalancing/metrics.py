@@ -1,4 +1,4 @@
-"""Real use as a cycle is given it: what metrics-server says of nodes and pods, or what Prometheus answers."""
+"""Real use that a cycle is given: of nodes and pods as metrics-server has it, or as a Prometheus query returns it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ Amounts = dict[str, Quantity]
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """``nodes`` by name, ``pods`` by namespace and name; ``prometheus``: the share of a node that any query returns.
+    """The metrics of a cycle."""
 
-    ``collected`` and ``queried``: the policy asks for metrics-server, or names a Prometheus.
-    """
-
+    # By name.
     nodes: dict[str, Amounts] = field(default_factory=dict)
+    # By namespace/name.
     pods: dict[str, Amounts] = field(default_factory=dict)
+    # The share of each node that any query returns, 0 to 1.
     prometheus: dict[str, float] = field(default_factory=dict)
+    # True if the policy collects from metrics-server.
     collected: bool = False
+    # True if the policy configures a Prometheus.
     queried: bool = False
 
     @classmethod
     def from_json(cls, raw: Json) -> Metrics:
-        """Raises ObjectError."""
+        """Read metrics; raise ObjectError."""
         samples = get_mapping(raw, "prometheus", "metrics.")
         nodes, pods = (
             {name: _read_amounts(raw, kind, name) for name in get_mapping(raw, kind, "metrics.")}

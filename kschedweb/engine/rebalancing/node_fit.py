@@ -1,6 +1,6 @@
-"""Whether a pod would fit on a node, as the descheduler sees it; kube-scheduler's filters ask other questions.
+"""The descheduler's check of whether a pod fits on a node, which differs from kube-scheduler's filters.
 
-The room of nodes is kept in columns (int64, milli-units), one cell of which changes with an eviction.
+The free amounts of nodes are kept in columns (int64, milli-units), so that an eviction changes one cell of each.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from kschedweb.engine.rebalancing.cluster import DeschedulerCluster
 from kschedweb.engine.rebalancing.pods import PodView
 
 PODS = "pods"
+# The code of a node without the label.
 NO_DOMAIN = -1
+# Amounts are capped at the highest int64.
 _LARGEST = (1 << 63) - 1
 Column: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Room:
-    """What is free on each node of a cluster, and which pods its nodes let in.
-
-    ``places`` are where nodes stand in masks and columns, by name.
-    """
+    """The free amounts of each node of a cluster, and the pods that its nodes admit."""
 
     def __init__(self, cluster: DeschedulerCluster) -> None:
         self._cluster = cluster
         self._nodes = cluster.nodes
+        # Node name -> index in masks and columns.
         self.places = {node.name: place for place, node in enumerate(cluster.nodes)}
+        # Requested nano-units of each node by resource.
         self._used = [_sum_requests(cluster.list_pods_on_node(node.name)) for node in cluster.nodes]
         self._counts = [len(cluster.list_pods_on_node(node.name)) for node in cluster.nodes]
         self._open = np.array([not node.unschedulable for node in cluster.nodes], dtype=np.bool_)
@@ -42,16 +43,17 @@ class Room:
         self._domains: dict[str, Column] = {}
         self._affinity_masks: dict[Hashable, Mask] = {}
         self._toleration_masks: dict[Hashable, Mask] = {}
-        self._last: dict[int, int] = {}  # where a pod of a template fitted last, which is asked first
+        # Template -> the node where one of its pods fitted last, which is tried first.
+        self._last: dict[int, int] = {}
 
     def node_mask(self, nodes: Sequence[Node]) -> Mask:
-        """True for each of ``nodes``."""
+        """Return a mask that is True for each of ``nodes``."""
         mask = np.zeros(len(self._nodes), dtype=np.bool_)
         mask[[self.places[node.name] for node in nodes]] = True
         return mask
 
     def domain_codes(self, key: str) -> Column:
-        """A number for the value that each node has of the label ``key``; NO_DOMAIN where it has none."""
+        """Return a code for each node's value of the label ``key``; NO_DOMAIN if it has none."""
         if key not in self._domains:
             code_by_value: dict[str, int] = {}
             values = (node.labels.get(key) for node in self._nodes)
@@ -62,12 +64,12 @@ class Room:
         return self._domains[key]
 
     def has_label(self, key: str) -> Mask:
-        """Which nodes have the label ``key``."""
+        """Return the mask of the nodes with the label ``key``."""
         mask: Mask = self.domain_codes(key) != NO_DOMAIN
         return mask
 
     def remove_pod(self, pod: PodView) -> None:
-        """The pod is gone from its node."""
+        """Free the amounts of a pod that is gone from its node."""
         place = self.places.get(pod.node)
         if place is None or pod.is_done:
             return
@@ -78,7 +80,10 @@ class Room:
             self._free[name][place] = self._free_cell(name, place)
 
     def fits_any_node(self, pod: PodView, among: Mask, *, elsewhere: bool) -> bool:
-        """Whether the pod fits on any of the nodes ``among``; ``elsewhere``: its own node does not count."""
+        """Return True if the pod fits on any of the nodes ``among``.
+
+        With ``elsewhere`` its own node does not count.
+        """
         home = self.places.get(pod.node)
         parts = (among, self._open, self.affinity_mask(pod), self.toleration_mask(pod))
         last = self._last.get(pod.pod.template)
@@ -87,6 +92,7 @@ class Room:
         enough = self.free_amounts(PODS) > 0
         for name, amount in pod.resources.requests.items():
             enough &= _to_milli(amount) <= self.free_amounts(name)
+        # A pod always has room on its own node, where its requests count already.
         if home is not None:
             enough[home] = not elsewhere
         for place in np.flatnonzero(np.logical_and.reduce((*parts, enough))):
@@ -96,7 +102,7 @@ class Room:
         return False
 
     def affinity_mask(self, pod: PodView) -> Mask:
-        """Which nodes match the pod's node selector and required node affinity."""
+        """Return the mask of the nodes that match the pod's node selector and required node affinity."""
         selector, affinity = pod.pod.node_selector or {}, pod.pod.node_affinity
         key = frozenset(selector.items()), affinity.required
         if key not in self._affinity_masks:
@@ -106,7 +112,7 @@ class Room:
         return self._affinity_masks[key]
 
     def toleration_mask(self, pod: PodView) -> Mask:
-        """Which nodes have no taint that keeps the pod off."""
+        """Return the mask of the nodes without a taint that keeps the pod off."""
         key = pod.pod.tolerations
         if key not in self._toleration_masks:
             admitted = [has_no_untolerated(node.taints, key, True) for node in self._nodes]
@@ -124,7 +130,7 @@ class Room:
         )
 
     def free_amounts(self, name: str) -> Column:
-        """What is free of a resource on each node, in milli-units."""
+        """Return the free amount of a resource on each node, in milli-units."""
         if name not in self._free:
             cells = [self._free_cell(name, place) for place in range(len(self._nodes))]
             self._free[name] = np.array(cells, dtype=np.int64)
@@ -140,7 +146,10 @@ class Room:
         return max(-_LARGEST, min(free, _LARGEST))
 
     def _violates_anti_affinity(self, pod: PodView, node: Node) -> bool:
-        """Whether a pod on the node meets the pod's required anti-affinity; other nodes of a domain do not count."""
+        """Return True if a pod on the node meets the pod's required anti-affinity.
+
+        As in the descheduler, other nodes of the same domain do not count.
+        """
         if pod.pod.pod_affinity.error:
             return True
         for term in pod.pod.pod_affinity.anti_required:
@@ -154,7 +163,7 @@ class Room:
 
 
 def matches_node_affinity(pod: PodView, node: Node) -> bool:
-    """Whether the node matches the pod's node selector and required node affinity."""
+    """Return True if the node matches the pod's node selector and required node affinity."""
     selector, required = pod.pod.node_selector or {}, pod.pod.node_affinity.required
     if any(node.labels.get(key) != value for key, value in selector.items()):
         return False

@@ -1,4 +1,4 @@
-"""A pod as the descheduler looks at it: much of it is in its metadata and status."""
+"""A pod as the descheduler reads it, much of it from its metadata and status."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, Counting, PodResources
 from kschedweb.engine.values import dataclass
 
-FOREVER = 9223372036  # seconds: the longest duration there is, which is the age of what has no date
+# Seconds of Go's longest duration, which is the age of a pod without a date.
+FOREVER = 9223372036
 SUCCEEDED, FAILED, PENDING, RUNNING = "Succeeded", "Failed", "Pending", "Running"
 BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"
 EVICT = "descheduler.alpha.kubernetes.io/evict"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+# The descheduler adds no default to the requests of the pod as a whole.
 _AS_WRITTEN = Counting(by_sums=True, completed=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
+    """An owner reference of a pod."""
+
     kind: str
     name: str
     uid: str
@@ -44,27 +48,34 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class ContainerState:
+    """The state of a container in the pod's status."""
+
     restarts: int
-    waiting: str | None  # the reason, None where it does not wait
+    # The reason; None if it does not wait.
+    waiting: str | None
+    # The reason; None if it has not terminated.
     terminated: str | None
     exit_code: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """A condition of a pod."""
+
     type: str
     status: str
     reason: str
-    since: float | None  # seconds of the epoch
+    # Seconds of the epoch.
+    since: float | None
 
 
 class PodRequests:
-    """What the containers of a pod ask for, in nano-units; nothing is defaulted. Pods of a template share it."""
+    """The requests of a pod's containers in nano-units, without defaults. Pods of a template share it."""
 
     def __init__(self, spec: Json) -> None:
         self._parts = _read_parts(spec)
         self._forms = _quantity_forms(spec)
-        # Whether there is a node selector or node affinity, be it empty.
+        # True if the pod has a node selector or node affinity, even an empty one.
         self.bound = (
             spec.get("nodeSelector") is not None or get_mapping(spec, "affinity").get("nodeAffinity") is not None
         )
@@ -74,23 +85,23 @@ class PodRequests:
 
     @cached_property
     def requests(self) -> Amounts:
-        """What the pod asks for, in nano-units."""
+        """The requests of the pod in nano-units."""
         return PodResources(*self._parts, counting=_AS_WRITTEN).total()
 
     @cached_property
     def quantities(self) -> dict[str, Quantity]:
-        """The same as quantities that know how they were written."""
+        """The same as quantities that keep their notation."""
         return {name: Quantity(amount, -9, format=self._forms[name]) for name, amount in self.requests.items()}
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The resources that any container asks for."""
+        """The resources that any container requests."""
         containers, inits, _, _ = self._parts
         return frozenset(name for container in (*containers, *inits) for name in container.requests)
 
     @cached_property
     def qos_class(self) -> str:
-        """The quality of service that this comes to."""
+        """The quality of service class computed from requests and limits."""
         containers, inits, _, _ = self._parts
         parts = (*containers, *inits)
         requests = _sum_cpu_and_memory(container.requests for container in parts)
@@ -102,7 +113,7 @@ class PodRequests:
 
 
 class PodView:
-    """A pod with what plugins ask of it."""
+    """A pod with the fields that plugins read."""
 
     def __init__(self, pod: Pod, resources: PodRequests) -> None:
         self.pod, self.resources = pod, resources
@@ -142,23 +153,24 @@ class PodView:
         return any(condition.type == "Ready" and condition.status == "True" for condition in self.conditions)
 
     def age_seconds(self, now: float) -> float:
-        """Whole seconds since the pod was created."""
+        """Return the seconds since the pod was created."""
         return FOREVER if self.created is None else now - self.created
 
     @property
     def qos_class(self) -> str:
-        """The quality of service, as the descheduler computes it where the status does not name it."""
+        """The quality of service class: that of the status, else computed as the descheduler does."""
         return self._named_quality or self.resources.qos_class
 
     @property
     def tie_breaks(self) -> tuple[int | None, str, bool]:
+        """The values by which `sort_by_priority` compares pods."""
         return self.priority, self.qos_class, PREFER_NO_EVICTION in self.annotations
 
 
 def read_pod_view(raw: Json, requests_by_template: dict[int, PodRequests], pod: Pod | None = None) -> PodView:
-    """Read a pod, unless it is read already; raises ObjectError.
+    """Return the view of a pod, which is read from ``raw`` unless given; raise ObjectError.
 
-    ``requests_by_template`` has the requests of the templates that are known, and gets that of this pod.
+    ``requests_by_template`` holds the requests of known templates, and gets those of this pod.
     """
     pod = pod or Pod.from_json(raw)
     if pod.template not in requests_by_template:
@@ -167,7 +179,10 @@ def read_pod_view(raw: Json, requests_by_template: dict[int, PodRequests], pod: 
 
 
 def renew_pod(raw: Json, node: str, created: float, started: float) -> Json:
-    """The pod as the API server shows it once it runs on ``node`` ("": waits); times are seconds of the epoch."""
+    """Return the pod as the API server shows it once it runs on ``node`` ("" for waiting).
+
+    Times are seconds of the epoch.
+    """
     metadata = {**get_mapping(raw, "metadata"), "creationTimestamp": _format_time(created)}
     metadata.pop("deletionTimestamp", None)
     spec, old = {**get_mapping(raw, "spec"), "nodeName": node}, get_mapping(raw, "status")
@@ -209,7 +224,7 @@ def _container_states(status: Json, key: str) -> tuple[ContainerState, ...]:
 
 
 def _read_parts(spec: Json) -> tuple[tuple[Container, ...], tuple[Container, ...], Amounts, Amounts | None]:
-    """Containers, init containers, overhead and what is asked for the pod as a whole, as they are written."""
+    """Return containers, init containers, overhead and requests of the pod as a whole, as they are written."""
 
     def read_containers(key: str) -> tuple[Container, ...]:
         return tuple(
@@ -233,7 +248,10 @@ def _read_parts(spec: Json) -> tuple[tuple[Container, ...], tuple[Container, ...
 
 
 def _quantity_forms(spec: Json) -> dict[str, str]:
-    """The form in which each resource is asked for first; raises ObjectError for what is too long to be a quantity."""
+    """Return the notation in which each resource is requested first.
+
+    Raise ObjectError for a text that is too long for a quantity.
+    """
     containers = [*get_objects(spec, "containers"), *get_objects(spec, "initContainers")]
     request_lists = [get_mapping(get_mapping(part, "resources"), "requests") for part in (spec, *containers)]
     forms: dict[str, str] = {}
@@ -246,7 +264,7 @@ def _quantity_forms(spec: Json) -> dict[str, str]:
 
 
 def _sum_cpu_and_memory(lists: Iterable[Amounts]) -> Amounts:
-    """The sums of what is above 0 of CPU and memory, which is all that quality of service goes by."""
+    """Return the sums of positive amounts of CPU and memory, which decide the quality of service."""
     total: Amounts = {}
     for amounts in lists:
         for name in (CPU, MEMORY):
@@ -255,13 +273,14 @@ def _sum_cpu_and_memory(lists: Iterable[Amounts]) -> Amounts:
     return total
 
 
+# (number of the pod, pod).
 Group = list[tuple[int, PodView]]
 
 
 class LabelGroups:
     """Pods in a fixed order, grouped by namespace and labels.
 
-    A selector is asked once of each group; one that asks for a label, of the groups with that label alone.
+    A selector is matched once for each group; one that requires a label, only with the groups that have it.
     """
 
     def __init__(self, pods: Iterable[PodView]) -> None:
@@ -277,14 +296,14 @@ class LabelGroups:
             group.append((number, pod))
 
     def _candidate_groups(self, selector: Selector) -> Iterable[Group]:
-        """Groups among which are all that ``selector`` matches."""
+        """Return groups that include all that ``selector`` matches."""
         equalities = selector.equalities
         if not equalities:
             return self._groups.values()
         return min((self._labelled.get(label, []) for label in equalities), key=len)
 
     def select_pods(self, selector: Selector, namespaces: Collection[str] | None = None) -> list[PodView]:
-        """The pods that ``selector`` matches, in ``namespaces`` where those are given, in their order."""
+        """Return the pods that ``selector`` matches, in their order, only in ``namespaces`` if given."""
         selected: Group = []
         for group in self._candidate_groups(selector):
             first = group[0][1]
@@ -297,7 +316,10 @@ PodFilter = Callable[[PodView], bool]
 
 
 def build_filter(args: dict[str, Any], selector: Selector | None, then: PodFilter | None = None) -> PodFilter:
-    """The pods in the namespaces and with the labels that ``args`` name, of those the ones that ``then`` lets pass."""
+    """Return a filter for pods in the namespaces and with the labels of ``args`` that pass ``then``.
+
+    As the descheduler's `BuildFilterFunc` does.
+    """
     namespaces = args.get("namespaces") or {}
     included, excluded = (frozenset(namespaces.get(side) or ()) for side in ("include", "exclude"))
 

@@ -1,7 +1,7 @@
-"""A cluster and a policy described in JSON, and what a cycle makes of them, in the form of the command line.
+"""Cycles on a cluster and a policy in JSON, with results in the form of the command line.
 
 The descheduler lists nodes and pods in no certain order, and walks maps in any. A cycle is run again with other orders
-of maps (``runs``) and of the lists (``shuffles``), so that the answer says what of it would be the same in a cluster.
+of maps (``runs``) and of the lists (``shuffles``), so that the answer tells which parts do not depend on the order.
 """
 
 from __future__ import annotations
@@ -36,28 +36,32 @@ from kschedweb.engine.rebalancing.pods import PodRequests, PodView, read_pod_vie
 from kschedweb.engine.values import dataclass
 
 RUNS, SHUFFLES = 8, 8
-SEED = 1  # of the other orders; the first run takes those of the scenario
+# For the other orders, so that answers are reproducible; the first run takes the scenario's own orders.
+SEED = 1
 
 
 class DeschedulingError(ValueError):
-    """A scenario that cannot be run; the text says where and why."""
+    """A scenario cannot be run; the text tells where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedCluster:
-    """The objects of a scenario, of which clusters are made."""
+    """The objects of a scenario, from which clusters are created."""
 
     nodes: list[Node]
     pods: list[PodView]
     budgets: list[DisruptionBudget]
+    # Name -> labels.
     namespaces: dict[str, dict[str, str]]
+    # Storage class by namespace/name of a claim; None if it names none.
     claims: dict[str, str | None]
+    # Values of priority classes.
     classes: dict[str, int]
     requests_by_template: dict[int, PodRequests]
 
     @classmethod
     def from_json(cls, raw: Json) -> DescribedCluster:
-        """Raises ObjectError."""
+        """Read ``raw["objects"]``; raise ObjectError."""
         described = cls([], [], [], {}, {}, {}, {})
         for place, entry in enumerate(get_objects(raw, "objects")):
             try:
@@ -70,9 +74,9 @@ class DescribedCluster:
     def from_objects(
         cls, raws: Iterable[Json], pods: Iterable[Pod] = ()
     ) -> tuple[DescribedCluster, list[tuple[str, str]]]:
-        """As ``from_json``, without what cannot be read, which is listed as (object, reason).
+        """Read objects, without those that cannot be read, which are listed as (object, reason).
 
-        ``pods`` are some of them that were read already.
+        ``pods`` are pods among them that were read before.
         """
         described, problems = cls([], [], [], {}, {}, {}, {}), list[tuple[str, str]]()
         pods_by_id = {id(pod.raw): pod for pod in pods}
@@ -105,7 +109,7 @@ class DescribedCluster:
                 raise ObjectError("kind: is missing")
 
     def create_cluster(self, shuffle: Random | None = None) -> DeschedulerCluster:
-        """A cluster of its own, with nodes and pods in their order, or in another one."""
+        """Return a new cluster, with nodes and pods in their order or shuffled."""
         nodes, pods = list(self.nodes), list(self.pods)
         if shuffle is not None:
             shuffle.shuffle(nodes)
@@ -116,9 +120,9 @@ class DescribedCluster:
 
 
 def run_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shuffles: int = SHUFFLES) -> Json:
-    """What the descheduler would evict. ``clock`` tells the time (seconds of the epoch) where the scenario does not.
+    """Return the evictions of the descheduler. ``clock`` returns the time if the scenario has none.
 
-    Raises DeschedulingError.
+    It is in seconds of the epoch. Raise DeschedulingError.
     """
     name = raw.get("name") or ""
     if not isinstance(name, str):
@@ -169,7 +173,7 @@ def _compare_orders(once: Callable[[Random | None, Random | None], CycleResult],
 
 
 def _canonical_order(evicted: Iterable[Eviction]) -> list[Json]:
-    """Neighbours of one profile and plugin sorted by pod."""
+    """Return evictions with neighbours of one profile and plugin sorted by pod."""
     groups = groupby(evicted, lambda eviction: (eviction.profile, eviction.plugin))
     return [eviction.to_dict() for _, group in groups for eviction in sorted(group, key=lambda eviction: eviction.pod)]
 

@@ -6,6 +6,7 @@ import re
 
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, new_requirement
 
+# The three forms of a requirement, tried in this order: the last one matches the start of the others.
 _SET = re.compile(r"\s*(?P<key>[^\s,()!=<>]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)\s*")
 _COMPARED = re.compile(r"\s*(?P<key>[^\s,()!=<>]+)\s*(?P<operator>==|=|!=|>|<)\s*(?P<value>[^\s,()!=<>]*)\s*")
 _EXISTS = re.compile(r"\s*(?P<not>!?)\s*(?P<key>[^\s,()!=<>]+)\s*")
@@ -13,7 +14,7 @@ _OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt", "in": 
 
 
 def parse_selector(text: str) -> Selector:
-    """Read a selector; raises SelectorError."""
+    """Parse a selector; raise SelectorError."""
     requirements: list[Requirement] = []
     at = 0
     while at < len(text) and text.strip():

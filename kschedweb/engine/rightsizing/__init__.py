@@ -1,4 +1,4 @@
-"""What containers should request, from what they used: the recommender of the vertical pod autoscaler 1.8.1.
+"""Recommended requests of containers from their usage: the recommender of the Vertical Pod Autoscaler 1.8.1.
 
-The same float64 operations in the same order, so that answers are equal and not only alike; many containers at once.
+The same float64 operations in the same order make answers equal to the last bit; many containers are computed at once.
 """

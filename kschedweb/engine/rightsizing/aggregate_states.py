@@ -1,4 +1,4 @@
-"""A book of what containers used, carried on sample by sample: it holds histograms, and no sample of the past."""
+"""The recommender's state, updated sample by sample: histograms of containers, and no past samples."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ from kschedweb.engine.rightsizing.recommender import (
 from kschedweb.engine.rightsizing.samples import Instance, InstanceState, UsageSample
 from kschedweb.engine.values import dataclass
 
+# A container without samples for so long is dropped: the recommender keeps eight intervals.
 EXPIRY = 8 * DAY
-"""A container of which nothing was heard for so long is forgotten: the recommender's window of eight intervals."""
+# The version of the bytes that `to_bytes` writes.
 FORM = 1
+# Stands for None in columns of numbers.
 _UNKNOWN = -1
+# Names of the columns of `usage` and `killed`, in the order of `_to_columns`.
 _OF_ROWS = ("first", "last", "samples", "discarded", "killed")
 
 
 class ContainerSample(NamedTuple):
-    """One sample of the container ``name`` ("namespace/Kind/workload/container") in the pod ``pod``."""
+    """A sample of one container of a pod."""
 
+    # namespace/Kind/workload/container.
     name: str
     pod: str
     sample: UsageSample
@@ -38,15 +42,15 @@ class ContainerSample(NamedTuple):
 
 @dataclass
 class AggregateContainerStates:
-    """``names`` are the rows of ``usage``; ``running`` has the interval of each (row, pod) that was seen lately.
+    """The usage of all containers, and the intervals that are still open."""
 
-    ``killed`` counts kills for want of memory by row.
-    """
-
+    # Names of the containers, which are the rows of `usage`.
     names: list[str]
     usage: Usage
+    # Kills for lack of memory by row.
     killed: Ints
-    running: dict[tuple[int, str], tuple[InstanceState, int]]  # and the time of the last kill that counted
+    # (row, pod) -> (its interval, time of the last kill that counted), for pods with a recent sample.
+    running: dict[tuple[int, str], tuple[InstanceState, int]]
 
     @classmethod
     def create_empty(cls, settings: RecommenderSettings | None = None) -> AggregateContainerStates:
@@ -57,7 +61,7 @@ class AggregateContainerStates:
         return self.usage.settings
 
     def with_samples(self, samples: Sequence[ContainerSample], now: int) -> AggregateContainerStates:
-        """The book with ``samples`` (in the order in which they came), without what expired at ``now`` (ns)."""
+        """Return the state with ``samples``, in their order, without containers that expired at ``now`` (ns)."""
         live_rows = [row for row in range(len(self.names)) if self.usage.last[row] > now - EXPIRY]
         names = [self.names[row] for row in live_rows]
         places = {name: place for place, name in enumerate(names)}
@@ -76,7 +80,7 @@ class AggregateContainerStates:
         return book
 
     def _select_rows(self, names: list[str], source: Ints) -> AggregateContainerStates:
-        """A book of ``names`` whose first rows are the rows ``source`` of this one."""
+        """Return a state of ``names`` whose first rows are the rows ``source`` of this one."""
         book = AggregateContainerStates(names, Usage(self.settings, len(names)), np.zeros(len(names), np.int64), {})
         columns, target = self._to_columns(), np.arange(len(source))
         for name, column in book._to_columns().items():
@@ -104,6 +108,7 @@ class AggregateContainerStates:
                 instance_state, kills[key] = self.running.get(key, ((None, None, 0, 0), _UNKNOWN))
                 instance = going[key] = Instance.resume(interval, instance_state)
             if sample.oom is not None:
+                # A kill may be reported more than once: only a later one counts.
                 if sample.time <= kills[key]:
                     continue
                 kills[key] = sample.time
@@ -113,12 +118,15 @@ class AggregateContainerStates:
         self.running |= {key: (instance.state, kills[key]) for key, instance in going.items()}
 
     def compute_bounds(self, siblings: Ints) -> tuple[Bounds, Bounds]:
-        """CPU in millicores and memory in bytes; ``siblings`` is how many containers the pods of each row have."""
+        """Return the bounds of CPU in millicores and memory in bytes.
+
+        ``siblings`` is the number of containers in the pods of each row.
+        """
         cpu, memory = get_recommended_pod_resources(self.usage, siblings)
         return cpu.round_up(self.settings.round_cpu), memory.round_up(self.settings.round_memory)
 
     def to_bytes(self) -> bytes:
-        """All of it in bytes, for ``from_bytes``; the settings are not among them."""
+        """Return the whole state in bytes, for ``from_bytes``; the settings are not included."""
         keys = list(self.running)
         states = [self.running[key] for key in keys]
         numbers = [
@@ -140,7 +148,7 @@ class AggregateContainerStates:
 
     @classmethod
     def from_bytes(cls, content: bytes, settings: RecommenderSettings | None = None) -> AggregateContainerStates:
-        """The reverse of ``to_bytes``."""
+        """Read the bytes that ``to_bytes`` wrote."""
         with np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False) as arrays:
             names = _decode_lines(arrays["names"])
             book = cls.create_empty(settings)._select_rows(names, np.zeros(0, np.int64))

@@ -1,4 +1,4 @@
-"""Logarithms and powers to the last bit as Go computes them on amd64; those of C differ in it now and then.
+"""Logarithms and powers exactly as Go computes them on amd64; C's differ in the last bit now and then.
 
 Source: the packages math and internal/math of Go 1.26, which follow FreeBSD's msun. No product is fused with a sum.
 """
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
+# ln 2 in two parts: the high one has trailing zeros, so that its product with a whole number is exact.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Coefficients of msun's log and exp.
 _LOG_ODD = (6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01, 1.479819860511658591e-01)
 _LOG_EVEN = (3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01)
 _EXP = (
@@ -23,11 +25,12 @@ _EXP = (
     -1.65339022054652515390e-06,
     4.13813679705723846039e-08,
 )
+# Below 2 to this power a float is 0.
 _UNDERFLOW = -1074.0
 
 
 def log(x: Floats) -> Floats:
-    """The natural logarithm of ``x``, each above 0 and finite."""
+    """Return the natural logarithm of ``x``, each above 0 and finite."""
     fraction, exponent = np.frexp(x)
     low = fraction <= math.sqrt(2) / 2
     f = np.where(low, fraction * 2, fraction) - 1
@@ -42,7 +45,7 @@ def log(x: Floats) -> Floats:
 
 
 def exp2(x: Floats) -> Floats:
-    """2 to the power of ``x``, each below 1024."""
+    """Return 2 to the power of ``x``, each below 1024."""
     bounded = np.maximum(x, _UNDERFLOW)
     whole = np.trunc(bounded + np.copysign(0.5, bounded))
     part = bounded - whole
@@ -55,11 +58,12 @@ def exp2(x: Floats) -> Floats:
 
 
 def power(x: float, exponent: int) -> float:
-    """``x``, at least 1, to a whole power of which the result is finite."""
+    """Return ``x``, at least 1, to a whole power whose result is finite."""
     if exponent == 1:
         return x
     if math.isinf(x):
         return x if exponent > 0 else 0.0
+    # As Go's `math.Pow` does: repeated squaring of the fraction, with the exponent of 2 apart.
     product, scale = 1.0, 0
     square, doublings = math.frexp(x)
     remaining = abs(exponent)
@@ -77,7 +81,7 @@ def power(x: float, exponent: int) -> float:
 
 
 def _evaluate_polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
-    """The sum of ``coefficients[n] * x**n``, from the highest down."""
+    """Return the sum of ``coefficients[n] * x**n``, from the highest down."""
     total = np.full_like(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = coefficient + x * total

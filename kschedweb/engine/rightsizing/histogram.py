@@ -1,6 +1,6 @@
-"""Decaying histograms, one a row: a sample weighs half as much as one that is a half-life younger.
+"""Decaying histograms, one for each row: a sample weighs half as much as one that is a half-life younger.
 
-Buckets grow by 5 %. A bucket whose weight is below ``EPSILON`` counts as empty, yet keeps its weight.
+Buckets grow by 5 %. A bucket whose weight is below ``EPSILON`` counts as empty, but keeps its weight.
 """
 
 from __future__ import annotations
@@ -14,30 +14,31 @@ from numpy.typing import NDArray
 from kschedweb.engine.rightsizing.go_floats import Floats, exp2, log, power
 
 Ints: TypeAlias = NDArray[np.int64]
+# The original's growth of buckets and `epsilon`.
 RATIO, EPSILON = 1.05, 0.0001
+# Half-lives: a sample that is farther from the reference moves it, so that no weight overflows.
 FARTHEST = 100
-"""In half-lives: a sample that is farther from the reference moves it, so that no weight overflows."""
+# The longest half-life in nanoseconds: the original multiplies it by `FARTHEST` in 64 bits.
 LONGEST = (2**63 - 1) // FARTHEST
-"""The longest half-life, ns: the original multiplies it by ``FARTHEST`` in 64 bits."""
 _LOG_RATIO = log(np.array([RATIO]))
-_YEAR_ONE = 62_135_596_800 * 10**9  # ns from the year 1, from which times are rounded, to the epoch
-_NONE = -(2**14)  # an exponent of 2 that leaves nothing of any weight
+# Nanoseconds from the year 1, which Go's `Time.Round` counts from, to the epoch.
+_YEAR_ONE = 62_135_596_800 * 10**9
+# An exponent of 2 that turns any weight into 0.
+_NONE = -(2**14)
 
 
 class Buckets:
-    """Bucket 0 is [0, ``first``), each further one 5 % wider, the last one has no end; it starts at ``most`` or above.
-
-    ``starts`` is float64[buckets].
-    """
+    """Buckets that grow by 5 %. The first is [0, ``first``); the last has no end and starts at ``maximum`` or above."""
 
     def __init__(self, first: float, maximum: float) -> None:
         self.first = first
         self.count = int(np.ceil(self._compute_position(np.array([maximum]))[0])) + 1
         powers = np.array([power(RATIO, place) for place in range(self.count)])
+        # float64[buckets].
         self.starts: Floats = first * (powers - 1) / (RATIO - 1)
 
     def find_buckets(self, values: Floats) -> Ints:
-        """The bucket of each value, which is 0 or more."""
+        """Return the bucket of each value, which is 0 or more."""
         places = self._compute_position(np.maximum(values, self.first)).astype(np.int64)
         return np.where(values < self.first, 0, np.minimum(places, self.count - 1))
 
@@ -46,19 +47,28 @@ class Buckets:
         return position
 
 
-CPU_BUCKETS = Buckets(0.01, 1000.0)  # cores
-MEMORY_BUCKETS = Buckets(1e7, 1e12)  # bytes
+# Cores.
+CPU_BUCKETS = Buckets(0.01, 1000.0)
+# Bytes.
+MEMORY_BUCKETS = Buckets(1e7, 1e12)
 
 
 class Histograms:
-    """``rows`` histograms over the same buckets. Times are int64 nanoseconds of the epoch, from 1970 to 2200."""
+    """Histograms over the same buckets, one for each row.
+
+    Times are int64 nanoseconds of the epoch, from 1970 to 2200.
+    """
 
     def __init__(self, buckets: Buckets, half_life: int, rows: int) -> None:
         self.buckets, self.half_life = buckets, half_life
+        # float64[rows, buckets].
         self.weights: Floats = np.zeros((rows, buckets.count))
         self.total: Floats = np.zeros(rows)
-        self._low: Ints = np.full(rows, buckets.count - 1)  # the first bucket that is not empty, else the last one
-        self._high: Ints = np.zeros(rows, np.int64)  # the last bucket that is not empty, else the first one
+        # The first bucket that is not empty; the last bucket if all are.
+        self._low: Ints = np.full(rows, buckets.count - 1)
+        # The last bucket that is not empty; the first bucket if all are.
+        self._high: Ints = np.zeros(rows, np.int64)
+        # Samples of this time keep their weight, and younger ones weigh more, so that old ones need no update.
         self._reference: Ints = np.zeros(rows, np.int64)
         self._initialized = np.zeros(rows, bool)
 
@@ -67,7 +77,7 @@ class Histograms:
         buckets = self.buckets.find_buckets(values)
         while len(rows):
             late = self._find_late(rows, times)
-            # What comes before a row's first late sample is weighed by the old reference.
+            # Samples before a row's first late one are weighed by the old reference.
             first = np.full(len(self.total), len(rows))
             np.minimum.at(first, rows[late], np.flatnonzero(late))
             now = np.arange(len(rows)) < first[rows]
@@ -79,7 +89,7 @@ class Histograms:
             rows, buckets, times = rows[~now], buckets[~now], times[~now]
 
     def subtract_samples(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
-        """Take samples away that were added before; each row is named at most once."""
+        """Subtract samples that were added before; each row occurs at most once."""
         late = self._find_late(rows, times)
         if late.any():
             self._shift_reference_timestamp(rows[late], times[late])
@@ -89,10 +99,14 @@ class Histograms:
         self._update_min_and_max_bucket(rows)
 
     def percentile(self, share: float) -> Floats:
-        """float64[rows]: the end of the bucket up to which ``share`` of the weight lies; 0 in an empty histogram."""
+        """Return the end of the bucket up to which ``share`` of the weight lies; 0 for an empty histogram.
+
+        float64[rows].
+        """
         rows, places = np.arange(len(self.total)), np.arange(self.buckets.count)
         in_range = (places >= self._low[:, None]) & (places < self._high[:, None])
-        sums = np.cumsum(np.where(in_range, self.weights, 0.0), axis=1)  # bucket by bucket, as the original adds
+        # Bucket by bucket, in the order in which the original adds.
+        sums = np.cumsum(np.where(in_range, self.weights, 0.0), axis=1)
         enough = in_range & (sums >= (share * self.total)[:, None])
         last = np.maximum(self._low, self._high)
         bucket = np.where(enough.any(axis=1), enough.argmax(axis=1), last)
@@ -100,7 +114,7 @@ class Histograms:
         return np.where(self.weights[rows, self._low] < EPSILON, 0.0, ends)
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
-        """All that is known of the rows, a row each."""
+        """Return the whole state of the rows as columns."""
         return {
             "weights": self.weights,
             "total": self.total,
@@ -111,7 +125,7 @@ class Histograms:
         }
 
     def copy_rows(self, columns: Mapping[str, NDArray[Any]], source: Ints, target: Ints) -> None:
-        """Take the rows ``source`` of the ``columns`` of another one to the rows ``target`` of this one."""
+        """Copy the rows ``source`` of another one's ``columns`` to the rows ``target`` of this one."""
         for name, column in self.to_columns().items():
             column[target] = columns[name][source]
 
@@ -129,11 +143,15 @@ class Histograms:
         np.maximum.at(self._high, rows[filled], buckets[filled])
 
     def _shift_reference_timestamp(self, rows: Ints, times: Ints) -> None:
-        """Set the reference to about ``times``: the nearest multiples of the half-life, a half counting up."""
+        """Set the reference to the multiple of the half-life nearest to ``times``, halves rounded up.
+
+        As `shiftReferenceTimestamp` does.
+        """
         over = (times % self.half_life + _YEAR_ONE % self.half_life) % self.half_life
         reference = times - over + np.where(2 * over >= self.half_life, self.half_life, 0)
         shift = (self._reference[rows] - reference).astype(np.float64) / self.half_life
         exponent = np.where(self._initialized[rows], np.maximum(np.floor(shift + 0.5), _NONE), 0)
+        # A power of 2 scales weights without rounding.
         factor = np.ldexp(1.0, exponent.astype(np.int64))
         places = np.arange(self.buckets.count)
         in_range = (places >= self._low[rows, None]) & (places <= self._high[rows, None])
@@ -143,7 +161,7 @@ class Histograms:
         self._update_min_and_max_bucket(rows)
 
     def _update_min_and_max_bucket(self, rows: Ints) -> None:
-        """After weights became less: where the first and last bucket that is not empty are now."""
+        """Find the first and last bucket that is not empty, after weights became smaller."""
         places, filled = np.arange(self.buckets.count), self.weights[rows] >= EPSILON
         upward, downward = (places >= self._low[rows, None]) & filled, (places <= self._high[rows, None]) & filled
         self._low[rows] = np.where(upward.any(axis=1), upward.argmax(axis=1), self.buckets.count - 1)

@@ -1,4 +1,4 @@
-"""Recommended requests of containers: percentiles of what they used, with a margin, and bounds by how much is known."""
+"""Recommended requests of containers: percentiles of usage with a margin, and bounds that narrow with confidence."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from kschedweb.engine.rightsizing.histogram import CPU_BUCKETS, MEMORY_BUCKETS, 
 from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, Peak, clamp_amount
 from kschedweb.engine.values import dataclass
 
+# Nanoseconds, as all spans here.
 MINUTE = 60 * 10**9
 DAY = 24 * 60 * MINUTE
+# The weights of one sample of CPU and of one peak of memory.
 CPU_WEIGHT, MEMORY_WEIGHT = 0.1, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """Shares, 0 to 1, of the weight of what was used."""
+    """Percentiles of usage, from 0 to 1."""
 
     target: float = 0.9
     lower: float = 0.5
@@ -29,46 +31,54 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class RecommenderSettings:
-    """What the flags of the recommender say. Spans are nanoseconds; minima are a pod's."""
+    """The flags of the recommender. Spans are nanoseconds; minima are those of a pod."""
 
+    # The share that is added to every percentile.
     margin: float = 0.15
-    least_cpu: float = 25.0  # millicores
-    least_memory: float = 250.0  # MiB
+    # Millicores.
+    least_cpu: float = 25.0
+    # MiB.
+    least_memory: float = 250.0
     cpu: Percentiles = field(default_factory=Percentiles)
     memory: Percentiles = field(default_factory=Percentiles)
     cpu_confidence: int = DAY
     memory_confidence: int = DAY
     cpu_half_life: int = DAY
     memory_half_life: int = DAY
+    # Memory counts with its peak in each interval.
     interval: int = DAY
-    round_cpu: int = 1  # millicores
-    round_memory: int = 1  # bytes
+    # Millicores.
+    round_cpu: int = 1
+    # Bytes.
+    round_memory: int = 1
 
 
 class Bounds(NamedTuple):
-    """int64[containers]: millicores or bytes, before they are rounded."""
+    """Recommendations in millicores or bytes, int64[containers] each."""
 
     target: Ints
     lower: Ints
     upper: Ints
 
     def round_up(self, step: int) -> Bounds:
-        """Each the next multiple of ``step``."""
+        """Return each amount rounded up to a multiple of ``step``."""
         if step == 1:
             return self
         return Bounds(*(np.ceil(amounts.astype(np.float64) / step).astype(np.int64) * step for amounts in self))
 
 
 class Usage:
-    """What many containers used; a container has as many instances as pods ran it."""
+    """The usage of many containers; a container has one instance for each pod that ran it."""
 
     def __init__(self, settings: RecommenderSettings, containers: int) -> None:
         self.settings = settings
         self.cpu = Histograms(CPU_BUCKETS, settings.cpu_half_life, containers)
         self.memory = Histograms(MEMORY_BUCKETS, settings.memory_half_life, containers)
+        # Times of the first and last sample of CPU, in ns.
         self.first: Ints = np.full(containers, np.iinfo(np.int64).max)
         self.last: Ints = np.zeros(containers, np.int64)
-        self.samples: Ints = np.zeros(containers, np.int64)  # of CPU
+        # Samples of CPU.
+        self.samples: Ints = np.zeros(containers, np.int64)
         self.discarded: Ints = np.zeros(containers, np.int64)
 
     def add_instances(self, instances: Iterable[tuple[int, Instance]]) -> None:
@@ -94,7 +104,7 @@ class Usage:
         np.add.at(self.samples, rows, 1)
 
     def _add_memory(self, peaks: dict[int, list[Peak]]) -> None:
-        """The peaks of each container one after the other, those of all containers beside each other."""
+        """Add the peaks of each container one after the other, and those of all containers side by side."""
         place = 0
         while peaks := {row: listed for row, listed in peaks.items() if len(listed) > place}:
             rows = np.array(list(peaks), np.int64)
@@ -107,14 +117,20 @@ class Usage:
             place += 1
 
     def get_confidence(self, interval: int) -> Floats:
-        """float64[containers]: in ``interval``s, how long CPU was seen, or how often where that is less (a minute)."""
+        """Return the time over which CPU was seen, or the number of samples if less, in ``interval``s.
+
+        float64[containers]; a sample counts as a minute.
+        """
         span = np.where(self.samples > 0, self.last - self.first, 0).astype(np.float64) / interval
         minutes = interval // MINUTE + interval % MINUTE / MINUTE
         return np.minimum(span, self.samples / minutes)
 
 
 def get_recommended_pod_resources(usage: Usage, siblings: Ints) -> tuple[Bounds, Bounds]:
-    """The bounds of CPU and of memory; ``siblings`` is int64[containers], how many containers the pod of each has."""
+    """Return the bounds of CPU and of memory.
+
+    ``siblings`` is int64[containers]: the number of containers in the pod of each.
+    """
     settings, share = usage.settings, 1.0 / siblings
     least_cpu = _to_amounts(clamp_amount(settings.least_cpu * 0.001 * 1000.0) * share)
     least_memory = _to_amounts(clamp_amount(settings.least_memory * 1024 * 1024) * share)
@@ -131,7 +147,8 @@ def get_recommended_pod_resources(usage: Usage, siblings: Ints) -> tuple[Bounds,
 
 
 def _compute_bounds(used: Histograms, shares: Percentiles, unit: float, confidence: Floats, margin: float) -> Bounds:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where nothing is known, a bound has no end
+    # Without any confidence the upper bound is infinite.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bases = []
         for share in (shares.target, shares.lower, shares.upper):
             base = _to_amounts(used.percentile(share) * unit)
@@ -142,5 +159,5 @@ def _compute_bounds(used: Histograms, shares: Percentiles, unit: float, confiden
 
 
 def _to_amounts(values: Floats) -> Ints:
-    """As ``clamp_amount``; what is no number counts as 0, since at least a minimum is recommended."""
+    """Return whole amounts as ``clamp_amount`` does; NaN counts as 0, since a minimum is recommended anyway."""
     return np.nan_to_num(np.clip(values, 0.0, float(MAX_RESOURCE_AMOUNT)), nan=0.0).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What is kept of the samples of one container of one pod, the rest being discarded."""
+"""Samples of one container of one pod, reduced to what the recommender keeps."""
 
 from __future__ import annotations
 
@@ -8,25 +8,33 @@ from typing import NamedTuple, TypeAlias
 
 from kschedweb.engine.values import dataclass
 
+# A kill raises the estimate by the larger of this ratio and these bytes (`OOMBumpUpRatio`, `OOMMinBumpUp`).
 OOM_RATIO, OOM_LEAST = 1.2, 100 * 1024 * 1024
+# The largest amount, in millicores and in bytes.
 MAX_RESOURCE_AMOUNT = 10**14
-"""The largest amount, in millicores and in bytes."""
 
 
 class UsageSample(NamedTuple):
-    """What was seen at ``time`` (ns of the epoch): millicores, bytes, the memory request of a container killed."""
+    """The usage seen at one time."""
 
+    # Nanoseconds of the epoch.
     time: int
+    # Millicores.
     cpu: int | None = None
+    # Bytes.
     memory: int | None = None
+    # The memory request of a container that was killed, in bytes.
     oom: int | None = None
 
 
 class Peak(NamedTuple):
-    """The most memory (bytes) of an interval that ends at ``end``; it takes the place of ``replaced`` where not 0."""
+    """The highest memory usage in an interval."""
 
+    # End of the interval, in ns of the epoch.
     end: int
+    # Bytes.
     memory: int
+    # The earlier peak of the interval, which this one replaces; 0 for none.
     replaced: int
 
 
@@ -35,29 +43,36 @@ InstanceState: TypeAlias = tuple[int | None, int | None, int, int]
 
 @dataclass(slots=True)
 class Instance:
-    """One container of one pod: ``cpu`` are (time, millicores), ``peaks`` in order; ``interval`` is in ns."""
+    """One container of one pod."""
 
+    # Nanoseconds.
     interval: int
+    # (time, millicores).
     cpu: list[tuple[int, int]] = field(default_factory=list)
     peaks: list[Peak] = field(default_factory=list)
+    # Samples that were refused.
     discarded: int = 0
+    # End of the present interval.
     _end: int | None = None
+    # Time of the last memory sample.
     _last: int | None = None
-    _used: int = 0  # the peak of use in this interval
-    _killed: int = 0  # and what was estimated when the container was killed
+    # Peak of usage in this interval.
+    _used: int = 0
+    # The estimate when the container was killed in this interval.
+    _killed: int = 0
 
     @classmethod
     def resume(cls, interval: int, state: InstanceState) -> Instance:
-        """An instance that goes on where another one was left; its samples and peaks are those that follow."""
+        """Return an instance that goes on from ``state``; it holds only the samples and peaks that follow."""
         return cls(interval, [], [], 0, *state)
 
     @property
     def state(self) -> InstanceState:
-        """What ``resume`` needs to go on."""
+        """The state for ``resume``."""
         return self._end, self._last, self._used, self._killed
 
     def add_samples(self, samples: Iterable[UsageSample]) -> Instance:
-        """Take samples in the order in which they came."""
+        """Add samples in the order in which they came."""
         for sample in samples:
             if sample.cpu is not None:
                 self._take_cpu(sample.time, sample.cpu)
@@ -80,7 +95,10 @@ class Instance:
             self._used = self._update_peak(time, used, self._used)
 
     def _take_oom(self, time: int, request: int) -> None:
-        """A kill counts as more memory than was asked for or used; it may be an interval older than the last sample."""
+        """Record a kill, which counts as more memory than was requested or used.
+
+        It may be up to an interval older than the last sample.
+        """
         if self._last is not None and time < self._last - self.interval:
             self.discarded += 1
             return
@@ -89,7 +107,10 @@ class Instance:
         self._killed = self._update_peak(time, needed, self._killed)
 
     def _update_peak(self, time: int, memory: int, before: int) -> int:
-        """The peak after ``memory`` was seen, which was ``before``; an interval that begins with 0 keeps it."""
+        """Return the peak after ``memory`` was seen; ``before`` is the peak so far.
+
+        An interval that begins with 0 keeps it.
+        """
         self._last = time
         if self._end is None or time >= self._end:
             start = time if self._end is None else time - (time - self._end) % self.interval
@@ -105,5 +126,5 @@ class Instance:
 
 
 def clamp_amount(value: float) -> int:
-    """A whole amount, from 0 to ``MAX_RESOURCE_AMOUNT``."""
+    """Return a whole amount, from 0 to ``MAX_RESOURCE_AMOUNT``."""
     return MAX_RESOURCE_AMOUNT if value > MAX_RESOURCE_AMOUNT else int(max(value, 0.0))

@@ -1,4 +1,4 @@
-"""Usage histories in JSON and the recommendations for them, as ``recommend`` of the command line reads and writes."""
+"""Usage histories in JSON and their recommendations, as the command ``recommend`` reads and writes them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,17 @@ from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, 
 from kschedweb.engine.validation.golang import parse_duration
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
-_FIRST, _BEYOND = 0, 7_258_118_400  # 1970 and 2200, seconds of the epoch
-_SPAN = (2**63 - 1) // 2  # ns, the longest interval
+# 1970 and 2200, in seconds of the epoch.
+_FIRST, _BEYOND = 0, 7_258_118_400
+# The longest interval, in nanoseconds.
+_SPAN = (2**63 - 1) // 2
 
 
 def recommend_scenario(raw: Json) -> Json:
-    """What containers of one pod should request; raises ObjectError, whose text names the field and what is wrong."""
+    """Return the recommendations for the containers of one pod.
+
+    Raise ObjectError, which names the field and the problem.
+    """
     name, settings = get_string(raw, "name"), read_settings(get_mapping(raw, "config"))
     containers = sorted(get_mapping(raw, "containers"))
     usage = Usage(settings, len(containers))
@@ -63,7 +68,7 @@ def recommend_scenario(raw: Json) -> Json:
 
 
 def read_settings(config: Json) -> RecommenderSettings:
-    """The recommender's flags by their names in ``config``; raises ObjectError."""
+    """Read the recommender's flags by their names in ``config``; raise ObjectError."""
     usual = RecommenderSettings()
     return RecommenderSettings(
         margin=_least_zero(config, "safetyMarginFraction", usual.margin),
@@ -104,7 +109,7 @@ def _read_percentiles(config: Json, resource: str) -> Percentiles:
 
 
 def _read_duration(config: Json, key: str, maximum: int) -> int:
-    """Nanoseconds; missing, null and empty are a day."""
+    """Return nanoseconds; missing, null and empty are a day."""
     raw_duration = get_string(config, key, "config.")
     try:
         duration = parse_duration(raw_duration) if raw_duration else DAY

@@ -98,7 +98,7 @@ class SchedulerCache:
         self._pods.setdefault(node.name, {})
 
     def refresh_node(self, node: Node) -> None:
-        """Replace a node's object, of which nothing that decisions depend on has changed."""
+        """Replace a node's object by one without changes that matter to decisions."""
         self.nodes[node.name] = self._zones[self._last.zone_of(node)][node.name] = node
         if node.name in self._changed:
             self._changed[node.name] = node
@@ -149,7 +149,7 @@ class SchedulerCache:
             self._current.remove_pod(pod.key)
 
     def refresh_pod(self, pod: Pod) -> None:
-        """Replace a bound pod's object, of which nothing that decisions depend on has changed."""
+        """Replace a bound pod's object by one without changes that matter to decisions."""
         self._pods[pod.node_name][pod.key] = pod
         if self._current is not None and pod.node_name in self._current.index:
             self._current.pods.refresh_pod(pod)

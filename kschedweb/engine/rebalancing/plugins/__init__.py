@@ -1,4 +1,4 @@
-"""The plugins of the descheduler, one module each, named as it names them."""
+"""The plugins of the descheduler, one module each under the plugin's name."""
 
 from kschedweb.engine.rebalancing.handle import PluginSpec
 from kschedweb.engine.rebalancing.plugins import (

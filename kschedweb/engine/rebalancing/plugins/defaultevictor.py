@@ -16,14 +16,18 @@ from kschedweb.engine.rebalancing.selectors import parse_selector
 from kschedweb.engine.validation.golang import SECOND, quote
 
 NAME = "DefaultEvictor"
+# The priority of system-critical pods, `SystemCriticalPriority`.
 CRITICAL = 2_000_000_000
+# Annotations of static pods.
 MIRROR, SOURCE = "kubernetes.io/config.mirror", "kubernetes.io/config.source"
 LOCAL_STORAGE, CRITICAL_PODS = "PodsWithLocalStorage", "SystemCriticalPods"
 BARE, DAEMONS = "FailedBarePods", "DaemonSetPods"
 WITH_CLAIMS, WITHOUT_BUDGET, WITH_DEVICES = "PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"
+# Protections by default, and those that can be added.
 DEFAULT = (LOCAL_STORAGE, CRITICAL_PODS, BARE, DAEMONS)
 EXTRA = (WITH_CLAIMS, WITHOUT_BUDGET, WITH_DEVICES)
-OLD = {  # the argument, whether it protects, and what
+# Deprecated argument -> (its value that protects, protection).
+OLD = {
     "evictLocalStoragePods": (False, LOCAL_STORAGE),
     "evictDaemonSetPods": (False, DAEMONS),
     "evictSystemCriticalPods": (False, CRITICAL_PODS),
@@ -32,6 +36,7 @@ OLD = {  # the argument, whether it protects, and what
     "evictFailedBarePods": (False, BARE),
 }
 MANDATORY = "Mandatory"
+# Values of noEvictionPolicy.
 POLICIES = ("Preferred", MANDATORY)
 _PROTECTION = text("defaultevictor.PodProtection")
 
@@ -115,7 +120,7 @@ def _protection_faults(protections: dict[str, Any]) -> list[str]:
 
 
 def active_protections(args: Args) -> frozenset[str]:
-    """The protections that hold: by the older arguments where the newer ones are not used."""
+    """Return the protections in force: by the older arguments if the newer ones are not used."""
     extra, disabled = (args["podProtections"][name] or [] for name in ("extraEnabled", "defaultDisabled"))
     if extra or disabled:
         return frozenset(DEFAULT) - set(disabled) | set(extra)
@@ -123,6 +128,8 @@ def active_protections(args: Args) -> frozenset[str]:
 
 
 class DefaultEvictor:
+    """The filter that every plugin asks before it evicts a pod."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle, self._args = handle, args
         self._mandatory = args["noEvictionPolicy"] == MANDATORY
@@ -133,7 +140,8 @@ class DefaultEvictor:
             try:
                 nodes = handle.cluster.ready_nodes(parse_selector(args["nodeSelector"]))
             except SelectorError:
-                nodes = []  # the original says so in its log, and evicts nothing
+                # The original logs the error and evicts nothing.
+                nodes = []
             self._nodes = handle.room.node_mask(nodes)
 
     def filter(self, pod: PodView) -> bool:
@@ -155,7 +163,7 @@ class DefaultEvictor:
 
 
 def _build_constraints(args: Args, handle: Handle) -> list[Check]:
-    """What must hold for a pod to go."""
+    """Return the checks that a pod must pass to be evicted."""
     holds = active_protections(args)
     constraints: dict[str, Check] = {
         LOCAL_STORAGE: lambda pod: (
@@ -209,7 +217,7 @@ def _namespace_selector(raw: dict[str, Any] | None) -> Selector | None:
 
 
 def _protected_classes(protections: dict[str, Any]) -> list[str]:
-    """The storage classes whose claims protect; none: all do."""
+    """Return the storage classes whose claims protect; empty if all do."""
     config = (protections["config"] or {}).get("PodsWithPVC") or {}
     return [storage_class["name"] for storage_class in config.get("protectedStorageClasses") or []]
 

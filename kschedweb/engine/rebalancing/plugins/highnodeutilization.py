@@ -1,4 +1,4 @@
-"""HighNodeUtilization evicts the pods of nodes that are used little, as long as the others have room."""
+"""HighNodeUtilization evicts the pods of underutilized nodes, as long as the other nodes have room."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ ARGS = args_struct(
 
 
 def validate_args(args: Args) -> list[str]:
-    """The first fault: this plugin says no more."""
+    """Return the first fault; the original reports no more."""
     modes = [f"invalid eviction mode {mode}" for mode in args["evictionModes"] or () if mode != ONLY_THRESHOLDS]
     return (include_faults(args) or threshold_faults(args["thresholds"]) or modes)[:1]
 
 
 class HighNodeUtilization:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         self._low: Percentages = args["thresholds"]
@@ -69,6 +71,7 @@ class HighNodeUtilization:
     def _classify_nodes(self, use: UsageSnapshot) -> tuple[list[NodeInfo], list[NodeInfo]]:
         under: list[NodeInfo] = []
         targets: list[NodeInfo] = []
+        # Targets may be filled up to all that they have.
         full = dict.fromkeys(self._low, 100.0)
         for name in self._handle.walk_map(use.nodes):
             node, percentages = use.nodes[name], use.percentages[name]
@@ -83,7 +86,7 @@ class HighNodeUtilization:
         return under, targets
 
     def _idle_reason(self, under: int, targets: int, nodes: int) -> str:
-        """Why there is nothing to do; "" where there is."""
+        """Return why there is nothing to do; "" if there is something."""
         if not under:
             return "No node is underutilized, nothing to do here, you might tune your thresholds further"
         if under <= self._args["numberOfNodes"]:

@@ -1,4 +1,4 @@
-"""LowNodeUtilization evicts pods of nodes that are used too much, as long as others are used little."""
+"""LowNodeUtilization evicts pods of overutilized nodes, as long as other nodes are underutilized."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ARGS = args_struct(
 
 
 def validate_args(args: Args) -> list[str]:
-    """The first fault: this plugin says no more."""
+    """Return the first fault; the original reports no more."""
     return (include_faults(args) or _threshold_faults(args) or _metrics_faults(args))[:1]
 
 
@@ -94,7 +94,7 @@ def _metrics_faults(args: Args) -> list[str]:
 
 
 class ActualUsageClient:
-    """Use as metrics-server says it."""
+    """Use as metrics-server reports it."""
 
     def __init__(self, names: Sequence[str], metrics: Metrics) -> None:
         self.names, self._metrics = names, metrics
@@ -117,7 +117,7 @@ class ActualUsageClient:
 
 
 class PrometheusUsageClient:
-    """Use as Prometheus answers a query: of nodes only."""
+    """Use as a Prometheus query returns it: of nodes only."""
 
     def __init__(self, metrics: Metrics) -> None:
         for node, share in metrics.prometheus.items():
@@ -137,6 +137,8 @@ class PrometheusUsageClient:
 
 
 class LowNodeUtilization:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         self._low: Percentages = args["thresholds"]
@@ -156,6 +158,7 @@ class LowNodeUtilization:
         except PluginError as error:
             raise PluginError(f"error initializing usage client: {error}") from None
         try:
+            # The query runs only now, so that its errors come after those of the client.
             if self._asks_prometheus:
                 source = PrometheusUsageClient(self._handle.metrics)
             use = UsageSnapshot.from_source(self._handle, nodes, source)
@@ -201,9 +204,13 @@ class LowNodeUtilization:
         raise PluginError("unrecognized metrics source" if metrics["source"] else "metrics source is empty")
 
     def _deviation_thresholds(self, use: UsageSnapshot) -> tuple[Percentages, Percentages]:
-        """Thresholds around the average over all nodes, which is that of the resources with a threshold only."""
+        """Return thresholds around the average over all nodes.
+
+        Only resources with a threshold have an average.
+        """
         total: dict[str, float] = {}
         count: dict[str, int] = {}
+        # The sum of floats depends on the order, which is that of a map in Go.
         for name in self._handle.walk_map(use.percentages):
             relevant = {key: value for key, value in use.percentages[name].items() if key in self._low}
             use.percentages[name] = relevant
@@ -234,7 +241,7 @@ class LowNodeUtilization:
         return under, over
 
     def _idle_reason(self, under: int, over: int, nodes: int) -> str:
-        """Why there is nothing to do; "" where there is."""
+        """Return why there is nothing to do; "" if there is something."""
         if not under:
             return "No node is underutilized"
         if under <= self._args["numberOfNodes"]:
@@ -248,7 +255,10 @@ _TUNE = ", you might tune your thresholds further"
 
 
 def _is_above_target(node_info: NodeInfo) -> bool:
-    """Whether the node has more of any resource than it should."""
+    """Return True if the node uses more of any resource than its target.
+
+    As `isNodeAboveTargetUtilization` does.
+    """
     return any(node_info.limits[name].compare(amount) < 0 for name, amount in node_info.use.items())
 
 

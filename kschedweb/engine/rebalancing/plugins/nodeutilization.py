@@ -1,4 +1,4 @@
-"""What LowNodeUtilization and HighNodeUtilization share: the use of nodes, their classes, and the evictions."""
+"""Shared parts of LowNodeUtilization and HighNodeUtilization: the use of nodes, their classes, and the evictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from kschedweb.engine.validation.golang import number_json
 from kschedweb.engine.validation.gosort import sort_slice
 from kschedweb.engine.values import dataclass
 
+# The resource that stands for the result of a Prometheus query.
 METRIC = "MetricResource"
+# These count even without a threshold.
 BASIC = (CPU, MEMORY, PODS)
 Percentages = dict[str, float]
 NAMESPACES_GO = StructField("evictableNamespaces", NAMESPACES, "Namespaces whose pods stay: exclude.", pointer=True)
@@ -46,13 +48,13 @@ def threshold_faults(thresholds: Percentages | None) -> list[str]:
 
 
 class RequestedUsageClient:
-    """Use as what pods ask for."""
+    """Use counted as the requests of pods."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
 
     def of_node(self, node: str, pods: list[PodView]) -> Amounts:
-        """The use of a node; raises PluginError where it is not known."""
+        """Return the use of a node; raise PluginError if it is not known."""
         total = {name: _zero_quantity(name) for name in self.names}
         for pod in pods:
             for name in pod.resources.quantities.keys() & total.keys():
@@ -60,39 +62,45 @@ class RequestedUsageClient:
         return total | ({PODS: _count_quantity(len(pods))} if PODS in total else {})
 
     def of_pod(self, pod: PodView) -> Amounts | None:
-        """The use of a pod by resource; raises PluginError where it is not known, and is None where it never is."""
+        """Return the use of a pod by resource, None if no pod's use is ever known.
+
+        Raise PluginError if it is not known.
+        """
         return {name: pod.resources.quantities.get(name, _zero_quantity(name)) for name in self.names}
 
 
 @dataclass(slots=True)
 class NodeInfo:
-    """A node with its use, the most that it should have, and its pods."""
+    """A node with its pods."""
 
     node: Node
+    # Changes with each eviction.
     use: Amounts
+    # The most that it should use.
     limits: Amounts
     pods: list[PodView]
 
 
 @dataclass(frozen=True, slots=True)
 class UsageSnapshot:
-    """The use of all nodes before the first eviction, also in percent of what they have."""
+    """The use of all nodes before the first eviction, by node name."""
 
     nodes: dict[str, Node]
     amounts: dict[str, Amounts]
+    # Percent of the nodes' capacity.
     percentages: dict[str, Percentages]
     pods: dict[str, list[PodView]]
 
     @classmethod
     def from_source(cls, handle: Handle, nodes: Sequence[Node], source: Any) -> UsageSnapshot:
-        """Raises PluginError where ``source`` does not know a node."""
+        """Read the use of all nodes from ``source``; raise PluginError if it does not know a node."""
         pods = {node.name: handle.cluster.list_pods_on_node(node.name) for node in nodes}
         amounts = {node.name: source.of_node(node.name, pods[node.name]) for node in nodes}
         percentages = {node.name: _usage_percentages(amounts[node.name], node_capacity(node)) for node in nodes}
         return cls({node.name: node for node in nodes}, amounts, percentages, pods)
 
     def describe_node(self, name: str, category: str) -> dict[str, Any]:
-        """What is told of a node's class."""
+        """Return the report of a node's class."""
         percentages = {key: _round_half_away(value) for key, value in sorted(self.percentages[name].items())}
         usage = {key: str(value) for key, value in sorted(self.amounts[name].items())}
         return {"node": name, "category": category, "usagePercentage": percentages, "usage": usage}
@@ -100,14 +108,18 @@ class UsageSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class NodeEvictions:
-    """The evictions of one run. ``continue_eviction`` looks at a node and at what is available on all others."""
+    """The evictions of one run."""
 
     handle: Handle
     plugin: str
+    # Filter for pods that may be evicted.
     removable: PodFilter
+    # Namespaces whose pods stay.
     excluded: frozenset[str]
     source: Any
+    # Decides by the source node and the amounts available on all targets.
     continue_eviction: Callable[[NodeInfo, Amounts], bool]
+    # From one node; None for no limit.
     max_evictions: int | None = None
 
     def run(self, sources: list[NodeInfo], targets: list[NodeInfo], names: Sequence[str]) -> None:
@@ -129,7 +141,7 @@ class NodeEvictions:
     def _evict_pods_from_node(
         self, node_info: NodeInfo, pods: list[PodView], available: Amounts, taints: list[tuple[Taint, ...]]
     ) -> None:
-        """Evict pods of one node; raises NodeLimitReached and TotalLimitReached."""
+        """Evict pods of one node; raise NodeLimitReached and TotalLimitReached."""
         evicted = 0
         for pod in pods if self.continue_eviction(node_info, available) else ():
             if self.max_evictions is not None and evicted >= self.max_evictions:
@@ -149,8 +161,9 @@ class NodeEvictions:
                 continue
             evicted += 1
             if use is None:
+                # Without the use of pods nothing tells when to stop, so one pod goes unless there is a limit.
                 if self.max_evictions is None:
-                    return  # the use of what is left is not known
+                    return
                 continue
             _subtract_usage(use, node_info.use, available)
             if not self.continue_eviction(node_info, available):
@@ -158,7 +171,7 @@ class NodeEvictions:
 
 
 def _subtract_usage(use: Amounts, of_node: Amounts, available: Amounts) -> None:
-    """A pod with this use has gone to where the available room is."""
+    """Subtract the use of an evicted pod from its node and from the room of the targets."""
     for name in available:
         amount = _count_quantity(1) if name == PODS else use[name]
         of_node[name] = of_node[name].plus(amount, -1)
@@ -166,7 +179,7 @@ def _subtract_usage(use: Amounts, of_node: Amounts, available: Amounts) -> None:
 
 
 def sort_nodes_by_usage(nodes: list[NodeInfo], ascending: bool) -> None:
-    """Sort by the sum of what is used, whatever its units."""
+    """Sort by the sum of all amounts, whatever their units, as `sortNodesByUsage` does."""
     total = {
         node_info.node.name: sum(round_to_unit(name, amount.nano) for name, amount in node_info.use.items())
         for node_info in nodes
@@ -176,14 +189,17 @@ def sort_nodes_by_usage(nodes: list[NodeInfo], ascending: bool) -> None:
 
 
 def node_capacity(node: Node) -> Amounts:
-    """What a node has: allocatable, or capacity where nothing is allocatable; of the resource of a query 100."""
+    """Return a node's allocatable, or its capacity if nothing is allocatable.
+
+    It has 100 of the resource that stands for a query.
+    """
     status = get_mapping(node.raw, "status")
     listed = read_quantities(status, "allocatable" if status.get("allocatable") else "capacity", "status.")
     return {name: Quantity(amount, -9) for name, amount in listed.items()} | {METRIC: _count_quantity(100)}
 
 
 def compute_limits(node: Node, thresholds: Percentages, names: Iterable[str]) -> Amounts:
-    """The most that a node should have of each resource by ``thresholds``."""
+    """Return the most that a node should use of each resource by ``thresholds``."""
     has = node_capacity(node)
     return {name: _limit_amount(name, has.get(name), thresholds.get(name)) for name in names}
 
@@ -193,7 +209,7 @@ def room_left(available: Amounts) -> bool:
 
 
 def rounded_names(thresholds: Mapping[str, float]) -> list[str]:
-    """The resources that count: those with a threshold, CPU, memory and pods."""
+    """Return the resources that count: those with a threshold, CPU, memory and pods."""
     return list(dict.fromkeys([*thresholds, *BASIC]))
 
 
@@ -202,6 +218,7 @@ def _limit_amount(name: str, has: Quantity | None, threshold: float | None) -> Q
         return _count_quantity(0)
     if threshold is None:
         return has
+    # The same float operations as the original, whose result is truncated.
     amount = int(threshold * 0.01 * float(round_to_unit(name, has.nano)))
     return Quantity(amount * (MILLI if name == CPU else NANO), -9)
 
@@ -223,12 +240,12 @@ def _usage_percentages(use: Amounts, has: Amounts) -> Percentages:
 
 
 def _round_half_away(value: float) -> int | float:
-    """As Go's math.Round: halves away from zero."""
+    """Round as Go's `math.Round` does: halves away from zero."""
     return number_json(math.copysign(math.floor(abs(value) + 0.5), value), 64)
 
 
 def _tolerates_any(pod: PodView, taints: list[tuple[Taint, ...]]) -> bool:
-    """Whether the pod tolerates all taints of a node, and has at least as many tolerations."""
+    """Return True if the pod tolerates all taints of a node, and has at least as many tolerations."""
     tolerations = pod.pod.tolerations
     return any(
         len(tolerations) >= len(of_node) and all(is_tolerated(taint, tolerations, True) for taint in of_node)

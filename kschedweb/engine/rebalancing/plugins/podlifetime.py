@@ -1,4 +1,4 @@
-"""PodLifeTime evicts pods that are too old, or have been in a state for too long: the oldest of all nodes first."""
+"""PodLifeTime evicts pods that are too old, or in a state for too long, the oldest of all nodes first."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from kschedweb.engine.rebalancing.pods import Condition, PodView, build_filter
 from kschedweb.engine.rebalancing.sorting import sort_by_age
 
 NAME = "PodLifeTime"
+# States that the original accepts.
 STATES = (
     *("Completed", "ContainerCannotRun", "ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError"),
     *("CreateContainerError", "DeadlineExceeded", "ErrImagePull", "Error", "Evicted", "Failed", "ImagePullBackOff"),
@@ -83,6 +84,8 @@ def validate_args(args: Args) -> list[str]:
 
 
 class PodLifeTime:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])

@@ -1,4 +1,4 @@
-"""RemoveDuplicates evicts pods of one owner that share a node, where more nodes would take them."""
+"""RemoveDuplicates evicts pods of one owner that share a node, if more nodes would take them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,22 @@ ARGS = args_struct(
 
 
 class OwnerKey(NamedTuple):
+    """An owner of pods with certain images."""
+
     namespace: str
     kind: str
     name: str
+    # The sorted images, joined.
     images: str
 
 
+# Owner -> node -> its pods but the first one.
 Duplicates = dict[OwnerKey, dict[str, list[PodView]]]
-"""By owner and node, the pods beside the first one."""
 
 
 class RemoveDuplicates:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle = handle
         self._excluded = frozenset(args["excludeOwnerKinds"] or ())
@@ -52,9 +57,10 @@ class RemoveDuplicates:
             if targets < 2:
                 self._handle.add_note(NAME, "Less than two feasible nodes for duplicates to land, skipping eviction")
                 continue
+            # The average, rounded up.
             upper_avg = -(-occurrences[key] // targets)
             for node in self._handle.walk_map(on_nodes):
-                # The first pod of the node is not in the list.
+                # The list lacks the first pod of the node, hence one less.
                 if not self._handle.evict_each(on_nodes[node][upper_avg - 1 :], NAME):
                     return
 
@@ -76,7 +82,10 @@ class RemoveDuplicates:
         return duplicates, occurrences
 
     def _count_target_nodes(self, pods: Iterable[PodView], among: Mask) -> int:
-        """How many nodes would take one of the pods, of those that more than one node would take."""
+        """Return how many nodes would take one of the pods.
+
+        A pod that only one node would take does not count.
+        """
         target_mask, room = np.zeros_like(among), self._handle.room
         for pod in {_placement_key(pod): pod for pod in pods}.values():
             matching = among & room.toleration_mask(pod) & room.affinity_mask(pod)
@@ -91,7 +100,7 @@ def _owner_keys(pod: PodView) -> list[OwnerKey]:
 
 
 def _placement_key(pod: PodView) -> Hashable:
-    """Equal for pods that go to the same nodes, as far as the original sees it."""
+    """Return a value that is equal for pods that may go to the same nodes, as far as the original compares them."""
     tolerations = frozenset(
         (toleration.key, toleration.operator, toleration.value, toleration.effect) for toleration in pod.pod.tolerations
     )

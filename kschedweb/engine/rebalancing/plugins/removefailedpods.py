@@ -20,6 +20,7 @@ from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
 from kschedweb.engine.rebalancing.pods import FAILED, PodView, build_filter
 
 NAME = "RemoveFailedPods"
+# Seconds.
 HOUR = 3600
 ARGS = args_struct(
     "removefailedpods.RemoveFailedPodsArgs",
@@ -40,6 +41,8 @@ def apply_defaults(args: Args) -> None:
 
 
 class RemoveFailedPods:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
@@ -55,7 +58,7 @@ class RemoveFailedPods:
 
     def _matches_args(self, pod: PodView) -> bool:
         args, age = self._args, pod.age_seconds(self._handle.now)
-        # The original counts in whole numbers without a sign: a pod from the future is very old.
+        # The original compares unsigned integers: a pod from the future is very old.
         if 0 <= age < args["minPodLifetimeSeconds"] or (age == -1 and args["minPodLifetimeSeconds"] > 0):
             return False
         if any(owner.kind in (args["excludeOwnerKinds"] or ()) for owner in pod.owners):

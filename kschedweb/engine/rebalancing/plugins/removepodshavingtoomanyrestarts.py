@@ -1,4 +1,4 @@
-"""RemovePodsHavingTooManyRestarts evicts pods whose containers were restarted too often, node by node."""
+"""RemovePodsHavingTooManyRestarts evicts pods whose containers restarted too often, node by node."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ def validate_args(args: Args) -> list[str]:
 
 
 class RemovePodsHavingTooManyRestarts:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])

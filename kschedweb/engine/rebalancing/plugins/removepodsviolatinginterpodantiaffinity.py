@@ -1,4 +1,4 @@
-"""RemovePodsViolatingInterPodAntiAffinity evicts pods whose own required anti-affinity another pod meets."""
+"""RemovePodsViolatingInterPodAntiAffinity evicts pods whose required anti-affinity another pod meets."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ ARGS = args_struct(
 
 
 class RemovePodsViolatingInterPodAntiAffinity:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle = handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
@@ -48,17 +50,18 @@ class RemovePodsViolatingInterPodAntiAffinity:
                 remaining_pods.remove_pod(pod)
 
 
+# Node or value of the topology key -> key of each pod -> its name.
 Pods = dict[str, dict[str, str]]
-"""By node or value of the topology key, the key of each pod with its name."""
 
 
 class _RemainingPods:
-    """The pods that are still there. Those that a term means are found once, by node and by domain."""
+    """The pods that are not evicted yet. The pods that a term selects are found once, by node and by domain."""
 
     def __init__(self, nodes: Sequence[Node], pods: list[PodView]) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._groups = LabelGroups(pods)
         self._removed: set[str] = set()
+        # (selector, topology key, namespaces) -> pods by node and by value of the key.
         self._pods_by_term: dict[tuple[Selector, str, frozenset[str]], tuple[Pods, Pods]] = {}
 
     def remove_pod(self, pod: PodView) -> None:
@@ -69,7 +72,10 @@ class _RemainingPods:
             in_domain.get(labels.get(topology_key, ""), {}).pop(pod.key, None)
 
     def violates_anti_affinity(self, pod: PodView) -> bool:
-        """Whether a pod of another name, on the same node or in the same domain, meets a required term of the pod's."""
+        """Return True if another pod meets a required term of the pod's anti-affinity.
+
+        It must have another name, and be on the same node or in the same domain.
+        """
         labels = self._nodes[pod.node].labels
         for term in pod.pod.pod_affinity.anti_required:
             on_node, in_domain = self._pods_of_term(term, term.namespaces or frozenset({pod.namespace}))

@@ -1,4 +1,4 @@
-"""RemovePodsViolatingNodeAffinity evicts pods that would be better off on another node by their node affinity."""
+"""RemovePodsViolatingNodeAffinity evicts pods that suit another node better by their node affinity."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ def validate_args(args: Args) -> list[str]:
 
 
 class RemovePodsViolatingNodeAffinity:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
@@ -69,7 +71,7 @@ class RemovePodsViolatingNodeAffinity:
 
 
 def _affinity_weight(pod: PodView, node: Node) -> int:
-    """The weights of the preferred terms that the node matches, together."""
+    """Return the sum of the weights of the preferred terms that the node matches."""
     terms = pod.pod.node_affinity.preferred or ()
     return sum(preferred.weight for preferred in terms if preferred.term.matches(node.name, node.labels))
 

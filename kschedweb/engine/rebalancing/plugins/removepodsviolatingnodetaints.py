@@ -39,6 +39,8 @@ def validate_args(args: Args) -> list[str]:
 
 
 class RemovePodsViolatingNodeTaints:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._args, self._handle = args, handle
         selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])

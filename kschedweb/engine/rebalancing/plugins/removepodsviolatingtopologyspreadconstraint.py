@@ -1,4 +1,4 @@
-"""RemovePodsViolatingTopologySpreadConstraint evicts pods until the domains of each constraint are even enough."""
+"""RemovePodsViolatingTopologySpreadConstraint evicts pods until the domains of each constraint are balanced."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ def apply_defaults(args: Args) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PodSpreadRule:
-    """A constraint of a pod. Rules of pods that differ only in what does not count are the same one."""
+    """A constraint of a pod. Rules are equal if the pods differ only in fields that do not count."""
 
     constraint: SpreadConstraint = field(compare=False)
+    # The first pod with it.
     pod: PodView = field(compare=False)
     selector: Selector = field(compare=False)
+    # All fields that count.
     identity: Hashable
 
     @classmethod
@@ -72,7 +74,7 @@ class PodSpreadRule:
         return cls(constraint, pod, selector, (*identity, constraint.honor_affinity, constraint.honor_taints))
 
     def included_nodes(self, among: Mask, room: Room) -> Mask:
-        """Those of the nodes ``among`` that count by the constraint's policies."""
+        """Return the nodes ``among`` that count by the constraint's policies."""
         counts = among & room.has_label(self.constraint.topology_key)
         if self.constraint.honor_affinity:
             counts &= room.affinity_mask(self.pod)
@@ -83,11 +85,17 @@ class PodSpreadRule:
 
 @dataclass(slots=True)
 class Domain:
+    # As of `Room.domain_codes`.
+    """A domain of a constraint."""
+
     code: int
+    # The pods that the constraint selects; they move between domains while it is balanced.
     pods: list[PodView]
 
 
 class RemovePodsViolatingTopologySpreadConstraint:
+    """The plugin."""
+
     def __init__(self, args: Args, handle: Handle) -> None:
         self._handle = handle
         self._kinds, self._fitting = frozenset(args["constraints"]), args["topologyBalanceNodeFit"]
@@ -100,6 +108,7 @@ class RemovePodsViolatingTopologySpreadConstraint:
             for pod in self._handle.cluster.list_pods_on_node(node.name, self._passes):
                 by_namespace[pod.namespace].append(pod)
         among = self._handle.room.node_mask(nodes)
+        # Evictions come last: all constraints are balanced with the pods still in place.
         chosen: dict[str, PodView] = {}
         for namespace in self._handle.walk_map(by_namespace):
             groups = LabelGroups(pod for pod in by_namespace[namespace] if not pod.pod.terminating)
@@ -123,7 +132,10 @@ class RemovePodsViolatingTopologySpreadConstraint:
         return list(dict.fromkeys(rules))
 
     def _collect_domains(self, rule: PodSpreadRule, pods: list[PodView], among: Mask) -> list[Domain]:
-        """The domains with the pods that the constraint means. Those of pods are there whatever its policies say."""
+        """Return the domains with the pods that the constraint selects.
+
+        A domain with such pods counts whatever the policies of the constraint are.
+        """
         room = self._handle.room
         codes = room.domain_codes(rule.constraint.topology_key)
         met, first = np.unique(codes[rule.included_nodes(among, room)], return_index=True)
@@ -137,7 +149,10 @@ class RemovePodsViolatingTopologySpreadConstraint:
     def _balance_domains(
         self, rule: PodSpreadRule, domains: list[Domain], among: Mask, chosen: dict[str, PodView]
     ) -> None:
-        """Choose pods that leave domains above the average, until the skew is small enough."""
+        """Choose pods that leave domains above the average, until the skew is small enough.
+
+        As the original's `balanceDomains` does.
+        """
         ideal = sum(len(domain.pods) for domain in domains) / len(domains)
         for domain in domains:
             order = _sort_ranks(tuple((pod.resources.bound, pod.priority) for pod in domain.pods))
@@ -161,6 +176,7 @@ class RemovePodsViolatingTopologySpreadConstraint:
             if moved <= 0:
                 low += 1
                 continue
+            # Stable, so that pods that fit elsewhere come last and leave first.
             above.sort(key=fits)
             going = above[-moved:]
             del above[-moved:]
@@ -168,7 +184,10 @@ class RemovePodsViolatingTopologySpreadConstraint:
             chosen.update((pod.key, pod) for pod in going if not self._fitting or fits(pod))
 
     def _create_fit_check(self, rule: PodSpreadRule, domains: list[Domain], nodes: Mask, ideal: float) -> PodFilter:
-        """Whether a pod fits on another of the ``nodes`` in a domain that is below the average now."""
+        """Return a check whether a pod fits on another of the ``nodes``.
+
+        Only nodes in domains count that are below the average now.
+        """
         below = [domain.code for domain in domains if len(domain.pods) < ideal]
         room = self._handle.room
         among = rule.included_nodes(nodes, room) & np.isin(room.domain_codes(rule.constraint.topology_key), below)
@@ -197,19 +216,23 @@ class RemovePodsViolatingTopologySpreadConstraint:
                 continue
 
 
-Rank = tuple[bool, int | None]  # whether the pod has a node selector or node affinity, and its priority
+# (True if the pod has a node selector or node affinity, priority).
+Rank = tuple[bool, int | None]
 
 
 @lru_cache(maxsize=4096)
 def _sort_ranks(ranks: tuple[Rank, ...]) -> tuple[int, ...]:
-    """The places of pods of these ranks as Go's sort leaves them. Domains of pods of one rank and number are alike."""
+    """Return the places of pods with these ranks as Go's sort leaves them.
+
+    Cached, as domains with pods of equal ranks are sorted alike.
+    """
     places = list(range(len(ranks)))
     sort_slice(places, lambda first, other: _stays_longer(ranks[first], ranks[other]))
     return tuple(places)
 
 
 def _stays_longer(first: Rank, other: Rank) -> bool:
-    """The original's comparison, which says yes both ways for pods of equal priority."""
+    """Return the original's comparison, which is true both ways for pods of equal priority."""
     (bound, priority), (other_bound, other_priority) = first, other
     if bound != other_bound:
         return bound

@@ -40,13 +40,13 @@ class PodTimes:
 
     @cached_property
     def scheduled(self) -> Floats:
-        """When each pod got its node, in seconds of the epoch; NaN if unknown."""
+        """The time at which each pod got its node, in seconds of the epoch; NaN if unknown."""
         times: Floats = self._pod_rows[0]
         return times
 
     @cached_property
     def started(self) -> Floats:
-        """When each pod started, in seconds of the epoch; infinite if it has not."""
+        """The time at which each pod started, in seconds of the epoch; infinite if it has not."""
         times: Floats = self._pod_rows[1]
         return times
 
