@@ -1,4 +1,4 @@
-"""Compares what is known of a cluster with a fresh list of it, as kube-scheduler's cache debugger does."""
+"""Compare the scheduler's cache with a fresh list of the cluster, as kube-scheduler's cache debugger does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kschedweb.engine.state.snapshot import FINISHED, Snapshot
 from kschedweb.engine.values import dataclass
 
 Read = TypeVar("Read", Node, Pod)
-Differences = dict[tuple[str, str], str]  # (object, what of it) -> a sentence
+# (name of a node or uid of a pod, what differs) -> a sentence for people.
+Differences = dict[tuple[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class FreshListing:
 
     @classmethod
     def from_lists(cls, nodes: Iterable[Json], pods: Iterable[Json]) -> FreshListing:
-        """Read raw objects. Finished pods and unreadable objects are left out, as the scheduler leaves them out."""
+        """Read raw objects; leave out finished pods and unreadable objects, as the scheduler does."""
         running = [raw for raw in pods if (raw.get("status") or {}).get("phase") not in FINISHED]
         return cls(
             {node.name: node for node in _read_objects(Node, nodes)},
@@ -37,10 +38,13 @@ class FreshListing:
 
 @dataclass(frozen=True, slots=True)
 class CacheComparison:
-    """How many nodes are known, how many pods on them, and how many assumed pods that the cluster may not show yet."""
+    """The size of the cache, and where it differs from the cluster."""
 
+    # Number of nodes in the cache.
     nodes: int
+    # Number of pods on them.
     pods: int
+    # Number of assumed pods, which the cluster may not show yet.
     assumed: int
     differences: Differences
 
@@ -48,10 +52,10 @@ class CacheComparison:
 def compare_cache(
     fresh: FreshListing, world: SchedulerCache, pods: Iterable[Pod], assumed: Mapping[str, str]
 ) -> CacheComparison:
-    """The differences of ``fresh`` from what is known: ``world``, the cluster's ``pods``, the ``assumed`` (uid: node).
+    """Compare ``fresh`` with the cache ``world``, the known ``pods`` and the ``assumed`` pods (uid -> node).
 
-    Compared are: nodes and pods, by what decisions depend on; the pods of each node, by uid; and the sums in the node's
-    columns. An assumed pod only has to be there.
+    Nodes and pods are compared by what decisions depend on, the pods of each node by uid, and the node's columns by
+    their sums. An assumed pod only has to be in the cache.
     """
     on_nodes = {pod.uid: pod for pod in world.all_pods()}
     differences: Differences = {}
@@ -89,6 +93,7 @@ def _compare_places(
     for uid in listed.keys() | on_nodes.keys():
         known_node = on_nodes[uid].node_name if uid in on_nodes else ""
         listed_node = listed.get(uid, assumed.get(uid, ""))
+        # A pod that was assumed here may have no node in the listing yet.
         if known_node != listed_node:
             pod = on_nodes.get(uid) or fresh.pods[uid]
             differences[uid, "node"] = (
@@ -106,6 +111,8 @@ def _compare_columns(
 ) -> None:
     snapshot = world.snapshot
     requested: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    # The sums are worked out anew from the listed objects. Assumed pods count as the cache knows them, since the
+    # listing may not show their nodes yet.
     for pod in [*(pod for uid, pod in fresh.pods.items() if pod.node_name and uid not in assumed), *waiting]:
         requested[pod.node_name]["pods"] += 1
         for name, amount in pod.occupied.items():
@@ -127,7 +134,7 @@ def _compare_columns(
 
 
 def _node_amounts(snapshot: Snapshot, position: int) -> Iterator[tuple[str, int, int]]:
-    """By resource of the node at ``position``: how much the node has, and how much is requested."""
+    """Yield each resource of the node at ``position`` with its allocatable and its requested amount."""
     for resource, row in snapshot.resources.items():
         yield resource, int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position])
     yield "pods", int(snapshot.pod_limit[position]), int(snapshot.pod_count[position])

@@ -1,4 +1,4 @@
-"""Takes in the cluster's nodes and other objects, and works out what that means for waiting pods."""
+"""Take in the cluster's nodes and other objects, and wake the pods that a change may help."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from kschedweb.engine.state.watermarks.table import WORKLOADS, Watermarks
 
 POD, NODE, DEFAULT = "Pod", "Node", "default"
 TAINT_RULE = "DeviceTaintRule"
+# Kinds whose changes the queue is told of, with the resource that plugins register for.
 RESOURCES = {
     "PersistentVolume": "PersistentVolume",
     "PersistentVolumeClaim": "PersistentVolumeClaim",
@@ -45,19 +46,24 @@ RESOURCES = {
     "ResourceSlice": RESOURCE_SLICE,
     "DeviceClass": DEVICE_CLASS,
 }
+# New measurements wake pods as a changed annotation of a node does.
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
 NODE_GONE = "the node is gone"
 
 
 class ClusterFeed:
-    """Takes in objects of all kinds. Objects that cannot be read are left out and listed in ``problems``."""
+    """Takes in objects of all kinds. Unreadable objects are left out and listed in ``problems``."""
 
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue = work, work.world, work.queue
         self.pods = PodFeed(work)
-        self._versions: dict[str, dict[str, tuple[str, str]]] = {}  # kind -> key -> (uid, resource version)
+        # kind -> key -> (uid, resource version)
+        self._versions: dict[str, dict[str, tuple[str, str]]] = {}
+        # True once measurements came from outside; the objects' annotations do not count then.
         self._measured = False
-        self._annotated = False  # whether the snapshot has the figures of the annotations as they are
+        # True while the snapshot has the figures of the annotations as they are now.
+        self._annotated = False
+        # (kind, ``namespace/name``) -> the reason why the object could not be read.
         self.problems: dict[tuple[str, str], str] = {}
 
     @property
@@ -65,7 +71,7 @@ class ClusterFeed:
         return self._world.cluster
 
     def replace_objects(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
-        """Take in a whole list of ``kind``: objects that are not in it are gone."""
+        """Take in a whole list of ``kind``: objects that are not in it are deleted."""
         listed = {_object_key(item): item for item in items}
         known_versions = self._versions.get(kind, {})
         intents: list[Intent] = []
@@ -77,13 +83,15 @@ class ClusterFeed:
         return intents
 
     def apply_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
-        """An object came or changed."""
+        """Take in an object that was created or changed."""
         key, version = _object_key(raw), _object_version(raw)
         versions = self._versions.setdefault(kind, {})
         known_version = versions.get(key)
+        # A repeated object of the same version changes nothing; without a version nothing is certain.
         if known_version is not None and known_version == version and version[1]:
             return []
         intents: list[Intent] = []
+        # A new uid under the same name means that the deletion in between was missed.
         if known_version is not None and known_version[0] != version[0]:
             intents += self._delete_object(kind, key, now)
         versions[key] = version
@@ -92,12 +100,13 @@ class ClusterFeed:
             return intents + self._apply_parsed(kind, raw, now)
         except ObjectError as problem:
             intents += self._delete_object(kind, key, now)
-            versions[key] = version  # it is there, after all
+            # The object exists, so that a later deletion or version of it must be recognized.
+            versions[key] = version
             self.problems[kind, key] = f"{describe_object(raw)}: {problem}"
             return intents
 
     def delete_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
-        """An object is gone. A deletion of an object that was replaced by another one is ignored."""
+        """Delete an object. The deletion of one that was replaced by another uid meanwhile is ignored."""
         key = _object_key(raw)
         known_version, uid = self._versions.get(kind, {}).get(key), _object_version(raw)[0]
         if known_version is None or (uid and known_version[0] and known_version[0] != uid):
@@ -108,6 +117,7 @@ class ClusterFeed:
         self._versions.get(kind, {}).pop(key, None)
         self.problems.pop((kind, key), None)
         if kind == POD:
+            # The API server fills in the namespace, but files that people write often leave it out.
             return self.pods.delete_pod(key if key[0] != "/" else f"{DEFAULT}{key}", now)
         namespace, _, name = key.partition("/")
         if kind == NODE:
@@ -123,7 +133,8 @@ class ClusterFeed:
             return self.pods.apply_pod(raw, now)
         if kind == NODE:
             return self._apply_node(Node.from_json(raw), now)
-        raw.setdefault("kind", kind)  # items of a list do not say
+        # Items of a list come without their kind.
+        raw.setdefault("kind", kind)
         with self._following_group(kind, _object_key(raw), now):
             old = self.cluster.add(raw)
         self._on_object_changed(kind, old, raw, now)
@@ -132,12 +143,14 @@ class ClusterFeed:
     # Other objects.
 
     def _on_object_changed(self, kind: str, old: Json | None, new: Json | None, now: float) -> None:
+        # The API server's claim is newer than what was assumed for it here.
         if kind == "ResourceClaim":
             _, namespace, name = parse_identity(new or old or {})
             self._world.claims.drop_local_changes(namespace, name)
         if kind in WORKLOADS and _get_annotations(old) != _get_annotations(new):
             self._annotated = False
-        if kind == TAINT_RULE:  # kube-scheduler is told of the slices that it changes
+        # kube-scheduler's resource slice tracker turns a changed rule into events of the slices that it taints.
+        if kind == TAINT_RULE:
             self._queue.move_all_to_active_or_backoff(ClusterEvent(RESOURCE_SLICE, Action.UPDATE), old, new, now)
         if kind in RESOURCES:
             action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE
@@ -145,13 +158,13 @@ class ClusterFeed:
 
     @contextmanager
     def _following_group(self, kind: str, key: str, now: float) -> Iterator[None]:
-        """A context in which the object ``key`` changes; the queue hears of it if it is a group of pods."""
+        """Tell the queue if the group of pods ``key`` changes in this context."""
         groups, queue = self.cluster.groups, self._queue
         old = groups.get(key) if kind == POD_GROUP else None
         yield
         new = groups.get(key) if kind == POD_GROUP else None
         if old is not None and new is not None and old.scheduled and not new.scheduled:
-            # It was placed here; the cluster may not show its condition yet.
+            # The group was placed here, and the cluster may not show its condition yet.
             new = replace(new, scheduled=True)
             groups.put_group(new)
         if isinstance(queue, GroupQueue) and (old or new) is not None:
@@ -170,6 +183,7 @@ class ClusterFeed:
         changed = is_relevant_change(old, node)
         if changed:
             self._world.set_node(node)
+        # Only columns that decisions read are worked out anew; a heartbeat costs no more than its object.
         else:
             self._world.refresh_node(node)
         if _get_annotations(old.raw) != _get_annotations(node.raw):
@@ -177,6 +191,7 @@ class ClusterFeed:
         for event in changes:
             self._queue.move_all_to_active_or_backoff(event, old, node, now)
         intents: list[Intent] = []
+        # People decide about held pods on the node as it was, so the node is checked again.
         for reservation in self._work.reservations.waiting_on(node.name) if changed else ():
             if reservation.is_held and (why := self._work.recheck_reservation(reservation, now)):
                 intents += self._work.supersede_waiting(reservation, why, now)
@@ -198,16 +213,16 @@ class ClusterFeed:
     # Figures.
 
     def update_watermarks(self, watermarks: Watermarks | None, now: float) -> None:
-        """Take in new measurements of what nodes and workloads use; ``None``: the annotations count."""
+        """Take in new measurements of what nodes and workloads use; with ``None`` the annotations count."""
         self._measured, self._annotated = watermarks is not None, False
         if watermarks is not None:
             self._world.set_watermarks(watermarks)
         if (node := next(iter(self._world.nodes.values()), None)) is not None:
-            # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
+            # Measurements arrive like annotations of nodes: a pod that was rejected by the old ones may fit now.
             self._queue.move_all_to_active_or_backoff(MEASURED, node, node, now)
 
     def read_annotations(self) -> None:
-        """Update the snapshot's figures if they come from the objects' annotations."""
+        """Update the snapshot's figures where they come from annotations and are out of date."""
         if self._measured or self._annotated:
             return
         self._annotated = True
@@ -218,7 +233,7 @@ class ClusterFeed:
 
 
 def is_relevant_change(old: Node, new: Node) -> bool:
-    """Whether a decision may depend on the change. It does not depend on conditions and heartbeat times."""
+    """Return true if a decision may depend on the change; conditions and heartbeats do not matter."""
     same = (
         (old.labels, old.taints, old.unschedulable, old.allocatable, old.images, old.declared_features)
         == (new.labels, new.taints, new.unschedulable, new.allocatable, new.images, new.declared_features)

@@ -1,4 +1,4 @@
-"""What the live loop does where pods may belong to groups: a group is tried, and reported, as one."""
+"""The live loop's work where pods may belong to groups: a group is tried and reported as one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,25 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(slots=True)
 class GroupTry:
-    """The last try of a group at ``time``, and its pods in the order in which they were tried."""
+    """The last try of a group."""
 
+    # Seconds of the epoch.
     time: float
+    # The group's pods, in the order in which they were tried.
     pods: list[Pod]
     placement: GroupPlacement
+    # A scheduler over a copy of the cluster, made when the first pod is explained.
     _scheduler_copy: Scheduler | None = None
-    _bound: int = 0  # how many of the pods ``_scheduler_copy`` has on their nodes
+    # Number of the group's pods that ``_scheduler_copy`` has on their nodes.
+    _bound: int = 0
 
     def scheduler_for(self, scheduler: Scheduler, key: str) -> Scheduler:
-        """``scheduler`` over the cluster as the pod ``key`` found it; it changes with the next call."""
+        """Return ``scheduler`` over the cluster as it was when the pod ``key`` was tried.
+
+        The copy is reused: the next call changes it.
+        """
         before = self.placement.assignments_before(self.pods, key)
+        # The copy can only add pods; an earlier pod needs a new copy.
         if self._scheduler_copy is None or len(before) < self._bound:
             self._scheduler_copy, self._bound = self._without_group(scheduler), 0
         self._scheduler_copy.reserve_group(self.pods, before[self._bound :])
@@ -49,10 +57,10 @@ class GroupTry:
 
 
 class GroupWork(Work):
-    """As ``Work``. What was found for the pods of a group is carried out at the end of its cycle.
+    """Like ``Work``, but the placements of a group's pods are carried out together when its cycle ends.
 
-    Each pod is reserved, and asks Permit, by itself: GangScheduling lets those that wait go on together, and another
-    plugin may hold some of them back, as in kube-scheduler.
+    Each pod reserves its node and asks Permit by itself, as in kube-scheduler: GangScheduling lets the waiting pods go
+    on together, and another plugin may hold some of them back.
     """
 
     _last: GroupTry | None = None
@@ -77,7 +85,7 @@ class GroupWork(Work):
         return [*intents, *self._conclude_group(queued, group_placement, now)]
 
     def _refresh_members(self, queued: QueuedGroup) -> list[Intent]:
-        """Leave out the pods that are not to be tried any more, and take the others as they are now."""
+        """Leave out the pods that need no try any more, and read the others as they are now."""
         intents: list[Intent] = []
         present = []
         for member in queued.members:
@@ -97,6 +105,7 @@ class GroupWork(Work):
             if not placement.node:
                 intents += self._put_back(member, decision, placement, now)
                 continue
+            # The plugins' durations at Reserve and Permit belong to the pod's own watch.
             placement.watch.resume()
             reservation, refused = self._assume_pod(member, decision, placement.watch, now)
             intents += refused
@@ -113,9 +122,10 @@ class GroupWork(Work):
         return [*intents, *self._report_group(group_placement)]
 
     def _bind_allowed(self, begun: list[Reservation], now: float) -> list[Intent]:
-        """Bind those of the pods that need not wait, with those that wait for them since an earlier try."""
+        """Bind the pods that need not wait, and those of an earlier try that waited for them."""
         intents: list[Intent] = []
         now_begun = {reservation.uid for reservation in begun}
+        # Waits end before any pod is bound: a pod of this try may wait for a later one of it.
         for plugin, key in dict.fromkeys(_allowed_waits(begun)):
             pod = self.pods.get(key)
             waiting = None if pod is None else self.reservations.find_waiting(pod.uid)
@@ -130,7 +140,7 @@ class GroupWork(Work):
         return intents
 
     def _report_group(self, group_placement: GroupPlacement) -> list[Intent]:
-        """The group's condition where that is new; one that was placed once stays so."""
+        """Report the group's condition if it is new. A group that was placed once stays scheduled."""
         groups, condition = self.world.cluster.groups, group_placement.condition
         group = groups.get(group_placement.group.key)
         if group is None or (group.scheduled and not group_placement.placed):
@@ -167,18 +177,19 @@ class GroupWork(Work):
 
     def _requeue_pod(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
         if queued.pod.scheduling_group and not rejected_by.isdisjoint(self.holds):
-            # Whoever denied it is not to be asked again at once, and for ever.
+            # A plugin that holds pods has asked people: it must not ask them again at once, and for ever.
             self._groups.put_aside(queued, now, rejected_by)
         else:
             super()._requeue_pod(queued, rejected_by, now)
 
     def group_member(self, uid: str) -> Pod | None:
+        # Activation names a group by its uid; one of its waiting pods stands for it in the queue.
         key = next((group.key for group in self.world.cluster.groups if group.uid == uid), "")
         waiting = (pod for pod in self.pods.values() if pod.scheduling_group == key and not pod.node_name)
         return next(waiting, None) if key else None
 
     def scheduler_for(self, pod: Pod, now: float) -> Scheduler:
-        """For a pod of the group that was tried just now: beside those that were tried before it."""
+        """Return the scheduler as the pod's try saw it: with the pods of its group that were placed before it."""
         last = self._last
         if last is None or last.time != now or all(member_pod.uid != pod.uid for member_pod in last.pods):
             return self.scheduler
@@ -186,13 +197,13 @@ class GroupWork(Work):
 
 
 def _allowed_waits(begun: list[Reservation]) -> Iterator[tuple[str, str]]:
-    """(plugin, key of a pod): which waits they end."""
+    """Yield the waits that these reservations end, as (plugin, key of the waiting pod)."""
     for reservation in begun:
         for plugin, keys in reservation.binding.cycle.allows.items():
             yield from ((plugin, key) for key in keys)
 
 
 def _group_condition(group: PodGroup) -> Json:
-    """The condition that the cluster shows, {} for none."""
+    """Return the condition that the cluster shows; {} for none."""
     listed = get_objects(get_mapping(group.raw, "status"), "conditions", "status.")
     return next((condition for condition in listed if condition.get("type") == SCHEDULED), {})

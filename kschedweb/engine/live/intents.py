@@ -1,4 +1,4 @@
-"""What the live loop wants done in the cluster. It does nothing there itself: its caller carries out the intents."""
+"""What the live loop wants done in the cluster; its caller carries out the intents."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.values import dataclass
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+# kube-scheduler's name for the node where a group preempts on several nodes.
 CLUSTER = "cluster"
 
 
 class PodRef(NamedTuple):
-    """Which pod is meant; a pod of the same name with another uid is another pod."""
+    """A pod by name and uid: a pod of the same name with another uid is another pod."""
 
     namespace: str
     name: str
@@ -29,7 +30,7 @@ class PodRef(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """As kube-scheduler calls it where it evicts for it."""
+        """Return the word that kube-scheduler uses for the preemptor."""
         return "pod"
 
     @classmethod
@@ -38,7 +39,7 @@ class PodRef(NamedTuple):
 
 
 class GroupRef(NamedTuple):
-    """Which group of pods is meant."""
+    """A group of pods by name and uid."""
 
     namespace: str
     name: str
@@ -50,7 +51,7 @@ class GroupRef(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """As kube-scheduler calls it where it evicts for it."""
+        """Return the word that kube-scheduler uses for the preemptor."""
         return "podgroup"
 
     @classmethod
@@ -60,7 +61,7 @@ class GroupRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What is to be done in the cluster."""
+    """Something to be done in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,106 +71,100 @@ class PodIntent(Intent):
 
 @dataclass(frozen=True, slots=True)
 class BindPod(PodIntent):
-    """Write the binding, then say ``bound`` or ``bind_failed``.
-
-    ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` it is
-    called first: it says whether an extender bound the pod, else the binding is to be written; CycleError: it failed.
-    """
+    """Write the binding, then report the result with ``on_bound`` or ``bind_failed``."""
 
     node: str
     decision: Decision
+    # These must be written and have taken effect before the binding.
     preparations: tuple[Preparation, ...] = ()
+    # Called before the binding if not ``None``: true if an extender has bound the pod, so that no binding is to be
+    # written. Raises CycleError if the extender failed.
     extender: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HoldPod(PodIntent):
-    """``plugin`` lets the pod wait up to ``seconds`` for an answer from outside. Store this before anything else.
+    """Store that ``plugin`` lets the pod wait for an answer from outside, before anything else.
 
-    The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait by time. ``ask`` is what the plugin
-    tells the people who answer.
+    The answer comes as ``allow_pod`` or ``reject_pod``. The loop itself never ends this wait.
     """
 
     node: str
     plugin: str
+    # The longest time to wait, in seconds.
     seconds: float
     decision: Decision
+    # What the plugin tells the people who answer.
     ask: Json
 
 
 @dataclass(frozen=True, slots=True)
 class WaitAtPermit(PodIntent):
-    """``plugins`` let the pod wait at Permit. Without an answer, the first whose time is up rejects it.
-
-    ``deadline`` is that time, in seconds of the epoch.
-    """
+    """The pod waits at Permit for ``plugins``; the first whose time is up rejects it."""
 
     node: str
     plugins: tuple[str, ...]
+    # When the first time is up, in seconds of the epoch.
     deadline: float
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPod(PodIntent):
-    """The pod was not scheduled: an event FailedScheduling with ``message``, and the condition PodScheduled.
+    """The pod was not scheduled: write an event FailedScheduling, and the condition PodScheduled."""
 
-    ``reason`` is the condition's: Unschedulable or SchedulerError; "" asks for the event only. ``nominated`` is the
-    status' nominatedNodeName, ``None`` leaves it as it is. Where ``status_changes`` is false the pod's status says all
-    of this already. ``decision`` is ``None`` where there was no cycle.
-    """
-
+    # The condition's reason, Unschedulable or SchedulerError; "" asks for the event only.
     reason: str
     message: str
+    # The status' nominatedNodeName; ``None`` leaves it as it is.
     nominated: str | None = None
+    # ``None`` where there was no cycle.
     decision: Decision | None = None
+    # False where the pod's status says all of this already.
     status_changes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class EvictPod(PodIntent):
-    """Evict the pod for ``preemptor``, of that ``scheduler``: it gets the condition DisruptionTarget and is deleted.
-
-    It is on ``node``; where a group preempts, on any of them, which kube-scheduler calls ``CLUSTER``.
-    """
+    """Evict the pod for ``preemptor``: give it the condition DisruptionTarget, and delete it."""
 
     preemptor: PodRef | GroupRef
+    # The node of the pod, or ``CLUSTER`` where a group preempts on several nodes.
     node: str
+    # The scheduler name of the preemptor.
     scheduler: str
 
 
 @dataclass(frozen=True, slots=True)
 class FreeDevices(PodIntent):
-    """A claim that is reserved only for this pod gives its devices back, so that others may be chosen."""
+    """Free the devices of a claim that is reserved for this pod alone, so that others may be chosen."""
 
     claim: FreeClaim
 
 
 @dataclass(frozen=True, slots=True)
 class NominateNode(PodIntent):
-    """Set the status' nominatedNodeName to ``node``, "" clears it."""
+    """Set the status' nominatedNodeName to ``node``; "" clears it."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReportGroup(Intent):
-    """The group's condition PodGroupInitiallyScheduled is this now.
-
-    ``generation`` is that of the object which was tried, 0 where it says none. ``since`` is when the condition got this
-    status, in the API's words, "" for now.
-    """
+    """Write the group's condition PodGroupInitiallyScheduled."""
 
     group: GroupRef
     status: str
     reason: str
     message: str
+    # The generation of the object that was tried; 0 where it has none.
     generation: int
+    # When the condition got this status, as the API writes times; "" for now.
     since: str
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded(PodIntent):
-    """The pod is not held any more (``why``): its request ends. If the pod still exists, it is tried again."""
+    """End the request of a pod that is not held any more. A pod that still exists is tried again."""
 
     why: str

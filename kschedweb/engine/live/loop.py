@@ -1,4 +1,4 @@
-"""The live loop: it takes in events of the cluster, tries one pod after the other, and returns what is to be done."""
+"""The live loop: takes in events of the cluster, tries one pod after the other, and returns what to do."""
 
 from __future__ import annotations
 
@@ -26,21 +26,26 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
 
+# Plugins whose waits people end, through the site.
 HOLDS = frozenset({"HumanApproval"})
-RANKS = 5  # nodes that a decision tells of
+# Number of best nodes that a decision lists.
+RANKS = 5
 POD_GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDepths:
-    """Numbers of pods. ``waiting``: at Permit, with held ones; ``binding``: until the cluster shows it."""
+    """Numbers of pods by where they are, and the size of the cluster."""
 
     active: int
     backoff: int
     unschedulable: int
     gated: int
+    # Pods that wait at Permit, with the held ones.
     waiting: int
+    # Pods whose wait people end.
     held: int
+    # Pods that are being bound, until the cluster shows them on their nodes.
     binding: int
     nodes: int
     pods: int
@@ -48,8 +53,9 @@ class QueueDepths:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPod:
-    """A pod, its explanation and what it was judged by. ``snapshot`` is without the pod, until the loop goes on."""
+    """A pod, its explanation, and the state that it was judged by."""
 
+    # The cluster without the pod; valid until the loop goes on.
     snapshot: Snapshot
     pod: Pod
     scheduler: Scheduler
@@ -59,9 +65,9 @@ class JudgedPod:
 class LiveLoop:
     """kube-scheduler for the profiles of ``configuration``: single-threaded, without input or output of its own.
 
-    Times are seconds of the epoch that never go back. ``holds`` names the Permit plugins whose waits are kept and
-    ended outside. ``clock`` (seconds) measures the durations of decisions. ``draw`` says which of so many equally good
-    nodes a pod goes to, as ``random.randrange`` does; without it the first one on kube-scheduler's heap is taken.
+    Times are seconds of the epoch that never go back. ``holds`` names the Permit plugins whose waits are ended outside.
+    ``clock`` (seconds) measures the durations of decisions. ``draw`` picks one of several equally good nodes by its
+    number, as ``random.randrange`` does; without it the first one on kube-scheduler's heap is taken.
     """
 
     def __init__(
@@ -81,6 +87,7 @@ class LiveLoop:
             self._world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
         )
         self._queue = queue_of(configuration, self._scheduler.frameworks, self._world.cluster, nominator)
+        # By ``namespace/name``, as the cluster last showed them; the feed writes it, the work reads it.
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
         work_of = GroupWork if configuration.release.has_group_scheduling else Work
@@ -90,26 +97,26 @@ class LiveLoop:
     # Events of the cluster.
 
     def replace_objects(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
-        """Take in a whole list of ``kind``: objects that are not in it are gone."""
+        """Take in a whole list of ``kind``: objects that are not in it are deleted."""
         return self._feed.replace_objects(kind, items, now)
 
     def apply_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
-        """An object came or changed; a pod of a known name with another uid is another pod."""
+        """Take in an object that was created or changed. A pod with another uid is another pod."""
         return self._feed.apply_object(kind, raw, now)
 
     def delete_object(self, kind: str, raw: Json, now: float) -> list[Intent]:
-        """An object is gone."""
+        """Delete an object."""
         return self._feed.delete_object(kind, raw, now)
 
     def update_watermarks(self, watermarks: Watermarks | None, now: float) -> None:
-        """Take in new measurements of what nodes and workloads use; ``None``: the objects' annotations count."""
+        """Take in new measurements of what nodes and workloads use; with ``None`` the annotations count."""
         self._feed.update_watermarks(watermarks, now)
 
     # Work.
 
     @property
     def is_ready(self) -> bool:
-        """Whether a pod is ready to be tried: ``step`` has work."""
+        """True if a pod is ready to be tried, so that ``step`` has work."""
         return self._queue.is_ready
 
     def step(self, now: float) -> list[Intent]:
@@ -120,12 +127,13 @@ class LiveLoop:
 
     def pass_time(self, now: float) -> list[Intent]:
         """Do what is due by time, but try no pod: for a loop that is paused or does not lead."""
+        # Waits end first: a pod that comes back from Permit may be due at once.
         intents = self._work.expire_waits(now)
         self._queue.flush(now)
         return intents
 
     def next_time(self, now: float) -> float | None:
-        """When to call ``step`` next if nothing happens; ``now`` while pods are ready to be tried."""
+        """Return when to call ``step`` next if nothing happens: ``now`` while pods are ready to be tried."""
         if self.is_ready:
             return now
         times = (self._queue.next_flush(now), self._work.reservations.next_deadline)
@@ -134,29 +142,29 @@ class LiveLoop:
     # Answers from outside.
 
     def on_bound(self, uid: str, now: float) -> None:
-        """The binding was accepted."""
+        """Take in that the binding was accepted."""
         if (reservation := self._work.reservations.get(uid)) is not None:
             self._work.on_bound(reservation)
 
     def bind_failed(self, uid: str, message: str, now: float) -> list[Intent]:
-        """The binding failed for certain: the pod comes back as after an error."""
+        """Take in that the binding failed for certain: the pod comes back as after an error."""
         reservation = self._work.reservations.get(uid)
         if reservation is None or reservation.stage is not Stage.BINDING:
             return []
         return self._work.fail_binding(reservation, message, now)
 
     def allow_pod(self, uid: str, plugin: str, now: float) -> list[Intent]:
-        """``plugin`` lets the waiting pod go on: Bind, or Superseded where its node does not fit any more."""
+        """Let the waiting pod go on for ``plugin``; returns BindPod, or Superseded if its node does not fit now."""
         reservation = self._work.reservations.find_waiting(uid)
         return [] if reservation is None else self._work.allow_waiting(reservation, plugin, now)
 
     def reject_pod(self, uid: str, plugin: str, reason: str, now: float) -> list[Intent]:
-        """``plugin`` does not let the waiting pod go on."""
+        """Reject the waiting pod for ``plugin``."""
         reservation = self._work.reservations.find_waiting(uid)
         return [] if reservation is None else self._work.reject_waiting(reservation, plugin, reason, now)
 
     def restore_reservation(self, uid: str, node: str, plugin: str, deadline: float, now: float) -> list[Intent]:
-        """After a restart: a pod that ``plugin`` held gets its reservation back, or Superseded where that cannot be."""
+        """Give a pod that ``plugin`` held before a restart its reservation back, or return Superseded."""
         if uid in self._work.reservations:
             return []
         pod = self.find_pod(uid)
@@ -166,18 +174,19 @@ class LiveLoop:
         return [Superseded(PodRef.from_pod(pod), why)] if why else []
 
     def recheck_pod(self, uid: str, now: float) -> str:
-        """ "" where the waiting pod still may be bound to its node, else why not."""
+        """Return why the waiting pod cannot be bound to its node any more; "" if it can."""
         reservation = self._work.reservations.find_waiting(uid)
         return NOT_WAITING if reservation is None else self._work.recheck_reservation(reservation, now)
 
     def activate_pod(self, uid: str, now: float) -> None:
-        """Try the pod, or the group, again at once, as after an eviction for it that failed."""
+        """Try the pod or the group again at once, as after an eviction for it that failed."""
         if (pod := self.find_pod(uid) or self._work.group_member(uid)) is not None:
             self._queue.activate([pod], now)
 
     def forget_reservations(self, now: float) -> None:
-        """Leadership is lost: give back what is reserved and not bound, without telling the cluster."""
+        """Release every reservation that is not bound, without telling the cluster: leadership is lost."""
         for reservation in self._work.reservations:
+            # A bound pod keeps its node: the cluster has accepted the binding.
             if reservation.stage is not Stage.BOUND:
                 self._work.supersede_waiting(reservation, "", now)
 
@@ -188,6 +197,7 @@ class LiveLoop:
         reservations, waiting = self._work.reservations, self._work.reservations.waiting_count
         active, backoff, unschedulable, gated = self._queue.count_pods()
         return QueueDepths(
+            # ``count_pods`` counts pods in flight as active; here they are waiting or binding.
             active=active - len(self._queue.in_flight),
             backoff=backoff,
             unschedulable=unschedulable,
@@ -206,7 +216,7 @@ class LiveLoop:
 
     @property
     def incoming(self) -> Mapping[tuple[str, str], int]:
-        """How many pods came into each queue so far, by queue and event."""
+        """The number of pods that came into each queue so far, by (queue, event)."""
         return self._queue.incoming
 
     @property
@@ -216,28 +226,29 @@ class LiveLoop:
         return self._world.snapshot
 
     def find_pod(self, uid: str) -> Pod | None:
-        """The pod as the cluster last showed it."""
+        """Return the pod as the cluster last showed it."""
         return self._feed.pods.find_by_uid(uid)
 
     def list_waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
-        """The pods that wait at Permit, each with its node and the plugins that it waits for."""
+        """Return the pods that wait at Permit, each with its node and the plugins that it waits for."""
         return [
             (reservation.queued.pod, reservation.node, tuple(reservation.binding.waits))
             for reservation in self._work.reservations.all_waiting()
         ]
 
     def compare_with(self, fresh: FreshListing) -> CacheComparison:
-        """The differences between what is known and ``fresh``, which may be a moment older or newer."""
+        """Compare the cache with ``fresh``, which may be a moment older or newer."""
         assumed = {reservation.uid: reservation.node for reservation in self._work.reservations}
         return compare_cache(fresh, self._world, self._pods.values(), assumed)
 
     def explain_pod(self, uid: str, now: float) -> JudgedPod:
-        """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
+        """Return every verdict and score for the pod, as if it were on no node; KeyError if it is unknown."""
         pod = self.find_pod(uid)
         if pod is None:
             raise KeyError(uid)
         self._feed.read_annotations()
         snapshot, scheduler = self._work.refresh_snapshot(now), self._work.scheduler_for(pod, now)
+        # A pod of a group has been tried beside the others of it, on a copy that is without the pod already.
         if scheduler is not self._scheduler:
             return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
         if pod.key not in snapshot.pods.slots:

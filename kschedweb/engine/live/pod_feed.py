@@ -1,4 +1,4 @@
-"""Takes in the cluster's pods: those that wait to be scheduled, those on nodes, and those that this loop placed."""
+"""Take in the cluster's pods: those that wait, those on nodes, and those that this loop placed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ CHANGED, ELSEWHERE = "the pod was changed", 'the pod was bound to node "{}" by a
 
 
 class PodFeed:
-    """Finished pods count as gone; pods of other schedulers count once they are on a node."""
+    """Takes in pods. Finished pods count as gone; pods of other schedulers count once they are on a node."""
 
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
         self._groups = work.world.cluster.groups
-        self._keys: dict[str, str] = {}  # by uid
+        # uid -> key
+        self._keys: dict[str, str] = {}
         release = work.scheduler.configuration.release
         self._counting, self._gives_up = release.counting, release.behaviour.terminating_pods_release_node
 
@@ -37,12 +38,13 @@ class PodFeed:
         return pod.scheduler_name in self._work.scheduler.frameworks
 
     def apply_pod(self, raw: Json, now: float) -> list[Intent]:
-        """A pod came or changed; raises ObjectError where it cannot be understood."""
+        """Take in a pod that was created or changed; raises ObjectError if it cannot be read."""
         if get_mapping(raw, "status").get("phase") in FINISHED:
             metadata = get_mapping(raw, "metadata")
             return self.delete_pod(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}", now)
         metadata = get_mapping(raw, "metadata")
         old = self._pods.get(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
+        # A pod of another uid replaces the old one, whose deletion was missed.
         if old is None or ((uid := metadata.get("uid")) != old.uid and uid):
             pod = Pod.from_json(raw).with_counting(self._counting)
             intents = [] if old is None else self.delete_pod(old.key, now)
@@ -62,6 +64,7 @@ class PodFeed:
         elif self._is_ours(pod):
             self._groups.add_member(pod)
             self._queue.add(pod, now)
+            # Only releases with groups of pods know this event.
             if isinstance(self._queue, GroupQueue):
                 self._queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, pod, now)
         return []
@@ -73,6 +76,7 @@ class PodFeed:
             return self._update_reserved(reservation, old, new, now)
         if self._is_ours(new):
             self._queue.update(old, new, now)
+            # The room that was kept on the old nominated node is free for others.
             if old.nominated_node and old.nominated_node != new.nominated_node:
                 self._release_nomination(old, now)
         return []
@@ -83,11 +87,11 @@ class PodFeed:
             return self._work.supersede_waiting(reservation, ENDING, now)
         if not is_held:
             return []
-        # The answer that the pod waits for is about the old object.
+        # People answer about the pod as it was when they were asked.
         return self._work.supersede_waiting(reservation, CHANGED, now) if old.signature != new.signature else []
 
     def _settle_pod(self, old: Pod, new: Pod, now: float) -> list[Intent]:
-        """The pod has a node now: the one that it got here, or another."""
+        """Take in that the pod has a node now: the one that it got here, or another."""
         intents: list[Intent] = []
         self._pods[new.key] = new
         reservation = self._work.reservations.get(new.uid)
@@ -97,13 +101,15 @@ class PodFeed:
             if reservation is not None:
                 intents = self._work.supersede_waiting(reservation, ELSEWHERE.format(new.node_name), now)
             self._queue.delete(old)
-            self._groups.add_member(new)  # until now it may have been another scheduler's
+            # The pod may have been another scheduler's until now, and no member of its group here.
+            self._groups.add_member(new)
             self._world.add_pod(new)
         self._queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, new, now)
         return intents
 
     def _confirm_binding(self, reservation: Reservation, pod: Pod) -> None:
-        """The cluster shows a binding of this loop."""
+        """Take in that the cluster shows a binding of this loop."""
+        # The assumed pod is on the node already: it is replaced, and counted only once.
         assumed = reservation.queued.pod.on(reservation.node)
         self._work.on_bound(reservation)
         self._work.reservations.remove(pod.uid)
@@ -123,7 +129,7 @@ class PodFeed:
             self._world.update_pod(old, new)
 
     def delete_pod(self, key: str, now: float) -> list[Intent]:
-        """The pod ``namespace/name`` is gone, if it was there."""
+        """Delete the pod ``namespace/name``, if it is known."""
         pod = self._pods.pop(key, None)
         if pod is None:
             return []
@@ -139,13 +145,14 @@ class PodFeed:
             return self._work.supersede_waiting(reservation, DELETED, now)
         if self._is_ours(pod):
             self._queue.delete(pod)
-            self._groups.remove_member(pod)  # a group that was complete is tried once more
+            # The pod leaves its group last: the queue still tries a group once more that was complete with it.
+            self._groups.remove_member(pod)
             if pod.nominated_node:
                 self._release_nomination(pod, now)
         return []
 
     def _release_nomination(self, pod: Pod, now: float) -> None:
-        """The room kept for ``pod`` is free for the pods that had to leave it."""
+        """Wake the pods of no higher priority: the room that was kept for ``pod`` is free."""
         self._queue.move_all_to_active_or_backoff(
             ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority
         )

@@ -1,4 +1,4 @@
-"""The pods that have a node here but not yet in the cluster: they wait at Permit or are being bound."""
+"""Pods that have a node here, but not yet in the cluster: they wait at Permit or are being bound."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Stage(Enum):
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """A pod and its future node. ``is_held``: the end of its wait is decided outside."""
+    """A pod and the node that it is about to be bound to."""
 
     queued: QueuedPod
     binding: BindingCycle
     decision: Decision
     stage: Stage = Stage.WAITING
+    # True if the end of the pod's wait is decided outside.
     is_held: bool = False
 
     @property
@@ -38,12 +39,14 @@ class Reservation:
 
 
 class Reservations:
-    """Reservations by uid of the pod, in the order in which they were made."""
+    """Reservations by the pod's uid, in the order in which they were made."""
 
     def __init__(self) -> None:
         self._known: dict[str, Reservation] = {}
-        self._waiting: dict[str, Reservation] = {}  # those at Permit
-        self._deadline: float | None = None  # no wait ends before
+        # The part of them that waits at Permit.
+        self._waiting: dict[str, Reservation] = {}
+        # A lower bound of the ends of all waits, in seconds: it saves looking at each at every step.
+        self._deadline: float | None = None
 
     def __iter__(self) -> Iterator[Reservation]:
         return iter(list(self._known.values()))
@@ -55,11 +58,11 @@ class Reservations:
         return self._known.get(uid)
 
     def find_waiting(self, uid: str) -> Reservation | None:
-        """The reservation of a pod that waits at Permit."""
+        """Return the reservation of a pod that waits at Permit."""
         return self._waiting.get(uid)
 
     def waiting_on(self, node: str) -> list[Reservation]:
-        """Those that wait at Permit to be bound to ``node``."""
+        """Return the reservations that wait at Permit to be bound to ``node``."""
         return [reservation for reservation in self._waiting.values() if reservation.node == node]
 
     def all_waiting(self) -> list[Reservation]:
@@ -70,12 +73,12 @@ class Reservations:
 
     @property
     def waiting_count(self) -> int:
-        """How many pods wait at Permit."""
+        """The number of pods that wait at Permit."""
         return len(self._waiting)
 
     @property
     def held_count(self) -> int:
-        """How many of those are held from outside."""
+        """The number of waiting pods whose wait is ended outside."""
         return sum(reservation.is_held for reservation in self._waiting.values())
 
     def add(self, reservation: Reservation) -> None:
@@ -83,12 +86,12 @@ class Reservations:
         self.update_deadline(reservation)
 
     def enter_stage(self, reservation: Reservation, stage: Stage) -> None:
-        """The pod has reached ``stage`` and does not wait any more."""
+        """Move the pod on to ``stage``: it does not wait any more."""
         reservation.stage = stage
         self._waiting.pop(reservation.uid, None)
 
     def update_deadline(self, reservation: Reservation) -> None:
-        """The end of the pod's wait has changed."""
+        """Note that the end of the pod's wait has changed."""
         deadline = reservation.binding.deadline
         if deadline is not None and deadline < math.inf:
             self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
@@ -99,11 +102,11 @@ class Reservations:
 
     @property
     def next_deadline(self) -> float | None:
-        """The latest time to look for ended waits; ``None``: no wait ends by itself."""
+        """The latest time to look for ended waits; ``None`` if no wait ends by itself."""
         return self._deadline
 
     def list_overdue(self, now: float) -> list[Reservation]:
-        """The reservations whose wait has ended by ``now``."""
+        """Return the reservations whose wait has ended by ``now``."""
         if self._deadline is None or self._deadline > now:
             return []
         ends = {

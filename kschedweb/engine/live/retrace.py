@@ -1,8 +1,9 @@
-"""What became of one pod, told again from what happened in its cluster: its tries, and what changed between them.
+"""Retrace the tries of one pod from the history of its cluster, and the changes that mattered between them.
 
-The live loop is given every change of the cluster, but of the pods that wait it sees this one alone: where the others
-went, the changes say. So a try is made at each moment at which the queue would have made it: at once, and then when an
-event may help by the hints of the plugins that said no, after the backoff, or after a long time without any event.
+The live loop is given every change of the cluster, but of the waiting pods it sees this one alone, since the changes
+tell where the others went. A try is made at each moment at which the queue would have made it: at once, and then when
+an event may help by the hints of the plugins that rejected the pod, after the backoff, or after a long time without any
+event.
 """
 
 from __future__ import annotations
@@ -22,72 +23,81 @@ from kschedweb.engine.queue.queued_pods import QueuedPod
 from kschedweb.engine.values import dataclass
 
 POD = "Pod"
-MOST_TRIES, MOST_CHANGES = 200, 20  # that are told; of changes before each try
-BY_ITSELF = frozenset({"BackoffComplete", "ScheduleAttemptFailure"})  # no reasons to try again
+# Limits of an answer: tries in all, and changes before each try.
+MOST_TRIES, MOST_CHANGES = 200, 20
+# Causes that are no reason of their own to try the pod again.
+BY_ITSELF = frozenset({"BackoffComplete", "ScheduleAttemptFailure"})
 
 
 @dataclass(frozen=True, slots=True)
 class RelevantChange:
-    """A change of the object ``kind`` ``key`` of which ``plugins``, that had rejected the pod, say that it may help."""
+    """A change of an object that may help the pod, by the hints of ``plugins``, which had rejected it."""
 
+    # Seconds of the epoch.
     at: float
     event: str
     kind: str
+    # ``namespace/name`` of the object.
     key: str
     plugins: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RetracedTry:
-    """A try, and the changes since the one before that mattered: the first ones, of so many. The first one woke it.
+    """A try of the pod, with the changes that mattered since the one before."""
 
-    ``cause`` is the event that brought the pod to this try, as kube-scheduler names it.
-    """
-
+    # Seconds of the epoch.
     at: float
     node: str
     message: str
     rejected_by: tuple[str, ...]
+    # Number of nodes that were filtered.
     evaluated: int
+    # Number of nodes that passed every filter.
     feasible: int
+    # The event that brought the pod to this try, as kube-scheduler names it.
     cause: str
+    # The first ``MOST_CHANGES`` of them; the first one woke the pod.
     mattered: tuple[RelevantChange, ...] = ()
+    # Number of all changes that mattered.
     mattered_count: int = 0
 
 
 @dataclass
 class Retrace:
-    """The tries of the pod ``key`` under ``configuration``; times are seconds of the epoch.
-
-    With ``recorded_tries`` tries, oldest first, none is made: what mattered between them is told.
-    """
+    """The tries of the pod ``key`` under ``configuration``; times are seconds of the epoch."""
 
     configuration: Configuration
     key: str
+    # Tries that are known, oldest first: with any, no try is made, and only the changes between them are found.
     recorded_tries: Iterable[RetracedTry] = ()
     tries: list[RetracedTry] = field(default_factory=list)
-    capped: bool = False  # whether there were more tries than are told
+    # True if there were more tries than ``MOST_TRIES``.
+    capped: bool = False
 
     def __post_init__(self) -> None:
         self._loop = LiveLoop(self.configuration)
         self._queue = self._loop._queue
         self._queue.listener = self._on_event
+        # Reversed, so that the oldest try can be popped from the end.
         self._coming, self._gives = list(self.recorded_tries)[::-1], bool(self.recorded_tries)
         self._mattered: list[RelevantChange] = []
         self._count, self._now = 0, 0.0
-        self._rejectors: frozenset[str] | None = None  # None: nothing to wait for yet, or no more
+        # The plugins that rejected the last try; ``None`` while the pod waits for nothing.
+        self._rejectors: frozenset[str] | None = None
+        # Kind and key of the object that is changing.
         self._subject = ("", "")
         self._seen = dict(self._loop.incoming)
         self._settled = False
 
     @property
     def pod(self) -> Pod | None:
-        """The pod as it is now."""
+        """The pod as it is now; ``None`` if it is unknown."""
         return self._loop._pods.get(self.key)
 
     @property
     def group(self) -> str:
-        """The group that this pod is placed with; such a pod is not tried alone."""
+        """The group that the pod is placed with, "" for none; such a pod is not tried alone."""
         return (
             self.pod.scheduling_group
             if self.pod is not None and self.configuration.release.has_group_scheduling
@@ -95,7 +105,7 @@ class Retrace:
         )
 
     def start_at(self, objects: Iterable[Json], now: float) -> None:
-        """The cluster as it is at ``now``."""
+        """Take in the cluster as it is at ``now``."""
         self._now = now
         kinds: dict[str, list[Json]] = {}
         for raw in objects:
@@ -106,7 +116,8 @@ class Retrace:
         self._try_pod(now)
 
     def apply_change(self, kind: str, key: str, old: Json | None, new: Json | None, at: float) -> None:
-        """An object came (``old`` is ``None``), changed, or is gone (``new`` is ``None``)."""
+        """Take in that an object was created (``old`` is ``None``), changed, or deleted (``new`` is ``None``)."""
+        # Tries that are due before the change must not see it.
         self.pass_time(at)
         self._now, self._subject = at, (kind, key)
         if new is None:
@@ -116,7 +127,7 @@ class Retrace:
         self._try_pod(at)
 
     def pass_time(self, end_time: float) -> None:
-        """Make the tries that are due by time alone."""
+        """Make the tries that are due by ``end_time`` by time alone."""
         if self._gives:
             self._replay_tries(end_time)
             return
@@ -129,7 +140,10 @@ class Retrace:
         return self._settled or self.capped or bool(self.group)
 
     def _make_visible(self, kind: str, raw: Json) -> Json | None:
-        """The object as the loop is to see it: no other pods that wait, and this one under one of its profiles."""
+        """Return the object as the loop is to see it; ``None`` for another pod that waits.
+
+        The pod itself gets the scheduler name of a profile of the configuration.
+        """
         if kind != POD:
             return raw
         spec, metadata = raw.get("spec") or {}, raw.get("metadata") or {}
@@ -158,12 +172,13 @@ class Retrace:
         cause = self._take_cause()
         for intent in self._loop.step(now):
             if (decision := _intent_decision(intent)) is not None:
+                # A wake-up by time happens inside of ``step``, after the first look.
                 cause = cause or self._take_cause()
                 self._add_try(_make_try(decision, cause), frozenset(decision.rejected_by))
         self._take_cause()
 
     def _take_cause(self) -> str:
-        """The last event that moved the pod since this was last asked."""
+        """Return the last event that moved the pod since the last call."""
         incoming = dict(self._loop.incoming)
         moved = [event for (part, event), count in incoming.items() if count > self._seen.get((part, event), 0)]
         self._seen = incoming
@@ -191,7 +206,7 @@ class Retrace:
 
     @property
     def last_changes(self) -> tuple[tuple[RelevantChange, ...], int]:
-        """What mattered since the last try: the first ones, of so many."""
+        """The first changes that mattered since the last try, and the number of all."""
         return tuple(self._mattered), self._count
 
 

@@ -1,4 +1,4 @@
-"""The scheduler at work on a real cluster: a pod is tried, gets a reservation, and is bound or comes back."""
+"""Try pods of a real cluster: a pod gets a reservation, and is bound or comes back to the queue."""
 
 from __future__ import annotations
 
@@ -36,15 +36,13 @@ from kschedweb.engine.queue.queued_pods import Queued
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
 
-SAMPLED = 10  # the calls of plugins are measured in the last of so many cycles; kube-scheduler draws one in ten
+# Calls of plugins are measured in the last of so many cycles; kube-scheduler draws one in ten at random.
+SAMPLED = 10
 SKIPPED = "skip schedule deleting pod: {}"
 
 
 class Work:
-    """``pods`` are those of the cluster by ``namespace/name``, as it last showed them; ``holds`` as for LiveLoop.
-
-    ``request`` is the request of each search; ``clock`` measures it.
-    """
+    """The scheduling cycles and binding cycles of a live loop."""
 
     def __init__(
         self,
@@ -56,27 +54,29 @@ class Work:
         request: SearchRequest,
         clock: Clock | None,
     ) -> None:
+        # ``pods`` are the cluster's by ``namespace/name``, as it last showed them.
         self.scheduler, self.queue, self.world, self.pods, self.holds = scheduler, queue, world, pods, holds
+        # ``request`` is the template of each search, and ``clock`` measures it.
         self.request, self.clock = request, clock
         self.reservations = Reservations()
         self._cycles = 0
 
     def refresh_snapshot(self, now: float) -> Snapshot:
-        """Let the scheduler see the cluster as it is now."""
+        """Show the scheduler the cluster as it is now, and return that."""
         snapshot = self.world.snapshot
         snapshot.now = now
         self.scheduler.use_snapshot(snapshot)
         return snapshot
 
     def current_pod(self, queued: QueuedPod) -> Pod | None:
-        """The pod as the cluster last showed it; ``None`` if it is gone."""
+        """Return the pod as the cluster last showed it; ``None`` if it is gone."""
         pod = self.pods.get(queued.key)
         return pod if pod is not None and pod.uid == queued.pod.uid else None
 
     # A pod is tried.
 
     def try_next(self, now: float) -> list[Intent]:
-        """Run one cycle for what is next, if there is anything."""
+        """Run one cycle for the next pod or group, if there is any."""
         queued = self.queue.pop_entity()
         return [] if queued is None else self._try_queued(queued, now)
 
@@ -96,13 +96,14 @@ class Work:
         return intents if reservation is None else self._continue_binding(reservation, now)
 
     def _fetch_pod(self, queued: QueuedPod) -> tuple[Pod | None, list[Intent]]:
-        """The pod as it is now; ``None`` where it is not to be tried any more."""
+        """Return the pod as it is now, or ``None`` with what to report if it is not to be tried any more."""
         pod = self.current_pod(queued)
         if pod is not None and not pod.terminating and not pod.node_name and pod.uid not in self.reservations:
             return pod, []
         self.queue.mark_done(queued.pod.uid)
         if pod is None or pod.node_name or pod.uid in self.reservations:
             return None, []
+        # kube-scheduler's ``skipPodSchedule`` writes an event for a pod that is being deleted.
         return None, [ReportPod(PodRef.from_pod(pod), "", SKIPPED.format(pod.key))]
 
     # A node was found.
@@ -110,7 +111,7 @@ class Work:
     def _assume_pod(
         self, queued: QueuedPod, decision: Decision, watch: Stopwatch, now: float
     ) -> tuple[Reservation | None, list[Intent]]:
-        """Reserve the node for the pod; what follows where that is refused."""
+        """Reserve the node for the pod; returns the reservation, or what to do if that is refused."""
         self.queue.nominator.delete_nominated_pod(queued.key)
         binding = self.scheduler.create_binding(queued.pod, decision.node, decision, watch)
         refusal = binding.reserve_and_permit(now)
@@ -130,6 +131,7 @@ class Work:
         other_plugins = tuple(plugin for plugin in binding.waits if plugin not in self.holds)
         for plugin in [plugin for plugin in binding.waits if plugin in self.holds]:
             _, seconds = binding.waits[plugin]
+            # A held pod never times out here: the caller ends the wait.
             binding.waits[plugin] = math.inf, seconds
             ask = binding.cycle.asks.get(plugin, {})
             intents.append(HoldPod(pod, binding.node, plugin, seconds, reservation.decision, ask))
@@ -138,14 +140,15 @@ class Work:
         reservation.is_held = len(other_plugins) < len(binding.waits)
         self.reservations.update_deadline(reservation)
         if reservation.is_held:
-            # The pod may wait for hours: events must not be kept for it that long.
+            # The pod may wait for hours, and events must not be kept for it that long.
             self.queue.mark_done(pod.uid)
         return intents
 
     def _bind_pod(self, reservation: Reservation, now: float) -> list[Intent]:
-        # From here on the pod cannot be rejected, it can only fail: no event concerns it any more.
+        # From here on no plugin can reject the pod, so that no event concerns it any more.
         queued, binding = reservation.queued, reservation.binding
         self.queue.mark_done(queued.pod.uid)
+        # Other pods were placed since the pod's own cycle.
         binding.cycle.snapshot = self.world.snapshot
         try:
             preparations = binding.framework.collect_preparations(binding.cycle, binding.node)
@@ -156,7 +159,7 @@ class Work:
         return [BindPod(PodRef.from_pod(queued.pod), binding.node, reservation.decision, preparations, extender)]
 
     def on_bound(self, reservation: Reservation) -> None:
-        """The binding was accepted, or the cluster shows it."""
+        """Take in that the binding was accepted, or that the cluster shows it."""
         if reservation.stage is Stage.BINDING:
             self.reservations.enter_stage(reservation, Stage.BOUND)
             reservation.binding.cycle.snapshot = self.world.snapshot
@@ -165,15 +168,16 @@ class Work:
     # A wait ends.
 
     def allow_waiting(self, reservation: Reservation, plugin: str, now: float) -> list[Intent]:
-        """``plugin`` lets the waiting pod go on."""
+        """Let the waiting pod go on for ``plugin``."""
         if plugin not in reservation.binding.waits or not reservation.binding.allow(plugin):
             return []
+        # Hours may have passed since the pod was filtered, unlike for kube-scheduler's own waits.
         if reservation.is_held and (why := self.recheck_reservation(reservation, now)):
             return self.supersede_waiting(reservation, why, now)
         return self._bind_pod(reservation, now)
 
     def reject_waiting(self, reservation: Reservation, plugin: str, reason: str, now: float) -> list[Intent]:
-        """``plugin`` does not let the waiting pod go on."""
+        """Reject the waiting pod for ``plugin``."""
         return self.forget_reservation(reservation, self._refresh_binding(reservation).reject(plugin, reason), now)
 
     def expire_waits(self, now: float) -> list[Intent]:
@@ -191,16 +195,16 @@ class Work:
         return intents
 
     def preempt_waiting(self, reservation: Reservation, why: str, now: float) -> list[Intent]:
-        """The waiting pod must give way: it comes back as after an error."""
+        """Reject a waiting pod that must give way to another: it comes back as after an error."""
         superseded = self._supersede_intents(reservation, why)
         return [*superseded, *self.forget_reservation(reservation, self._refresh_binding(reservation).preempt(), now)]
 
     def fail_binding(self, reservation: Reservation, message: str, now: float) -> list[Intent]:
-        """The binding failed."""
+        """Take the pod off its node after a binding that failed."""
         return self.forget_reservation(reservation, self._refresh_binding(reservation).give_up(message), now)
 
     def supersede_waiting(self, reservation: Reservation, why: str, now: float) -> list[Intent]:
-        """The waiting pod's reservation is not valid any more; if the pod still exists, it is tried again."""
+        """Release the reservation of a waiting pod because it is not valid any more; an existing pod is tried again."""
         superseded = self._supersede_intents(reservation, why)
         self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, self.release_reservation(reservation), None, now)
         if (pod := self.current_pod(reservation.queued)) is None or pod.node_name:
@@ -215,7 +219,7 @@ class Work:
         return [Superseded(PodRef.from_pod(reservation.queued.pod), why)] if reservation.is_held else []
 
     def recheck_reservation(self, reservation: Reservation, now: float) -> str:
-        """Why the pod cannot be bound to its node any more; "" if it can."""
+        """Return why the pod cannot be bound to its node any more; "" if it can."""
         pod = self.current_pod(reservation.queued)
         if pod is None:
             return "the pod is gone"
@@ -227,8 +231,13 @@ class Work:
     # The reservation ends without a binding.
 
     def forget_reservation(self, reservation: Reservation, refusal: BindingRefusal, now: float) -> list[Intent]:
-        """A refused pod is off its node. This may help other pods, and the pod itself if it was not rejected."""
+        """Take a refused pod off its node, which may help other pods.
+
+        An error may be over by then, so that the pod itself is woken, too. A pod that was rejected is not: its own
+        departure does not help it.
+        """
         queued, off, intents = reservation.queued, self._remove_from_node(reservation), list[Intent]()
+        # The order matters: before it is put back, the pod is in flight and keeps the event.
         if not refusal.rejected_by:
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, off, None, now)
         if self.current_pod(queued) is None:
@@ -247,7 +256,7 @@ class Work:
         return self._remove_from_node(reservation)
 
     def _refresh_binding(self, reservation: Reservation) -> BindingCycle:
-        """The binding of the pod, to be continued on the cluster as it is now."""
+        """Return the pod's binding, to be continued on the cluster as it is now."""
         reservation.binding.cycle.snapshot = self.world.snapshot
         return reservation.binding
 
@@ -277,7 +286,10 @@ class Work:
         self.queue.put_back(queued, now, rejected_by, watched=queued.pod.uid in self.queue.in_flight)
 
     def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> list[Intent]:
-        """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""
+        """Evict the victims; nominated pods of lower priority must look for another node.
+
+        As kube-scheduler's ``prepareCandidate`` does.
+        """
         if not victims:
             return []
         intents: list[Intent] = []
@@ -301,11 +313,11 @@ class Work:
         return intents
 
     def group_member(self, uid: str) -> Pod | None:
-        """A pod without a node of the group of that uid; ``None`` where it is none of a group."""
+        """Return a pod without a node of the group with this uid; ``None`` if there is no such group."""
         return None
 
     def scheduler_for(self, pod: Pod, now: float) -> Scheduler:
-        """The scheduler to explain ``pod`` with, by the cluster as it was when the pod was tried."""
+        """Return the scheduler to explain ``pod`` with, over the cluster as it was when the pod was tried."""
         return self.scheduler
 
     # After a restart.
@@ -334,7 +346,7 @@ class Work:
 
 
 def explain_unfit(pod: Pod) -> str:
-    """Why the pod must not be bound to any node as it is; "" if it may."""
+    """Return why the pod must not be bound to any node as it is; "" if it may."""
     if pod.terminating:
         return "the pod is being deleted"
     if pod.node_name:

@@ -1,4 +1,4 @@
-"""What a pod's status says of its scheduling."""
+"""Read a pod's scheduling status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ SCHEDULED = "PodScheduled"
 
 
 def is_reported_already(pod: Pod, reason: str, message: str, nominated: str | None) -> bool:
-    """Whether the pod's condition PodScheduled and nomination say this already; ``None``: any nomination will do."""
+    """Return true if the pod's condition PodScheduled and its nomination say this already.
+
+    ``nominated`` of ``None`` accepts any nomination.
+    """
     if nominated is not None and pod.nominated_node != nominated:
         return False
     expected = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}

@@ -21,30 +21,39 @@ from kschedweb.engine.queue.queued_pods import NEVER, Queued, QueuedPod
 from kschedweb.engine.queue.scheduling_queue import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
 from kschedweb.engine.values import dataclass
 
-MembersByGroup = dict[str, dict[str, QueuedPod]]  # group -> pod -> what the queue remembers of it
+# key of the group -> key of the pod -> the pod in the queue
+MembersByGroup = dict[str, dict[str, QueuedPod]]
 
 
 def entity_key(group: str) -> str:
-    """The key of a group in the queue, which no pod has."""
+    """Return the key of a group in the queue; it cannot be the key of a pod."""
     return f"podgroup/{group}"
 
 
 @dataclass(slots=True, eq=False)
 class QueuedGroup:
-    """A group and its pods in the queue, in the order in which they are tried. Times are seconds.
+    """A group in the queue. Times are seconds.
 
-    Its backoff is its own, whatever happened to its pods, and it waits for no event: no plugin rejects a group.
+    The group backs off by its own failures, not by those of its pods. It waits for no event, since no plugin rejects a
+    group.
     """
 
     group: PodGroup
+    # When the group came into the queue, or came back to it.
     queued: float
+    # In the order in which they are tried.
     members: list[QueuedPod] = field(default_factory=list)
     attempts: int = 0
+    # Rejected tries, since the group was placed last.
     unschedulable: int = 0
+    # Tries that ended in an error, since the last that did not.
     errors: int = 0
+    # The PreEnqueue plugin that keeps the group out, "" for none.
     gating: str = ""
+    # True if it was tried again only because it had waited for long.
     flushed: bool = False
     flush_checked_at: float = NEVER
+    # When its backoff ends, once worked out.
     expires: float | None = None
 
     @property
@@ -76,7 +85,7 @@ class QueuedGroup:
         )
 
     def withdraw_member(self, key: str) -> QueuedPod | None:
-        """Take a pod out; ``None`` where it is not here."""
+        """Take a pod out; returns ``None`` if it is not here."""
         for place, member in enumerate(self.members):
             if member.key == key:
                 return self.members.pop(place)
@@ -84,16 +93,19 @@ class QueuedGroup:
 
 
 class GroupQueue(SchedulingQueue):
-    """Pods that name a group are in a ``QueuedGroup`` of it, as soon as the group is known.
+    """Keeps the pods of a group in one ``QueuedGroup``, as soon as the group is known.
 
-    A pod that comes back, or comes, while its group is tried waits until ``conclude_group``. The groups are those of
-    the cluster's objects: whoever changes them there tells the queue.
+    A pod that comes (back) while its group is tried waits for ``conclude_group``. The groups are those of the cluster's
+    objects: who changes them there calls ``follow_group``.
     """
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
-        self._incomplete: MembersByGroup = {}  # their groups are not known
-        self._pending: MembersByGroup = {}  # their groups are being tried
+        # Pods whose groups are not known.
+        self._incomplete: MembersByGroup = {}
+        # Pods whose groups are being tried.
+        self._pending: MembersByGroup = {}
+        # The key of the group that is being tried, "" for none.
         self._popped = ""
 
     def count_pods(self) -> tuple[int, int, int, int]:
@@ -121,7 +133,7 @@ class GroupQueue(SchedulingQueue):
         self._join_group(QueuedPod(pod, now), now)
 
     def _join_group(self, member: QueuedPod, now: float) -> None:
-        """Put a pod to the others of its group, wherever that is."""
+        """Put a pod to the others of its group, wherever they are."""
         key = member.pod.scheduling_group
         group = self.cluster.groups.get(key)
         if group is None:
@@ -172,6 +184,7 @@ class GroupQueue(SchedulingQueue):
             return
         member.pod = new
         self.nominator.update_nominated_pod(old, new)
+        # Only a group that waits for an event can be helped by the change of one of its pods.
         if entity is not None and entity.key in self.unschedulable:
             for event in pod_changes(old, new):
                 strategy = self._entity_strategy(entity, event, ObjectChange(old, new, self.cluster))
@@ -215,9 +228,9 @@ class GroupQueue(SchedulingQueue):
         self._join_group(queued, now)
 
     def put_aside(self, queued: QueuedPod, now: float, rejected_by: Iterable[str]) -> None:
-        """As ``put_back`` for a pod that came to its node without the rest of its group: it waits for an event.
+        """Put a pod back that got a node without the rest of its group, to wait for an event.
 
-        It is tried sooner where others of its group are. kube-scheduler would try it at once.
+        It is tried sooner if others of its group are in the queue. kube-scheduler would try it at once.
         """
         self._count_failure(queued, now, rejected_by, ())
         self.mark_done(queued.pod.uid)
@@ -261,16 +274,17 @@ class GroupQueue(SchedulingQueue):
     def _mark_in_flight(self, queued: Queued) -> bool:
         if not isinstance(queued, QueuedGroup):
             return super()._mark_in_flight(queued)
+        # A pod may still be in flight from the group's earlier try: it waits at Permit.
         queued.members = [member for member in queued.members if member.pod.uid not in self.in_flight]
         for member in queued.members:
             member.attempts += 1
         return super()._mark_in_flight(queued)
 
     def conclude_group(self, concluded: QueuedGroup, now: float, *, placed: bool, rejected: bool) -> None:
-        """A try of the group is over, and each of its pods was handled: those without a node wait as a group again.
+        """End a try of the group after each pod was handled: the pods without a node wait as a group again.
 
-        ``placed``: the group has what it needs, and the others are tried again at once; else it was ``rejected``, or
-        there was an error.
+        ``placed``: the group has what it needs, and the remaining pods are tried again at once. Otherwise the group was
+        ``rejected``, or there was an error.
         """
         self._popped, self._cause = "", FAILED
         waiting = self._pending.pop(concluded.group.key, {})
@@ -297,6 +311,7 @@ class GroupQueue(SchedulingQueue):
             entity.unschedulable, entity.errors = entity.unschedulable + 1, 0
         else:
             entity.errors += 1
+        # The remaining pods of a placed group keep its place in the order of the queue.
         if not placed or member_uids.isdisjoint(member.pod.uid for member in waiting.values()):
             entity.queued = now
         if not placed and self.backoff.is_backing_off(entity, now):
@@ -305,7 +320,10 @@ class GroupQueue(SchedulingQueue):
             self._to_active(entity, now)
 
     def follow_group(self, old: PodGroup | None, new: PodGroup | None, now: float) -> None:
-        """A group came (``old`` is ``None``), changed, or went (``new`` is ``None``); the cluster's objects say so."""
+        """Take in that a group was created (``old`` is ``None``), changed, or deleted (``new`` is ``None``).
+
+        The cluster's objects must show that already.
+        """
         if new is None:
             if old is not None:
                 self.delete_group(old)
@@ -319,19 +337,19 @@ class GroupQueue(SchedulingQueue):
         self.move_all_to_active_or_backoff(event, old, new, now)
 
     def add_group(self, group: PodGroup, now: float) -> None:
-        """The group is there: the pods that waited for it can be tried."""
+        """Let the pods be tried that waited for their group."""
         if (entity := self._find_entity(group.key)) is not None:
             entity.group = group
         for member in self._incomplete.pop(group.key, {}).values():
             self._join_group(member, now)
 
     def update_group(self, group: PodGroup) -> None:
-        """The object of the group changed."""
+        """Replace the object of the group."""
         if (entity := self._find_entity(group.key)) is not None:
             entity.group = group
 
     def delete_group(self, group: PodGroup) -> None:
-        """The group is gone: its pods wait until there is one again."""
+        """Let the pods of a deleted group wait until there is one again."""
         entity, _ = self._take_entity(group.key)
         members = {member.key: member for member in entity.members} if entity is not None else {}
         members |= self._pending.pop(group.key, {})

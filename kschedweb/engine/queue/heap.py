@@ -1,4 +1,4 @@
-"""A priority queue of things with keys, in an order that a plugin decides."""
+"""A priority queue of items with keys, in an order that a plugin decides."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ class _Entry(Generic[Item]):
     def __lt__(self, other: _Entry[Item]) -> bool:
         if self.less(self.item, other.item):
             return True
-        # kube-scheduler's clock never gives two pods the same time; here the one that came first goes first.
+        # kube-scheduler's clock never gives two pods the same time. Here the one that came first goes first.
         return self.number < other.number and not self.less(other.item, self.item)
 
 
 class Heap(Generic[Item]):
-    """The least item by ``less`` first; of equal ones the one that was added first."""
+    """Gives the least item by ``less`` first; of equal items the one that was added first."""
 
     def __init__(self, less: Callable[[Item, Item], bool]) -> None:
         self._less = less
         self._heap: list[_Entry[Item]] = []
+        # Removed entries stay in the heap until they come up: ``live`` is false for them.
         self._entries: dict[str, _Entry[Item]] = {}
         self._added = 0
 
@@ -38,11 +39,11 @@ class Heap(Generic[Item]):
         return key in self._entries
 
     def __iter__(self) -> Iterator[Item]:
-        """All items, in the order in which they were added."""
+        """Yield all items, in the order in which they were added."""
         return (entry.item for entry in self._entries.values())
 
     def add_or_update(self, key: str, item: Item) -> None:
-        """Put ``item`` in, instead of the one of that key; needed again when its place in the order changed."""
+        """Put ``item`` in, in place of the item of that key. Call it again when the order of the item changed."""
         old_entry = self._entries.get(key)
         number = self._added
         if old_entry is not None:
@@ -56,7 +57,7 @@ class Heap(Generic[Item]):
         return entry.item if entry is not None else None
 
     def remove(self, key: str) -> Item | None:
-        """Take the item of ``key`` out; ``None`` where there is none."""
+        """Take the item of ``key`` out; returns ``None`` if there is none."""
         entry = self._entries.pop(key, None)
         if entry is None:
             return None
@@ -64,13 +65,13 @@ class Heap(Generic[Item]):
         return entry.item
 
     def peek(self) -> Item | None:
-        """The first item, which stays in."""
+        """Return the first item, which stays in."""
         while self._heap and not self._heap[0].live:
             heapq.heappop(self._heap)
         return self._heap[0].item if self._heap else None
 
     def pop(self) -> Item | None:
-        """The first item, taken out; ``None`` where there is none."""
+        """Take the first item out; returns ``None`` if there is none."""
         if self.peek() is None:
             return None
         entry = heapq.heappop(self._heap)

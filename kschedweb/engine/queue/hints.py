@@ -1,4 +1,4 @@
-"""Which event may help which rejected pod: what the plugins of all profiles say about it."""
+"""Decide which event may help which rejected pod, by the hints of the plugins of all profiles."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from kschedweb.engine.queue.queued_pods import QueuedPod
 
 
 class Strategy(Enum):
-    """What an event means for a pod that waits."""
+    """The consequence of an event for a pod that waits."""
 
     SKIP = "stays"
     AFTER_BACKOFF = "is tried again after its backoff"
     IMMEDIATELY = "is tried again at once"
 
 
-Registered = tuple[ClusterEvent, str, Hint | None]  # event, plugin, hint
+# (event, plugin, hint)
+Registered = tuple[ClusterEvent, str, Hint | None]
 
 
 class QueueingHints:
     """The events that the plugins of each profile (by scheduler name) registered.
 
-    ``taints_wake``: a changed taint wakes the pods that wait for new nodes (up to 1.36).
+    With ``taints_wake`` a changed taint wakes the pods that wait for new nodes (up to 1.36).
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class QueueingHints:
         self._registered = {
             name: _register_events(framework, extenders, taints_wake) for name, framework in frameworks.items()
         }
+        # Matching is worked out once for each event, since the same few events come all the time.
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
         self._events_of: dict[str, list[ClusterEvent]] = {}
         for registered in self._registered.values():
@@ -44,7 +46,7 @@ class QueueingHints:
                 self._events_of.setdefault(plugin, []).append(event)
 
     def hints_for_event(self, scheduler: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
-        """Plugin -> its hints for ``event``, in the profile of that scheduler name."""
+        """Return the hints for ``event`` by plugin, in the profile of that scheduler name."""
         key = scheduler, event
         if key not in self._matching:
             matching: dict[str, list[Hint | None]] = {}
@@ -55,16 +57,17 @@ class QueueingHints:
         return self._matching[key]
 
     def is_event_of_interest(self, event: ClusterEvent) -> bool:
-        """Whether any plugin of any profile wants to know of ``event``."""
+        """Return true if any plugin of any profile registered for ``event``."""
         return event.is_wildcard or any(self.hints_for_event(name, event) for name in self._registered)
 
     def opens_gate(self, plugin: str, event: ClusterEvent) -> bool:
-        """Whether ``event`` is one that the PreEnqueue plugin ``plugin`` waits for."""
+        """Return true if the PreEnqueue plugin ``plugin`` waits for ``event``."""
         return any(registered_event.covers(event) for registered_event in self._events_of.get(plugin, ()))
 
     def get_queueing_strategy(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> Strategy:
-        """What ``event`` means for ``queued``; a wildcard event may name the one pod that it is for."""
+        """Return the consequence of ``event`` for ``queued``. A wildcard event may name the one pod that it is for."""
         rejectors = queued.rejectors
+        # A pod that came back after an error waits for no plugin: every event may help it.
         if not rejectors:
             return Strategy.AFTER_BACKOFF
         if event.is_wildcard:
@@ -76,6 +79,7 @@ class QueueingHints:
         for plugin, hints in self.hints_for_event(queued.pod.scheduler_name, event).items():
             if plugin not in rejectors or not any(_may_help(hint, queued.pod, change) for hint in hints):
                 continue
+            # A pending plugin skips the backoff, so that no other plugin's answer can be better.
             if plugin in queued.pending:
                 return Strategy.IMMEDIATELY
             strategy = Strategy.AFTER_BACKOFF
@@ -84,7 +88,7 @@ class QueueingHints:
         return strategy
 
     def helping_plugins(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> list[str]:
-        """The plugins that rejected ``queued`` and say that ``event`` may help it, by name."""
+        """Return the names of the plugins that rejected ``queued`` and whose hints say that ``event`` may help it."""
         concerned = self.hints_for_event(queued.pod.scheduler_name, event)
         return sorted(
             plugin
@@ -99,16 +103,20 @@ def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
     try:
         return hint(pod, change)
     except (CycleError, ValueError):
-        return True  # Better tried in vain than forgotten.
+        # As in kube-scheduler, a hint that fails counts as help: better a try in vain than a forgotten pod.
+        return True
 
 
 def _register_events(framework: Framework, extenders: bool, taints_wake: bool) -> list[Registered]:
     registered: list[Registered] = []
+    # Extenders do not tell what they wait for: any event may help.
     if extenders:
         registered += [(item.event, EXTENDER, item.hint) for item in EVERYTHING]
     for plugin in _rejecting_plugins(framework):
         listed = list(framework.events_to_register(plugin))
         registered += [(item.event, plugin.name, item.hint) for item in listed]
+        # The event that adds a node may be dropped because of the node's taints, so that the plugin has to hear when
+        # they change, as in `buildQueueingHintMap`.
         about_nodes = [item.event.action for item in listed if taints_wake and item.event.resource == NODE]
         if any(action & Action.ADD for action in about_nodes) and not any(
             action & Action.NODE_TAINT for action in about_nodes
@@ -118,7 +126,7 @@ def _register_events(framework: Framework, extenders: bool, taints_wake: bool) -
 
 
 def _rejecting_plugins(framework: Framework) -> list[Plugin]:
-    """The plugins that can reject a pod, each once."""
+    """Return the plugins that can reject a pod, each once."""
     points = framework.points
     rejecting: list[Plugin] = [*points.pre_enqueue, *points.pre_filter, *points.filter, *points.reserve, *points.permit]
     return list({plugin.name: plugin for plugin in rejecting}.values())

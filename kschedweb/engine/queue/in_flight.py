@@ -14,7 +14,9 @@ class InFlight:
 
     def __init__(self) -> None:
         self._pods: dict[str, QueuedPod] = {}
-        self._since: dict[str, int] = {}  # uid -> the number of the first event that came after it was taken
+        # uid -> number of the first event that came after the pod was taken
+        self._since: dict[str, int] = {}
+        # (number, event, change); one list for all pods, as kube-scheduler keeps it.
         self.events: deque[tuple[int, ClusterEvent, ObjectChange]] = deque()
         self._counted = 0
 
@@ -31,7 +33,7 @@ class InFlight:
         return self._pods.get(uid)
 
     def take_pod(self, queued: QueuedPod) -> bool:
-        """The pod is being tried; whether it was not already."""
+        """Note that the pod is being tried; returns false if it was already."""
         if queued.pod.uid in self._pods:
             return False
         self._pods[queued.pod.uid] = queued
@@ -39,20 +41,21 @@ class InFlight:
         return True
 
     def mark_done(self, uid: str) -> None:
-        """The pod is not being tried any more; events that only it could need are forgotten."""
+        """Note that the pod is not being tried any more, and forget the events that it alone could need."""
         if self._pods.pop(uid, None) is None:
             return
         del self._since[uid]
+        # The pods are in the order in which they were taken, so that the first one needs the oldest event.
         oldest = next(iter(self._since.values()), self._counted)
         while self.events and self.events[0][0] < oldest:
             self.events.popleft()
 
     def add_event(self, event: ClusterEvent, change: ObjectChange) -> None:
-        """Something happened."""
+        """Remember an event for the pods that are being tried."""
         self.events.append((self._counted, event, change))
         self._counted += 1
 
     def cluster_events_for_pod(self, uid: str) -> Iterator[tuple[ClusterEvent, ObjectChange]]:
-        """What happened since the pod, which is being tried, was taken."""
+        """Return the events since the pod, which is being tried, was taken."""
         since = self._since[uid]
         return ((event, change) for number, event, change in self.events if number >= since)

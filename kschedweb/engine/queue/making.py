@@ -1,4 +1,4 @@
-"""The scheduling queue that a configuration asks for."""
+"""Make the scheduling queue that a configuration asks for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.engine.state.nominator import Nominator
 def queue_of(
     configuration: Configuration, frameworks: Mapping[str, Framework], cluster: ClusterObjects, nominator: Nominator
 ) -> SchedulingQueue:
-    """A ``GroupQueue`` where groups of pods are scheduled as such."""
+    """Make a scheduling queue: a ``GroupQueue`` in releases that schedule groups of pods."""
     release = configuration.release
     return (GroupQueue if release.has_group_scheduling else SchedulingQueue)(
         frameworks,

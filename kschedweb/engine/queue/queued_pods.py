@@ -9,19 +9,27 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.values import dataclass
 
+# Before any time of a clock.
 NEVER = float("-inf")
 
 
 class Queued(Protocol):
-    """What is tried as one: a pod, or a group of pods."""
+    """A pod, or a group of pods, that is tried as one. Times are seconds."""
 
+    # When it came into the queue, or came back to it.
     queued: float
     attempts: int
+    # Tries that ended with a rejection.
     unschedulable: int
+    # Tries that ended in an error, since the last that did not.
     errors: int
+    # The PreEnqueue plugin that keeps it out, "" for none.
     gating: str
+    # True if it was tried again only because it had waited for long.
     flushed: bool
+    # When ``flush`` last found that it had waited for long.
     flush_checked_at: float
+    # When its backoff ends, once worked out.
     expires: float | None
 
     @property
@@ -29,40 +37,42 @@ class Queued(Protocol):
 
     @property
     def subject(self) -> Pod | PodGroup:
-        """What QueueSort compares."""
+        """The object that QueueSort compares."""
 
     @property
     def members(self) -> Sequence[QueuedPod]:
-        """The pods."""
+        """The pods that are tried together."""
 
     @property
     def rejectors(self) -> frozenset[str]: ...
 
     @property
     def wakers(self) -> tuple[str, frozenset[str]]:
-        """The scheduler name, and the plugins whose events concern it; none where every event does."""
+        """The scheduler name, and the plugins whose events concern it; none if every event does."""
 
 
 @dataclass(slots=True, eq=False)
 class QueuedPod:
-    """A pod and what the queue remembers of it. Times are seconds.
-
-    ``rejected_by`` and ``pending`` name the plugins that rejected it last: pods of the latter kind skip backoff when
-    that plugin's event comes. ``gating`` is the PreEnqueue plugin that keeps it out, "" for none. ``flushed``: it was
-    tried again only because it had waited for long. ``flush_checked_at``: when it was last looked at for that.
-    """
+    """A pod and what the queue remembers of it. Times are seconds."""
 
     pod: Pod
     queued: float
     attempts: int = 0
     unschedulable: int = 0
-    errors: int = 0  # attempts that ended in an error, since the last that did not
+    # Tries that ended in an error, since the last that did not.
+    errors: int = 0
+    # The plugins that rejected it last.
     rejected_by: frozenset[str] = frozenset()
+    # Plugins that rejected it last and whose events let it skip its backoff.
     pending: frozenset[str] = frozenset()
+    # The PreEnqueue plugin that keeps it out, "" for none.
     gating: str = ""
+    # True if it was tried again only because it had waited for long.
     flushed: bool = False
+    # When ``flush`` last found that it had waited for long.
     flush_checked_at: float = NEVER
-    expires: float | None = None  # when backoff ends, once worked out
+    # When its backoff ends, once worked out.
+    expires: float | None = None
 
     @property
     def key(self) -> str:
@@ -89,7 +99,10 @@ Less = Callable[[Queued, Queued], bool]
 
 
 class UnschedulablePods:
-    """What was found unschedulable, or is gated, by who rejected it: an event concerns all of one kind or none."""
+    """Unschedulable and gated pods, grouped by the plugins that rejected them.
+
+    An event concerns all pods of such a group or none, so that one look is enough for each group.
+    """
 
     def __init__(self) -> None:
         self._pods: dict[str, Queued] = {}
@@ -108,14 +121,14 @@ class UnschedulablePods:
 
     @property
     def gated(self) -> int:
-        """How many a PreEnqueue plugin keeps out."""
+        """The number of pods that a PreEnqueue plugin keeps out."""
         return len(self._gated)
 
     def get(self, key: str) -> Queued | None:
         return self._pods.get(key)
 
     def add(self, queued: Queued) -> None:
-        """Put a pod in; needed again when who rejected it changed."""
+        """Put a pod in. Call it again when its rejecting plugins changed."""
         self.remove(queued.key)
         group = queued.wakers
         self._pods[queued.key] = queued
@@ -136,5 +149,5 @@ class UnschedulablePods:
         return queued
 
     def groups(self) -> list[tuple[str, frozenset[str], list[Queued]]]:
-        """(scheduler name, who rejected, pods) of each group; safe to change the pool while walking it."""
+        """Return (scheduler name, rejecting plugins, pods) of each group; the pool may change meanwhile."""
         return [(name, rejectors, list(pods.values())) for (name, rejectors), pods in self._groups.items()]

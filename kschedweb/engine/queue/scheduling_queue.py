@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next, and which must wait for time to pass or for something to happen."""
+"""The scheduling queue: it decides which pod is tried next, and which waits for time or for an event."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kschedweb.engine.queue.timing import FLUSH_PERIOD, QueueTiming
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
-# What brings pods into the queue, beside events of the cluster; as kube-scheduler's metrics name it.
+# Causes beside events of the cluster, as kube-scheduler's metrics name them.
 POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
 FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
 
@@ -36,9 +36,9 @@ FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
 class SchedulingQueue:
     """Pods to be scheduled by the profiles ``frameworks`` (by scheduler name; the first one's QueueSort counts).
 
-    A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight
-    (taken by ``pop`` and not yet ``mark_done``). Times are seconds on any clock that does not go back. ``cluster`` is
-    what hints read of other objects; the ``nominator`` may be a scheduler's; ``behaviour`` is that of the release.
+    A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight (taken
+    by ``pop`` and not yet ``mark_done``). Times are seconds on any clock that does not go back. Hints read other
+    objects from ``cluster``; the ``nominator`` may be shared with a scheduler; ``behaviour`` is that of the release.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class SchedulingQueue:
         self._timing = timing or QueueTiming()
         self._hints = QueueingHints(frameworks, extenders=extenders, taints_wake=behaviour.taint_update_as_node_add)
         self.cluster = cluster
+        # kube-scheduler requires the same QueueSort in all profiles, as there is one queue.
         self.nominator = Nominator() if nominator is None else nominator
         sort = next(iter(frameworks.values())).points.queue_sort[0]
 
@@ -68,13 +69,16 @@ class SchedulingQueue:
         self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
         self.unschedulable = UnschedulablePods()
         self.in_flight = InFlight()
-        self._looked = 0  # the last period in which old pods were looked for
-        self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
+        # The number of the last period in which old pods were looked for.
+        self._looked = 0
+        # Number of pods by (part that they came into, cause).
+        self.incoming: Counter[tuple[str, str]] = Counter()
         self._cause = ""
-        self.listener: Callable[[ClusterEvent, Any, Any], None] | None = None  # hears of every event, with its objects
+        # Called with every event and its objects, before any pod is woken.
+        self.listener: Callable[[ClusterEvent, Any, Any], None] | None = None
 
     def count_pods(self) -> tuple[int, int, int, int]:
-        """How many pods are active or being tried, are backing off, wait for an event, and are gated."""
+        """Return how many pods are active or being tried, back off, wait for an event, and are gated."""
         gated = self.unschedulable.gated
         active = len(self.active) + len(self.in_flight)
         return active, len(self.backoff), len(self.unschedulable) - gated, gated
@@ -82,7 +86,7 @@ class SchedulingQueue:
     # Pods come, change and go.
 
     def add(self, pod: Pod, now: float) -> None:
-        """A new pod without a node."""
+        """Add a new pod without a node."""
         self._cause = POD_ADD
         self._enter_active(pod, now)
 
@@ -92,9 +96,10 @@ class SchedulingQueue:
         self._to_active(QueuedPod(pod, now), now, nominate=self._nominates_late)
 
     def update(self, old: Pod, new: Pod, now: float) -> None:
-        """The object of a pod without a node changed: this may open its gates, or let it be tried again."""
+        """Take in the changed object of a pod without a node: it may open its gates, or wake it."""
         events = pod_changes(old, new)
         self._cause = POD_UPDATE
+        # Its new object is read at the next try; the events decide where the pod goes after this one.
         if (flying := self.in_flight.get(new.uid)) is not None:
             flying.pod = new
             for event in events:
@@ -118,9 +123,9 @@ class SchedulingQueue:
             self._enter_active(new, now)
 
     def delete(self, pod: Pod) -> None:
-        """The pod is gone, or has a node: it need not be scheduled any more.
+        """Forget a pod that is gone, or has a node.
 
-        One in flight stays until ``mark_done``.
+        A pod in flight stays until ``mark_done``.
         """
         self.nominator.delete_nominated_pod(pod.key)
         for part in (self.active, self.backoff, self.unschedulable):
@@ -128,7 +133,7 @@ class SchedulingQueue:
                 return
 
     def take_pod(self, pod: Pod) -> QueuedPod | None:
-        """Take a pod that is not in flight out, to be put back later or never; ``None`` where it is not here."""
+        """Take out a pod that is not in flight, to be put back later or never; returns ``None`` if it is not here."""
         self.nominator.delete_nominated_pod(pod.key)
         for part in (self.active, self.backoff, self.unschedulable):
             if isinstance(queued := part.remove(pod.key), QueuedPod):
@@ -139,20 +144,20 @@ class SchedulingQueue:
 
     @property
     def is_ready(self) -> bool:
-        """Whether ``pop`` has a pod to give."""
+        """True if ``pop`` has a pod to give."""
         return len(self.active) > 0 or self.backoff.may_pop_early
 
     def pop(self) -> QueuedPod | None:
-        """The pod to be tried next, now in flight; ``None`` where there is none.
+        """Take the next pod, which is in flight then; returns ``None`` if there is none.
 
-        Where no pod is active, one that is backing off (not after an error) is taken early.
+        If no pod is active, one that is backing off (not after an error) is taken early.
         """
         queued = self.pop_entity()
         assert queued is None or isinstance(queued, QueuedPod)
         return queued
 
     def pop_entity(self) -> Queued | None:
-        """As ``pop``, where groups may be tried, too."""
+        """Take the next pod or group, as ``pop`` does."""
         while True:
             queued = self.active.pop()
             if queued is None:
@@ -161,12 +166,13 @@ class SchedulingQueue:
                 return queued
 
     def _mark_in_flight(self, queued: Queued) -> bool:
-        """Let all its pods be in flight; whether any is that was not already."""
+        """Let all its pods be in flight; returns true if any of them was not already."""
         queued.attempts += 1
+        # A list, so that every pod is marked: ``any`` would stop at the first.
         return any([self.in_flight.take_pod(member) for member in queued.members])
 
     def mark_done(self, uid: str) -> None:
-        """The pod needs no events any more: it was handled, or is beyond the point where it could be rejected."""
+        """End the flight of a pod: it was handled, or cannot be rejected any more."""
         self.in_flight.mark_done(uid)
 
     def put_back(
@@ -178,10 +184,10 @@ class SchedulingQueue:
         *,
         watched: bool = True,
     ) -> None:
-        """A pod in flight was not scheduled: ``rejected_by`` (and ``pending``) say by whom, nobody after an error.
+        """Put a pod in flight back that was not scheduled, because of ``rejected_by`` and ``pending``.
 
-        It waits for something that may help it, or only for its backoff where that happened meanwhile. Not
-        ``watched``: it was done with, and whatever happened since does not concern it.
+        Without any plugin it was an error. The pod waits for an event that may help it, or only for its backoff if such
+        an event came meanwhile. If it is not ``watched``, it was done with, and no event since then concerns it.
         """
         try:
             if any(queued.key in part for part in (self.active, self.backoff, self.unschedulable)):
@@ -193,7 +199,7 @@ class SchedulingQueue:
             self.mark_done(queued.pod.uid)
 
     def _count_failure(self, queued: QueuedPod, now: float, rejected_by: Iterable[str], pending: Iterable[str]) -> None:
-        """Note that a try of the pod has failed."""
+        """Count a failed try of the pod."""
         queued.rejected_by, queued.pending = frozenset(rejected_by), frozenset(pending)
         if queued.rejectors:
             queued.unschedulable += 1
@@ -204,13 +210,13 @@ class SchedulingQueue:
         self._cause = FAILED
 
     def retry_now(self, queued: QueuedPod, now: float) -> None:
-        """A pod that was taken is to be tried again at once."""
+        """Try a pod again at once that was taken."""
         self._cause = FAILED
         self.mark_done(queued.pod.uid)
         self._to_active(queued, now, nominate=True)
 
     def _in_flight_strategy(self, queued: QueuedPod) -> Strategy:
-        """What the events mean for the pod that came while it was in flight."""
+        """Return the best consequence of the events that came while the pod was in flight."""
         if not queued.rejectors or queued.pod.uid not in self.in_flight:
             return Strategy.AFTER_BACKOFF
         best_strategy = Strategy.SKIP
@@ -232,12 +238,13 @@ class SchedulingQueue:
         now: float,
         only: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Something happened in the cluster: wake the pods (of those ``only`` says) that it may help."""
+        """Wake the pods that an event may help; only those that ``only`` accepts."""
         if self.listener is not None:
             self.listener(event, old, new)
         if not self._hints.is_event_of_interest(event):
             return
         candidates = []
+        # One look for each group of pods with the same rejecting plugins, not for each pod.
         for scheduler, rejectors, members in self.unschedulable.groups():
             concerned = (
                 event.is_wildcard
@@ -251,13 +258,13 @@ class SchedulingQueue:
         self._move_pods(candidates, event, old, new, now)
 
     def helping_plugins(self, queued: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> list[str] | None:
-        """The plugins that rejected ``queued`` and say that this may help it; ``None`` where it does not."""
+        """Return the plugins that rejected ``queued`` and that the event may satisfy; ``None`` if it does not help."""
         if not queued.rejectors:
             return [] if self._hints.is_event_of_interest(event) else None
         return self._hints.helping_plugins(queued, event, ObjectChange(old, new, self.cluster)) or None
 
     def _entity_strategy(self, queued: Queued, event: ClusterEvent, change: ObjectChange) -> Strategy:
-        """What an event means: for a group the most that it means for one of its pods."""
+        """Return the consequence of an event; for a group the best that it has for one of its pods."""
         best_strategy = Strategy.SKIP
         for member in queued.members:
             strategy = self._hints.get_queueing_strategy(member, event, change)
@@ -280,11 +287,12 @@ class SchedulingQueue:
             if strategy is not Strategy.SKIP:
                 self.unschedulable.remove(queued.key)
                 self._requeue_with_strategy(queued, strategy, now)
+        # A pod in flight may be rejected later for a reason that this event has removed.
         if self.in_flight:
             self._remember_event(event, old, new)
 
     def activate(self, pods: Iterable[Pod], now: float) -> None:
-        """Try these pods again at once, whatever they wait for; one in flight, when it comes back."""
+        """Try these pods again at once, whatever they wait for; a pod in flight when it comes back."""
         self._cause = FORCE_ACTIVATE.name
         for pod in pods:
             if (queued := self.unschedulable.get(pod.key)) is not None:
@@ -295,7 +303,7 @@ class SchedulingQueue:
                 self._remember_event(FORCE_ACTIVATE, None, pod)
 
     def flush(self, now: float) -> None:
-        """What time brings about by itself: backoff ends, and each 30 seconds old pods are tried again."""
+        """Do what is due by time: end backoffs, and try old pods again every ``FLUSH_PERIOD``."""
         for queued in self.backoff.pop_completed(now):
             self._cause = BACKOFF_COMPLETE
             self._to_active(queued, now, checked=True)
@@ -305,9 +313,13 @@ class SchedulingQueue:
                 self._move_pods(old, UNSCHEDULABLE_TIMEOUT, None, None, now)
 
     def list_leftover_pods(self, now: float) -> list[Queued]:
-        """The pods that ``flush`` would have tried again now, in that order, where nothing else is due."""
+        """Return the pods that ``flush`` would wake now, in the order of tries; none if anything else is due.
+
+        With ``record_failed_tries`` a simulation skips tries whose failure is certain.
+        """
         if self.is_ready or len(self.backoff) or self.in_flight or self._flush_period(now) <= self._looked:
             return []
+        # With a longer backoff, pods would come back to the backoff queue instead of being tried.
         if self.backoff.longest + WINDOW >= self._timing.flush_age:
             return []
         candidates = (
@@ -319,7 +331,7 @@ class SchedulingQueue:
         return sorted(candidates, key=cmp_to_key(self._compare_entities))
 
     def _leftover_pods(self, now: float) -> list[Queued]:
-        """What has waited for long since it was last tried, or looked at for that."""
+        """Return the pods that have waited for long since their last try, or since ``flush`` last looked at them."""
         age = self._timing.flush_age
         return [queued for queued in self.unschedulable if now - max(queued.queued, queued.flush_checked_at) > age]
 
@@ -335,7 +347,7 @@ class SchedulingQueue:
         return -1 if self._less(entity, other) else int(self._less(other, entity))
 
     def record_failed_tries(self, pods: Iterable[Queued], now: float, seconds: float) -> float:
-        """As if ``flush`` had been called now, and each of ``pods`` tried for ``seconds`` and put back as it was."""
+        """Count a failed try of ``seconds`` for each of ``pods``, as if ``flush`` had woken them; returns the end."""
         self._looked = self._flush_period(now)
         self._flag_leftover_pods(now)
         listed = list(pods)
@@ -351,7 +363,7 @@ class SchedulingQueue:
         return now
 
     def next_flush(self, now: float) -> float | None:
-        """When, after ``now``, ``flush`` must be called next; ``None`` while time alone changes nothing."""
+        """Return when ``flush`` must be called next after ``now``; ``None`` while time alone changes nothing."""
         times = []
         if (completion := self.backoff.next_completion()) is not None:
             times.append(completion if completion > now else math.floor(now) + 1.0)
@@ -365,7 +377,7 @@ class SchedulingQueue:
     # Moves between the parts.
 
     def _requeue_with_strategy(self, queued: Queued, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
-        """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; whether it is to be tried again."""
+        """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; returns true if it will be tried."""
         if strategy is Strategy.SKIP:
             self._to_unschedulable(queued)
             return False
@@ -374,7 +386,7 @@ class SchedulingQueue:
         return self._to_active(queued, now, nominate=nominate)
 
     def _to_active(self, queued: Queued, now: float, *, checked: bool = False, nominate: bool = False) -> bool:
-        """Let the pod be tried, unless a PreEnqueue plugin (not asked again where ``checked``) keeps it out."""
+        """Let the pod be tried, unless a PreEnqueue plugin keeps it out; ``checked`` skips asking these plugins."""
         if not checked and not self._passes_pre_enqueue(queued):
             if queued.key not in self.active and queued.key not in self.backoff:
                 self._to_unschedulable(queued)
@@ -403,7 +415,7 @@ class SchedulingQueue:
         self.unschedulable.add(queued)
 
     def _passes_pre_enqueue(self, queued: Queued) -> bool:
-        """Whether no PreEnqueue plugin keeps it out; a group is where one of its pods is."""
+        """Return true if no PreEnqueue plugin keeps it out. One pod of a group keeps out the group."""
         gating = ""
         for member in queued.members:
             if not self._run_pre_enqueue_plugins(member):
@@ -412,9 +424,10 @@ class SchedulingQueue:
         return not gating
 
     def _run_pre_enqueue_plugins(self, queued: QueuedPod) -> bool:
-        """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
+        """Run the PreEnqueue plugins, first of all the one that kept the pod out so far."""
         framework = self._frameworks.get(queued.pod.scheduler_name)
         plugins = framework.points.pre_enqueue if framework is not None else []
+        # The sort is stable and ``False`` sorts first, so that the others stay in the configured order.
         for plugin in (
             sorted(plugins, key=lambda candidate: candidate.name != queued.gating) if queued.gating else plugins
         ):
