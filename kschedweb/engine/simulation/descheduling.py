@@ -1,4 +1,4 @@
-"""The descheduler at work in a simulation: a cycle every so often, whose evictions are those of the eviction API."""
+"""The descheduler at work in a simulation: a cycle at each interval, with evictions through the eviction API."""
 
 from __future__ import annotations
 
@@ -21,23 +21,28 @@ from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.values import dataclass
 
 BECAUSE = "{} of the descheduler"
+# Rounds after the last event of a run without an end: two policies that fight never come to rest.
 MOST_ROUNDS = 20
-"""Rounds that follow the last event of a run without an end of its own: two policies that fight never come to rest."""
+# (bound, leaving, node): a pod is read again when any of it changes.
 _State = tuple[bool, bool, str]
 
 
 @dataclass(frozen=True, eq=False)
 class DeschedulerSetup:
-    """The descheduler of a scenario, the same for any number of simulations: a cycle each ``interval`` seconds."""
+    """The descheduler of a scenario; one serves for any number of simulations."""
 
     policy: DeschedulerPolicy
     described: DescribedCluster
     budgets: Sequence[tuple[DisruptionBudget, LiveBudget]]
+    # Seconds between cycles.
     interval: float
 
     @classmethod
     def from_document(cls, document: Json, objects: Iterable[Json], interval: float) -> DeschedulerSetup:
-        """For a cluster of ``objects``; raises PolicyRefused, as where it names a priority class that is not there."""
+        """Read a policy for a cluster of ``objects``.
+
+        Raises PolicyRefused, for instance if it names an unknown priority class.
+        """
         other_objects = [raw for raw in objects if raw.get("kind") not in ("Node", "Pod")]
         described, _ = DescribedCluster.from_objects(other_objects)
         read = {budget.key: budget for budget in described.budgets}
@@ -52,18 +57,18 @@ class DeschedulerSetup:
 
 @dataclass(eq=False)
 class Descheduling:
-    """The descheduler of one simulation. Its first cycle is ``every`` seconds after the beginning.
-
-    ``after`` is the time of the last event where the simulation ends once nothing more happens.
-    """
+    """The descheduler of one simulation; its first cycle is one interval after the beginning."""
 
     setup: DeschedulerSetup
     pods: Pods
     agenda: Agenda
+    # Time of the last event, where the simulation ends once nothing more happens; else ``None``.
     after: float | None = None
     stopped: bool = False
     _rounds: int = 0
-    _last: tuple[float, int] = (-1.0, 0)  # when the last round was, and how many pods it evicted
+    # Time of the last round, and how many pods it evicted.
+    _last: tuple[float, int] = (-1.0, 0)
+    # Number of rounds after ``after``.
     _beyond: int = 0
     _views: dict[Life, tuple[_State, PodView]] = field(default_factory=dict)
 
@@ -71,7 +76,7 @@ class Descheduling:
         self.agenda.schedule_action(self.setup.interval, self._run_round, looks=True)
 
     def at_rest(self, since: float) -> bool:
-        """Whether its last round, in a cluster that has not changed ``since``, evicted nothing; or it has stopped."""
+        """Return true if it has stopped, or if a round after ``since`` evicted nothing."""
         time, evicted = self._last
         return self.stopped or (time > since and not evicted)
 
@@ -94,7 +99,8 @@ class Descheduling:
         world, described, policy = self.pods.world, self.setup.described, self.setup.policy
         lives = list(self.pods.lives.values())
         views = [self._pod_view(life) for life in lives]
-        self._views = {life: self._views[life] for life in lives}  # those that are gone need no room
+        # Views of pods that are gone are dropped.
+        self._views = {life: self._views[life] for life in lives}
         budgets = [_with_current_health(read, live, lives) for read, live in self.setup.budgets]
         cluster = DeschedulerCluster(list(world.nodes.values()), budgets, described.namespaces, described.claims)
         cluster.add_pods(views)
@@ -104,7 +110,7 @@ class Descheduling:
         return run_cycle(policy, cluster, now, metrics)
 
     def _pod_view(self, life: Life) -> PodView:
-        """The pod as the API server shows it, on the clock of the simulation."""
+        """Return the pod as the API server shows it, on the clock of the simulation."""
         state = life.bound is not None, life.leaves is not None, life.pod.node_name
         cached = self._views.get(life)
         if cached is None or cached[0] != state:
@@ -115,7 +121,7 @@ class Descheduling:
 
 
 def _raw_pod_at(life: Life) -> Json:
-    """A pod that was there at the beginning is as it was then; others run from when they got their nodes."""
+    """Return the pod's object: as it was at the beginning, or running since it got its node."""
     raw = life.pod.raw
     if life.bound != 0.0 or not get_mapping(raw, "status").get("phase"):
         node = life.pod.node_name if life.bound is not None else ""

@@ -1,4 +1,4 @@
-"""What happens to a cluster from outside while it is simulated. All times are seconds."""
+"""Events from outside that a simulated cluster meets. All times are seconds."""
 
 from __future__ import annotations
 
@@ -17,49 +17,43 @@ class SimulationEvent:
 
 @dataclass(frozen=True, slots=True)
 class PodArrives(SimulationEvent):
-    """Somebody creates ``pod``: raw, then admission completes it, or a Pod, which is taken as it is.
-
-    It ends ``duration`` seconds after it was bound, by itself never where that is ``None``. Where it is ``replaced``
-    a controller puts another pod in its place when it is evicted, which runs for as long as was left.
-    """
+    """Somebody creates ``pod``: a raw one is completed by admission, a Pod is taken as it is."""
 
     pod: Json | Pod
+    # Seconds from its binding to its end; ``None`` for no end.
     duration: float | None = None
+    # True if a controller replaces it when it is evicted, by a pod that runs for the time that was left.
     replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PodChanges(SimulationEvent):
-    """Somebody writes ``pod``: it loses gates while it waits, say, or has other labels.
-
-    With ``if_there`` it need not be there any more.
-    """
+    """Somebody changes a pod's object: for example its gates while it waits, or its labels."""
 
     pod: Json
+    # True if the event is ignored when the pod does not exist.
     if_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PodLeaves(SimulationEvent):
-    """Somebody deletes the pod ``namespace/name``: bound, it leaves after its grace period.
-
-    Where a controller put another in its place, that one is meant. With ``if_there`` neither need be there any more.
-    """
+    """Somebody deletes the pod ``namespace/name``, or the one that replaced it; on a node it has its grace period."""
 
     pod: str
+    # True if the event is ignored when neither exists.
     if_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ScalerComes(SimulationEvent):
-    """Somebody has a workload scaled, from now on by this one."""
+    """A scaler begins to scale a workload."""
 
     scaler: Scaler
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadScales(SimulationEvent):
-    """Somebody scales a workload by hand that a scaler looks after."""
+    """Somebody scales by hand a workload that has a scaler."""
 
     workload: str
     replicas: int
@@ -67,7 +61,7 @@ class WorkloadScales(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLeaves(SimulationEvent):
-    """Somebody deletes a workload that a scaler looks after, with its pods."""
+    """Somebody deletes a workload that has a scaler, with its pods."""
 
     workload: str
 
@@ -81,7 +75,7 @@ class PodGroupArrives(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PodGroupChanges(SimulationEvent):
-    """Somebody writes a PodGroup: it asks for fewer pods, say."""
+    """Somebody changes a PodGroup: for example it needs fewer pods."""
 
     group: Json
 
@@ -95,7 +89,7 @@ class PodGroupLeaves(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PermitAllows(SimulationEvent):
-    """``plugin`` lets a pod go on that waits at Permit."""
+    """``plugin`` allows a pod that waits at Permit."""
 
     pod: str
     plugin: str
@@ -103,7 +97,7 @@ class PermitAllows(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PermitRejects(SimulationEvent):
-    """``plugin`` does not let a pod go on that waits at Permit."""
+    """``plugin`` rejects a pod that waits at Permit."""
 
     pod: str
     plugin: str
@@ -117,20 +111,19 @@ class NodeJoins(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class NodeLeaves(SimulationEvent):
-    """The node is gone at once, and its pods with it."""
+    """The node is gone at once, with its pods."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChanges(SimulationEvent):
-    """Somebody writes a node. ``None`` leaves things as they are; so do labels that are not named.
-
-    ``labels``: ``None`` as a value takes a label away. ``taints`` (raw) replace all but those of conditions.
-    """
+    """Somebody changes a node. ``None`` leaves a field as it is."""
 
     node: str
+    # Labels to set; a value of ``None`` removes the label. Labels that are not named stay.
     labels: Mapping[str, str | None] | None = None
+    # Raw taints that replace all but those of conditions.
     taints: tuple[Json, ...] | None = None
     unschedulable: bool | None = None
     allocatable: Mapping[str, str] | None = None
@@ -138,7 +131,7 @@ class NodeChanges(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PodIsEvicted(SimulationEvent):
-    """Somebody evicts the pod ``namespace/name``. Nothing happens where it is on no node then."""
+    """Somebody evicts the pod ``namespace/name``. Nothing happens if it is on no node then."""
 
     pod: str
 
@@ -152,7 +145,7 @@ class NodeDrains(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class NodeReports(SimulationEvent):
-    """The node's kubelet reports, perhaps again, whether it is ready."""
+    """The node's kubelet reports, perhaps after a silence, whether it is ready."""
 
     node: str
     ready: bool
@@ -160,10 +153,10 @@ class NodeReports(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class NodeConditions(SimulationEvent):
-    """Conditions of the node have these statuses: True, False or Unknown.
+    """The node's conditions get these statuses: True, False or Unknown.
 
-    Where Ready is Unknown its kubelet is silent from then on; where another status is one that the kubelet reports, it
-    is heard of again.
+    Ready Unknown means that the kubelet is silent from then on. Another status of a condition that the kubelet reports
+    means that it is heard of again.
     """
 
     node: str
@@ -172,6 +165,6 @@ class NodeConditions(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class NodeFallsSilent(SimulationEvent):
-    """The node's kubelet is not heard of any more; its pods run on until they are evicted."""
+    """The node's kubelet falls silent; the node's pods run on until they are evicted."""
 
     node: str

@@ -1,4 +1,4 @@
-"""The scheduler at work where pods may belong to groups: a group is tried as one."""
+"""The scheduling loop where pods may belong to groups: a group is tried as one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ UNKNOWN = "pod group state not found for pod group {}"
 
 
 class GroupLoop(SchedulingLoop):
-    """As ``SchedulingLoop``. All pods of a group have what was found for them at the end of one cycle."""
+    """Like ``SchedulingLoop``, but the placements of all pods of a group are carried out at the end of one cycle."""
 
     def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: HopelessTries | None = None) -> None:
         super().__init__(scheduler, pods, seconds, hopeless)
         self._tries = HopelessGroupTries(scheduler, remembers=hopeless is not None)
+        # The last recorded try of each group, to leave out repetitions.
         self._told: dict[str, GroupTried] = {}
 
     def _begin_cycle(self, queued: Queued, now: float) -> None:
@@ -72,7 +73,7 @@ class GroupLoop(SchedulingLoop):
             self._evict_victims(f"pod group {group_placement.group.key}", group_placement.victims, now)
 
     def _record_try(self, queued: QueuedGroup, group_placement: GroupPlacement, now: float) -> None:
-        """Write down how the group fared; one that was placed once stays so."""
+        """Record the result of the group's try. A group that was placed once stays scheduled."""
         groups, condition = self.pods.world.cluster.groups, group_placement.condition
         group = groups.get(queued.group.key)
         condition_changed = group is not None and not (group.scheduled and not group_placement.placed)
@@ -90,6 +91,7 @@ class GroupLoop(SchedulingLoop):
             group_placement.domain,
             group_placement.victims,
         )
+        # A quick simulation lists only the tries of a group that differ from the one before.
         last = self._told.get(group_try.group)
         if self.hopeless is None or last is None or replace(last, time=now) != group_try:
             self.pods.result.groups.append(group_try)

@@ -1,8 +1,8 @@
-"""Tries that would come to nothing again: kube-scheduler makes them every five minutes, here they are answered.
+"""Answer tries that would fail again: kube-scheduler repeats them every five minutes.
 
-A pod that every node rejected for what its object says, or for want of room, is rejected again for as long as nodes
-stay as they are and pods only come to them: no node gets more room. No pod of lower priority may come either, for
-preemption could help then. Pods of one signature share the answer.
+A pod that every node rejected for its object, or for lack of room, is rejected again for as long as nodes stay as they
+are and pods only come to them: no node gets more room. No pod of lower priority may come either, for preemption could
+help then. Pods with the same signature share the answer.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 ROOM = "NodeResourcesFit"
-FIXED = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"})  # they look at node objects
-BEFORE = FIXED | {"NodePorts", ROOM}  # filters that may come before, or be, the one that wants room
+# Filters that look at node objects alone.
+FIXED = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"})
+# Filters that may come before the one that lacks room, or be it.
+BEFORE = FIXED | {"NodePorts", ROOM}
+# PreFilter plugins that answer the same as long as the pod has none of what ``_is_answerable`` excludes.
 PRE_FILTERS = BEFORE | {
     *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
     *("PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"),
@@ -30,22 +33,22 @@ POST_FILTERS = frozenset({"DefaultPreemption", "DynamicResources"})
 
 @dataclass(frozen=True, slots=True)
 class FailedTry:
-    """``placement`` is what a try comes to; what it says is true only where that is so ``to_the_letter``.
-
-    The beginning of the next search for nodes moves on by ``step``.
-    """
+    """A try that failed, and what another one would come to."""
 
     placement: Placement
+    # How far the start of the next search moves on.
     step: int
     priority: int
-    version: int  # of the snapshot's pods
+    # Version of the snapshot's pods at the try.
+    version: int
+    # False if pods came since: the try still fails, but its message may differ.
     to_the_letter: bool = True
 
 
 class HopelessTries:
-    """Remembers tries of ``scheduler`` that came to nothing.
+    """Remembers failed tries of ``scheduler``.
 
-    Plugins of other packages, extenders and groups of pods are never answered for.
+    It gives no answers where plugins of other packages, extenders or groups of pods are configured.
     """
 
     def __init__(self, scheduler: Scheduler, queue: SchedulingQueue) -> None:
@@ -57,7 +60,7 @@ class HopelessTries:
         self._objects = self._version = 0
 
     def remember_try(self, pod: Pod, placement: Placement, start: int) -> None:
-        """A try that began its search at ``start`` came to ``placement``."""
+        """Remember a try that began its search at ``start``, if it failed for good."""
         failed = placement.rejected_by and placement.rejected_by <= FIXED | {ROOM}
         if failed and not (placement.node or placement.nominated or placement.victims or placement.frees):
             snapshot = self._follow_snapshot()
@@ -68,7 +71,7 @@ class HopelessTries:
                 )
 
     def recall_try(self, pod: Pod) -> FailedTry | None:
-        """What a try of ``pod`` comes to now; ``None`` where it has to be made."""
+        """Return the result of a try of ``pod`` now; ``None`` if the try has to be made."""
         self._follow_snapshot()
         failed_try = self._known.get((pod.scheduler_name, pod.signature))
         if failed_try is None or not self._is_answerable(pod):
@@ -76,21 +79,23 @@ class HopelessTries:
         return failed_try if failed_try.version == self._version else replace(failed_try, to_the_letter=False)
 
     def skip_search(self, failed_try: FailedTry) -> None:
-        """The search for nodes moves on as if it had been made."""
+        """Move the start of the search on, as a real try would have."""
         self._scheduler.advance_start(failed_try.step)
 
     def _is_answerable(self, pod: Pod) -> bool:
-        """Whether what rejects the pod cannot help it by coming to a node either."""
+        """Return true if only fixed properties of nodes and room decide about the pod."""
         looks = pod.volumes or pod.resource_claims or pod.host_ports or pod.spread_constraints or pod.nominated_node
         return not (looks or pod.pod_affinity.present or len(self._nominator)) and pod.scheduler_name in self._simple
 
     def _follow_snapshot(self) -> Snapshot:
-        """Forget what is not true any more."""
+        """Forget the tries that the changes since the last call may have made possible."""
         snapshot = self._scheduler.snapshot
         moves = snapshot.pods.moves_since(self._version) if snapshot is self._snapshot else None
+        # A pod that left made room, and an unknown change may have.
         if moves is None or self._objects != snapshot.objects.version or any(move.sign < 0 for move in moves):
             self._known.clear()
         elif moves:
+            # Pods that came since are the last ones, since none has left.
             new_pods = snapshot.pods.pods[-len(moves) :]
             lowest = min(pod.priority for pod in new_pods if pod is not None)
             for kind in [kind for kind, failed_try in self._known.items() if failed_try.priority > lowest]:
@@ -100,7 +105,7 @@ class HopelessTries:
 
 
 def _answerable_profiles(frameworks: Mapping[str, Framework]) -> frozenset[str]:
-    """The profiles whose plugins are known to reject for good what they reject."""
+    """Return the profiles whose plugins are known to repeat their rejections."""
     profiles = set()
     for name, framework in frameworks.items():
         points = framework.points

@@ -1,4 +1,4 @@
-"""Pods that come with a node of their own: what its kubelet makes of them, and what becomes of those without one."""
+"""Kubelets, and the pods that are created with a node: their admission, and the end of those without one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,23 @@ ENDED = KubeletRefusal("Preempting", "Preempted in order to admit critical pod")
 
 
 class Kubelets:
-    """``comparing``: tolerations may compare values. Pods without a node are collected where controllers work."""
+    """Lets kubelets admit pods.
+
+    ``comparing``: tolerations may compare values. ``controlled``: controllers work, so that pods of missing nodes are
+    collected.
+    """
 
     def __init__(self, pods: Pods, nodes: SimulatedNodes, *, comparing: bool, controlled: bool) -> None:
         self.pods, self.nodes = pods, nodes
         self._comparing, self._controlled = comparing, controlled
-        self._orphans: dict[str, list[Life]] = {}  # by the node that is not there
-        self._unasked: dict[str, list[Life]] = {}  # by the node that is silent
+        # Pods of missing nodes, by node.
+        self._orphans: dict[str, list[Life]] = {}
+        # Pods that wait for their silent kubelet, by node.
+        self._unasked: dict[str, list[Life]] = {}
         self._collection = PodCollection()
 
     def on_pod_arrival(self, life: Life, now: float) -> None:
-        """A pod comes to the node that it names."""
+        """Take in a pod that names its node."""
         node = life.pod.node_name
         if node in self.pods.world.nodes:
             self.pods.add_pod(life, now)
@@ -37,7 +43,7 @@ class Kubelets:
         self._orphans.setdefault(node, []).append(life)
 
     def on_report(self, node: str, now: float) -> None:
-        """The node's kubelet reports, perhaps for the first time."""
+        """Take in a report of the node's kubelet, perhaps its first."""
         for life in self._orphans.pop(node, []):
             if self.pods.is_alive(life):
                 life.message = ""
@@ -48,7 +54,7 @@ class Kubelets:
                 self._ask_kubelet(life, now)
 
     def _ask_kubelet(self, life: Life, now: float) -> None:
-        """Have the pod's kubelet say whether it runs; one that ran before was asked."""
+        """Let the pod's kubelet decide whether it runs; a pod that ran before has passed this."""
         pod, name = life.pod, life.pod.node_name
         if is_acknowledged(pod):
             return
@@ -65,12 +71,12 @@ class Kubelets:
             self.pods.fail_pod(life, admission_result.refusal, now)
 
     def _is_unknown(self, pod: Pod) -> bool:
-        """Whether the kubelet does not know of the pod yet: the scheduler only assumes it there."""
+        """Return true if the kubelet does not know the pod yet, because the scheduler only assumes it there."""
         life = self.pods.lives.get(pod.key)
         return life is None or life.bound is None
 
     def _collect_garbage(self, now: float) -> None:
-        """The pod garbage collector's turn."""
+        """Run the pod garbage collector."""
         orphans = {
             name: [orphan for orphan in lives if self.pods.is_alive(orphan)] for name, lives in self._orphans.items()
         }

@@ -1,4 +1,4 @@
-"""The nodes of a simulation: what happens to them, and what the controllers make of it."""
+"""The nodes of a simulation, with the controllers that look after them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVICTED, EVICTION_API = "an eviction was asked for", "EvictionByEvictionAPI"
 
 
 class SimulatedNodes:
-    """``timing`` is how the controllers work; where it is ``None``, none do."""
+    """The nodes, with controllers that work by ``timing``; with ``None`` no controller works."""
 
     def __init__(self, pods: Pods, timing: LifecycleTiming | None) -> None:
         self.pods, self.world = pods, pods.world
@@ -46,12 +46,12 @@ class SimulatedNodes:
         self.pods.queue.move_all_to_active_or_backoff(NODE_ADD, None, node, now)
 
     def _note_silence(self, node: Node, now: float) -> None:
-        """A node whose Ready is not known when it comes has a kubelet that is silent."""
+        """Silence the kubelet of a node that comes with an unknown Ready."""
         if read_conditions(node).get(READY) == UNKNOWN:
             self.lifecycle.silence_node(node.name, now)
 
     def update_node(self, node: Node, now: float) -> None:
-        """The node's object changed."""
+        """Replace the node's object."""
         old, node = self.world.nodes[node.name], self._with_taints(node)
         self._set_node(node, now)
         for event in node_changes(old, node):
@@ -74,7 +74,7 @@ class SimulatedNodes:
         self.pods.on_node_lost(lost, name, now)
 
     def change_node(self, event: NodeChanges, now: float) -> None:
-        """Somebody wrote the node."""
+        """Apply somebody's change of the node."""
         self.update_node(Node.from_json(apply_changes(self.world.nodes[event.node].raw, event)), now)
 
     def drain_node(self, name: str, now: float) -> None:
@@ -85,7 +85,7 @@ class SimulatedNodes:
                 self.pods.evict_pod(life, DRAINED, now, EVICTION_API)
 
     def report_conditions(self, name: str, statuses: Mapping[str, str], now: float) -> None:
-        """The node's conditions have these ``statuses``; but for those that no kubelet reports it is heard of."""
+        """Set conditions of the node; any status that a kubelet reports means that the kubelet is heard of."""
         if statuses.get(READY) == UNKNOWN:
             self.lifecycle.silence_node(name, now)
         elif any(kind in statuses for kind in KUBELET_CONDITIONS):
@@ -99,17 +99,17 @@ class SimulatedNodes:
 
     @property
     def unknown_pods(self) -> int:
-        """How many pods are on nodes whose Ready is not known, as after their kubelet was silent for long."""
+        """The number of pods on nodes whose Ready is Unknown, as after a long silence of the kubelet."""
         nodes = (self.world.nodes[name] for name in self.lifecycle.silent_nodes)
         return sum(len(self.world.pods_on(node.name)) for node in nodes if read_conditions(node).get(READY) == UNKNOWN)
 
     @property
     def at_rest(self) -> bool:
-        """Whether the controllers have nothing to do now or later, as things are."""
+        """True if the controllers have nothing to do now or later, as things are."""
         return not self._controlled or (self.lifecycle.at_rest and self.pods.eviction.next_due() is None)
 
     def next_time(self, now: float) -> float | None:
-        """When the controllers will do something by themselves; ``None`` for never."""
+        """Return when the controllers will next act by themselves; ``None`` for never."""
         if not self._controlled:
             return None
         times = [time for time in (self.lifecycle.next_time(now), self.pods.eviction.next_due()) if time is not None]
@@ -119,6 +119,7 @@ class SimulatedNodes:
         """Let the controllers do what is due by ``now``."""
         if not self._controlled:
             return
+        # Health comes first: it sets the taints for which pods are evicted.
         if self.lifecycle.is_due(now):
             for node in self.lifecycle.monitor_node_health(self.world.nodes, now):
                 self.update_node(node, now)
@@ -129,11 +130,12 @@ class SimulatedNodes:
 
 
 def apply_changes(raw: Json, event: NodeChanges) -> Json:
-    """The node ``raw`` after somebody wrote it."""
+    """Return the node ``raw`` with somebody's changes."""
     metadata, spec, status = (dict(get_mapping(raw, part)) for part in ("metadata", "spec", "status"))
     if event.labels is not None:
         metadata["labels"] = _merge_labels(get_mapping(metadata, "labels", "metadata."), event.labels)
     if event.taints is not None:
+        # The controllers set the taints of conditions again anyway.
         condition_taints = [taint for taint in get_objects(spec, "taints", "spec.") if taint.get("key") in CONTROLLED]
         spec["taints"] = [*condition_taints, *event.taints]
     if event.unschedulable is not None:

@@ -1,4 +1,4 @@
-"""What is told of a simulation while it runs."""
+"""The events of a simulation, told to an observer while it runs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScalingObservation:
-    """A look at a workload that is scaled: ``replicas`` are asked for after it, ``before`` were; ``ready`` pods are.
-
-    ``utilization`` is in percent of requests, ``None`` where it is not known, ``target`` what is aimed at, ``None``
-    where nothing is. ``reason`` says why the number changes, "" where it does not.
-    """
+    """A look at a scaled workload."""
 
     workload: str
+    # Number of pods that were asked for before the look.
     before: int
+    # Number of pods that are asked for after it.
     replicas: int
+    # Number of pods that are ready.
     ready: int
+    # Percent of requests; ``None`` if it is not known.
     utilization: int | None
+    # The aim for it in percent; ``None`` if there is none.
     target: int | None
+    # Why the number changes; "" if it does not.
     reason: str
 
 
@@ -36,10 +38,12 @@ LAUNCHED, REMOVED = "launched", "removed"
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What an autoscaler did with a node: asked for it, or deleted it; ``text`` says as what, or why."""
+    """An autoscaler's action on a node."""
 
+    # ``LAUNCHED`` or ``REMOVED``.
     action: str
     node: str
+    # The kind of node, or the reason.
     text: str
 
 
@@ -54,12 +58,14 @@ class DescheduledPod:
 
 @dataclass(frozen=True, slots=True)
 class DeschedulerRound:
-    """A cycle of the descheduler, counted from 1. ``refused`` evictions did not happen; ``note`` is why plugins did
-    nothing, "" for nothing said."""
+    """A cycle of the descheduler."""
 
+    # Counted from 1.
     number: int
     evicted: tuple[DescheduledPod, ...]
+    # Number of evictions that were refused.
     refused: int
+    # Why plugins did nothing; "" if they did not say.
     note: str
 
 
@@ -70,67 +76,67 @@ class Observer:
     """
 
     def passed(self, now: float) -> None:
-        """All that was due by ``now`` is done."""
+        """Hear that everything due by ``now`` is done."""
 
     def arrived(self, life: Life, now: float) -> None:
-        """A pod is there, perhaps on its node already."""
+        """Hear that a pod exists, perhaps on its node already."""
 
     def changed(self, life: Life, now: float) -> None:
-        """The pod's object changed: it is terminating, say, or waits for room on a node now."""
+        """Hear that the pod's object changed: it is terminating, say, or was nominated for a node."""
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
-        """The scheduler takes the pod for its ``attempt``-th try, and has not decided yet.
+        """Hear that the scheduler takes the pod for its ``attempt``-th try, and has not decided yet.
 
         ``start`` is the position of the node where its search for feasible nodes begins.
         """
 
     def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
-        """A group is about to be tried, with these pods in that order; each of them is told of after this."""
+        """Hear that a group is about to be tried, with its pods in this order; ``tries`` follows for each of them."""
 
     def request(self) -> SearchRequest:
-        """What it wants to know of the try that is made next."""
+        """Return what it wants to know of the next try."""
         return WITH_POST_FILTER
 
     @property
     def works_out(self) -> bool:
-        """Whether it can work out later what a try now would say that is known to come to nothing, if it needs that."""
+        """True if it can work out later the details of a try that is known to fail."""
         return False
 
     def skipped(self, life: Life, now: float) -> None:
-        """The try is not made, for it comes to nothing; what it would say is not known."""
+        """Hear that a try was left out because it is known to fail; its message is not known."""
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        """What the scheduler came to; nothing of it has happened yet."""
+        """Hear the scheduler's decision, before anything of it happens."""
 
     def failed(self, life: Life, now: float) -> None:
-        """The try came to nothing: ``life`` says how many there were, and what was said of the last."""
+        """Hear that the try failed: ``life`` has the number of tries and the last message."""
 
     def bound(self, life: Life, now: float) -> None:
-        """The pod is on its node, which ``life.pod`` names."""
+        """Hear that the pod is on the node that ``life.pod`` names."""
 
     def evicted(self, life: Life, reason: str, now: float) -> None:
-        """The pod must leave its node; ``life.leaves`` says when it will."""
+        """Hear that the pod must leave its node at ``life.leaves``."""
 
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
-        """The pod is on its node no longer; ``text`` says who made it leave, "" where nobody did."""
+        """Hear that the pod has left its node; ``text`` says who made it leave, "" if nobody did."""
 
     def withdrawn(self, life: Life, now: float) -> None:
-        """A pod without a node was deleted."""
+        """Hear that a pod without a node was deleted."""
 
     def node_set(self, node: Node, now: float) -> None:
-        """The node came or changed."""
+        """Hear that the node was added or changed."""
 
     def node_left(self, name: str, now: float) -> None:
-        """The node is gone; its pods are told of on their own."""
+        """Hear that the node is gone; its pods are reported on their own."""
 
     def scaled(self, look: ScalingObservation, now: float) -> None:
-        """Somebody looked at a workload that is scaled, and perhaps changed its number of pods."""
+        """Hear of a look at a scaled workload, which may have changed its number of pods."""
 
     def autoscaled(self, deed: Deed, now: float) -> None:
-        """An autoscaler asked for a node, or deleted one."""
+        """Hear that an autoscaler asked for a node, or deleted one."""
 
     def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
-        """The descheduler went through the cluster; what it evicts is told of on its own after this."""
+        """Hear of a cycle of the descheduler; its evictions are reported on their own after this."""
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
-        """What is really used was measured."""
+        """Hear that the real use was measured."""

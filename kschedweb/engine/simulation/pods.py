@@ -1,4 +1,4 @@
-"""The pods of a simulation, from when they arrive to when they are gone."""
+"""The pods of a simulation, from their arrival until they are gone."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ from kschedweb.engine.simulation.scaling.scalers import Scalers
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 
-PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for another
-PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
+# Reason of the condition of pods that make room for another.
+PREEMPTION = "PreemptionByScheduler"
+# Metadata that no two pods share.
+PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})
 NODE_LEFT = "the node left"
-GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
+# Seconds, unless the pod says otherwise.
+GRACE_PERIOD = 30
 
 
 def make_replica(pod: Pod, name: str) -> Pod:
-    """A pod like ``pod`` under another name, as it would be created: without a node, status or end."""
+    """Return a pod like ``pod`` with another name, as it would be created: without a node, status or end."""
     spec = {key: value for key, value in get_mapping(pod.raw, "spec").items() if key != "nodeName"}
     metadata = {key: value for key, value in get_mapping(pod.raw, "metadata").items() if key not in PERSONAL}
     raw = {**pod.raw, "metadata": {**metadata, "name": name}, "spec": spec}
@@ -44,17 +47,17 @@ def make_replica(pod: Pod, name: str) -> Pod:
     if pod.node_name or "status" in pod.raw or any(volume.ephemeral for volume in pod.volumes):
         return Pod.from_json(raw)
     twin = copy.copy(pod)
-    # A copy keeps what was worked out of the spec, which is the same.
+    # A copy keeps what was worked out of the spec, which is the same; reading it again would be slow.
     for attribute, value in {"name": name, "uid": f"{pod.namespace}/{name}", "raw": raw}.items():
         object.__setattr__(twin, attribute, value)
     return twin
 
 
 class Pods:
-    """``schedulers`` are the scheduler names that are simulated; ``dismiss`` takes back a pod that is on its way to a
-    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``gate`` lets new pods in;
-    ``use`` is told which pods run, ``observer`` of all that happens. ``unplaced`` hears of pods that were tried in
-    vain, ``moved`` of those that came to a node, or begin to leave it.
+    """The pods, and everything that happens to them.
+
+    ``schedulers`` are the scheduler names that are simulated. ``reachable`` says whether a node's kubelet can end pods.
+    ``gate`` lets new pods in. ``use`` hears which pods run, and ``observer`` hears of everything.
     """
 
     def __init__(
@@ -73,19 +76,24 @@ class Pods:
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
         self.lives: dict[str, Life] = {}
+        # Takes back a pod that is on its way to a node; returns true if it was.
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
         self.use = use
         self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete_pod)
+        # Called with pods that were tried in vain.
         self.unplaced: Callable[[Life, float], None] = _ignore_life
+        # Called with pods that came to a node, or begin to leave it.
         self.moved: Callable[[Life, float], None] = _ignore_life
         self._schedulers, self._reachable = schedulers, reachable
         self._groups = isinstance(queue, GroupQueue)
+        # Pods that should have ended on nodes whose kubelet is silent, by node.
         self._stuck: dict[str, list[Life]] = {}
+        # key of a pod -> key of the pod that a controller put in its place last
         self._heirs: dict[str, str] = {}
 
     def add_pod(self, life: Life, now: float) -> None:
-        """A pod is there: on its node already, or to be scheduled."""
+        """Add a pod: on its node already, or to be scheduled."""
         self.wait(life, now)
         pod = life.pod
         if pod.node_name:
@@ -96,11 +104,12 @@ class Pods:
             if self._groups:
                 self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, pod, now)
         else:
-            self.world.cluster.groups.remove_member(pod)  # a scheduler knows of its own pods, and of those on nodes
+            # A scheduler knows only of its own pods, and of those on nodes.
+            self.world.cluster.groups.remove_member(pod)
             self.result.ignored.append(pod.key)
 
     def wait(self, life: Life, now: float) -> None:
-        """A pod is there with its claims, and nobody takes care of it yet."""
+        """Add a pod with its claims that nobody takes care of yet."""
         life.pod, problems = self._create_claims(life.pod, now)
         life.message = next(iter(problems), life.message)
         self.lives[life.pod.key] = life
@@ -108,13 +117,13 @@ class Pods:
         self.observer.arrived(life, now)
 
     def put_on_node(self, life: Life, now: float) -> None:
-        """A pod is on the node that it names."""
+        """Add a pod to the node that it names."""
         self.world.cluster.groups.add_member(life.pod)
         self.world.add_pod(life.pod)
         self._on_settled(life, now)
 
     def create_missing_claims(self) -> None:
-        """Make the claims that pods on nodes lack at the beginning."""
+        """Create the claims that pods on nodes lack at the beginning."""
         snapshot = self.world.snapshot
         for pod in [candidate for candidate in self.world.all_pods() if needs_claims(candidate)]:
             position = snapshot.index.get(pod.node_name)
@@ -127,13 +136,13 @@ class Pods:
                 self.world.refresh_pod(claimed_pod)
 
     def _create_claims(self, pod: Pod, now: float) -> tuple[Pod, list[str]]:
-        """The pod once controllers have made its claims, and what they could not make."""
+        """Create the pod's claims as controllers do; returns the pod, and what they could not create."""
         claimed_pod, problems = create_claims(pod, self.world.cluster, self.world.claims)
         self.result.refused += [(now, f"Pod {pod.key}: {problem}") for problem in problems]
         return claimed_pod, problems
 
     def change_pod(self, new: Pod, now: float) -> None:
-        """The object of a pod changed."""
+        """Replace the object of a pod."""
         life = self.lives[new.key]
         new = keep_claims(life.pod, new)
         old, life.pod = life.pod, new
@@ -155,13 +164,13 @@ class Pods:
             self.queue.move_all_to_active_or_backoff(event, old, new, now)
 
     def nominate_pod(self, key: str, node: str, now: float) -> None:
-        """Write down in the pod that it waits for ``node``, "" for none."""
+        """Write into the pod that it waits for ``node``, "" for none."""
         pod = self.lives[key].pod
         if pod.nominated_node != node:
             self.change_pod(replace(pod, nominated_node=node), now)
 
     def on_bound(self, life: Life, pod: Pod, attempts: int, now: float) -> None:
-        """The pod, which the snapshot has on its node, is bound."""
+        """Take in that the pod is bound; the snapshot has it on its node already."""
         life.pod, life.attempts = pod, attempts
         self.result.bound.append(Bound(now, pod.key, pod.node_name, now - life.arrived, attempts))
         self._on_settled(life, now)
@@ -177,7 +186,7 @@ class Pods:
             self.agenda.schedule_action(now + life.duration, lambda time: self._complete_pod(life, time))
 
     def _start_use(self, life: Life, now: float) -> None:
-        """The pod begins to be used, once it is ready."""
+        """Begin to count the pod's use once it is ready."""
         startup = self.scalers.startup_seconds(life)
         if startup:
             life.ready = now + startup
@@ -196,11 +205,11 @@ class Pods:
             self.remove_pod(life, now)
 
     def is_alive(self, life: Life) -> bool:
-        """Whether the pod is there still."""
+        """Return true if the pod still exists."""
         return self.lives.get(life.pod.key) is life
 
     def evict_pod(self, life: Life, reason: str, now: float, condition: str = "") -> None:
-        """The pod must leave its node within its grace period; a controller may put another one in its place."""
+        """Evict the pod: it leaves within its grace period, and a controller may replace it."""
         if life.leaves is None and self.is_alive(life):
             life.why = Departure.PREEMPTED if condition == PREEMPTION else Departure.EVICTED
             life.because = reason
@@ -211,7 +220,7 @@ class Pods:
             self._replace_pod(life, now)
 
     def delete_pod(self, life: Life, now: float, condition: str = "") -> None:
-        """Somebody deletes the pod: bound, it has its grace period; else it is gone at once."""
+        """Delete the pod: on a node it has its grace period, else it is gone at once."""
         if life.bound is None:
             self.remove_pod(life, now)
         elif life.leaves is None:
@@ -229,17 +238,18 @@ class Pods:
         if self._reachable(life.pod.node_name):
             self.remove_pod(life, now)
         else:
-            self.gate.release_pod(life.pod, now)  # quotas do not count what cannot be ended
+            # Quotas do not count a pod beyond its grace period, although it cannot be ended.
+            self.gate.release_pod(life.pod, now)
             self._stuck.setdefault(life.pod.node_name, []).append(life)
 
     def on_node_reached(self, node: str, now: float) -> None:
-        """The node's kubelet is heard of again, and ends the pods that should be gone."""
+        """End the pods that should be gone: the node's kubelet is heard of again."""
         for life in self._stuck.pop(node, ()):
             if self.is_alive(life):
                 self.remove_pod(life, now)
 
     def on_node_lost(self, pods: list[Pod], node: str, now: float) -> None:
-        """The node is gone with these pods."""
+        """Remove the pods of a node that is gone."""
         self._stuck.pop(node, None)
         for pod in pods:
             life = self.lives.get(pod.key)
@@ -255,7 +265,7 @@ class Pods:
                 self._replace_pod(life, now)
 
     def fail_pod(self, life: Life, refusal: KubeletRefusal, now: float) -> None:
-        """The pod's kubelet lets it fail, which ends it at once; a controller may put another one in its place."""
+        """Let the kubelet end the pod at once as failed; a controller may replace it."""
         life.why, life.because, life.message = Departure.FAILED, str(refusal), str(refusal)
         pod = life.pod
         self.result.failed.append(Failed(now, pod.key, pod.node_name, refusal.reason, refusal.message))
@@ -263,7 +273,7 @@ class Pods:
         self._replace_pod(life, now)
 
     def remove_pod(self, life: Life, now: float) -> None:
-        """The pod does not exist any more."""
+        """Remove a pod that does not exist any more."""
         if life.bound is not None:
             self.world.remove_pod(life.pod)
             self._remove_from_node(life, now)
@@ -274,7 +284,8 @@ class Pods:
         self.gate.release_pod(life.pod, now)
         waited = self.dismiss(life.pod.key, now)
         if not waited:
-            self.queue.delete(life.pod)  # a group that was complete is tried once more
+            # The pod leaves its group after the queue: a group that was complete with it is tried once more.
+            self.queue.delete(life.pod)
         self.world.cluster.groups.remove_member(life.pod)
         if life.pod.nominated_node and not waited:
             self._release_nomination(life.pod, now)
@@ -293,20 +304,20 @@ class Pods:
         self._release_claims(life.pod, now)
 
     def _release_claims(self, pod: Pod, now: float) -> None:
-        """Nobody uses the pod's claims for it any more; those that were made for it go."""
+        """Release the pod's claims; those that were made for it are deleted."""
         changes = self.world.release_claims(pod)
         delete_claims(pod, self.world.cluster, self.world.claims)
         for before, after in changes:
             self.queue.move_all_to_active_or_backoff(RESOURCE_CLAIM_UPDATE, before, after, now)
 
     def _release_nomination(self, pod: Pod, now: float) -> None:
-        """The room kept for ``pod`` is free for those who had to respect it."""
+        """Wake the pods of no higher priority: the room that was kept for ``pod`` is free."""
         self.queue.move_all_to_active_or_backoff(
             ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority
         )
 
     def find_heir(self, key: str) -> str:
-        """The key of the pod that a controller put last in the place of the pod ``key``, else ``key`` itself."""
+        """Return the key of the pod that last took the place of the pod ``key``; else ``key`` itself."""
         return self._heirs.get(key, key)
 
     def _replace_pod(self, life: Life, now: float) -> None:
@@ -323,22 +334,22 @@ class Pods:
 
 
 def _ignore_life(life: Life, now: float) -> None:
-    """Nobody listens."""
+    """Do nothing."""
 
 
 def with_start_time(pod: Pod, now: float) -> Pod:
-    """The pod with its start time: of equal victims, preemption takes those that have run for the shortest time."""
+    """Return the pod with its start time: of equal victims, preemption takes those that started last."""
     time = datetime.fromtimestamp(now, UTC).isoformat()
     return replace(pod, raw={**pod.raw, "status": {**get_mapping(pod.raw, "status"), "startTime": time}})
 
 
 def _grace_period(pod: Pod) -> int:
-    """Seconds between the deletion of the pod and its end."""
+    """Return the seconds between the deletion of the pod and its end."""
     return max(0, get_integer(get_mapping(pod.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD, bits=64))
 
 
 def mark_terminating(pod: Pod, now: float, reason: str = "") -> Pod:
-    """The pod once it is to leave its node, for the ``reason`` that is written down in its conditions."""
+    """Return the pod as terminating, with a condition DisruptionTarget if there is a ``reason``."""
     raw: Json = pod.raw
     deleted = datetime.fromtimestamp(now, UTC).isoformat()
     status = get_mapping(raw, "status")

@@ -1,4 +1,4 @@
-"""Who gets in: admission of pods, and ResourceQuotas, which have controllers try again."""
+"""Admission of pods by ResourceQuotas: controllers create refused pods again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class _HeldPod:
     """A pod that a quota refused, and that its controller creates again."""
 
     pod: Pod
+    # Called with the time when it is let in.
     come: Come
 
 
 class QuotaGate:
-    """Lets pods in as quotas have it, where ``plugins`` name ResourceQuota.
+    """Lets pods in as quotas allow, if ``plugins`` name ResourceQuota.
 
     A controller tries again as soon as a pod of the namespace is gone; a real one waits for its backoff as well.
     """
@@ -33,13 +34,18 @@ class QuotaGate:
     def __init__(self, world: SchedulerCache, plugins: Collection[str], agenda: Agenda, result: Result) -> None:
         self._quotas = Quotas(world.cluster) if QUOTA_PLUGIN in plugins else None
         self._agenda, self._result = agenda, result
-        self._held: dict[str, dict[str, _HeldPod]] = {}  # namespace -> pod
+        # namespace -> key -> pod
+        self._held: dict[str, dict[str, _HeldPod]] = {}
+        # Namespaces whose held pods are tried again at this time already.
         self._woken: set[str] = set()
         if self._quotas is not None:
             result.refused += [(0.0, problem) for problem in self._quotas.problems]
 
     def admit_pod(self, pod: Pod, come: Come, now: float, *, checked: bool = False) -> None:
-        """Have the pod ``come`` if quotas let it in; one of a controller else later. ``checked``: it was let in."""
+        """Call ``come`` if quotas let the pod in; a controller's pod is tried again later.
+
+        ``checked`` means that it was let in before.
+        """
         refusal = "" if checked else self._quota_refusal(pod)
         if not refusal:
             self.charge_pod(pod)
@@ -50,7 +56,7 @@ class QuotaGate:
             self._held.setdefault(pod.namespace, {})[pod.key] = _HeldPod(pod, come)
 
     def _quota_refusal(self, pod: Pod) -> str:
-        """What quotas say against the pod, "" for nothing."""
+        """Return the quotas' objection to the pod, "" for none."""
         try:
             if self._quotas is not None:
                 self._quotas.check_pod(pod)
@@ -59,12 +65,12 @@ class QuotaGate:
         return ""
 
     def charge_pod(self, pod: Pod) -> None:
-        """The pod is there."""
+        """Count a pod that exists."""
         if self._quotas is not None:
             self._quotas.charge_pod(pod)
 
     def release_pod(self, pod: Pod, now: float) -> None:
-        """The pod is gone, or its grace period over."""
+        """Count a pod no more: it is gone, or its grace period is over."""
         space = pod.namespace
         freed = self._quotas is not None and self._quotas.free_pod(pod.key)
         if freed and self._held.get(space) and space not in self._woken:
@@ -80,5 +86,5 @@ class QuotaGate:
                 held_pod.come(now)
 
     def withdraw_pod(self, key: str) -> bool:
-        """The pod ``namespace/name`` is not wanted any more; whether it was held."""
+        """Give up a pod that is not wanted any more; returns true if it was held."""
         return self._held.get(key.partition("/")[0], {}).pop(key, None) is not None

@@ -18,22 +18,27 @@ from kschedweb.engine.state.watermarks.curves import HOUR, learn_curves
 from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks, workload_of
 from kschedweb.engine.values import dataclass
 
-MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}  # seconds
-WORKLOAD_WINDOWS = ("15m", "1h", "1d")  # windows of workloads
+# Windows of the means, in seconds.
+MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}
+# The windows that workloads are measured over.
+WORKLOAD_WINDOWS = ("15m", "1h", "1d")
+# Seconds of the window of the standard deviation, and of those of the highest five-minute means.
 DEVIATION, HIGHEST = 900.0, {"1h_max": 3600.0, "1d_max": 86400.0}
 MILLI = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """A workload's pods follow row ``row`` of the curves; each may use ``cores``."""
+    """What the pods of a workload follow."""
 
+    # Row of the curves.
     row: int
+    # Cores that each pod may use.
     cores: float
 
 
 class IntervalHistory:
-    """A figure of each column (a node, or a workload) in each interval, and means over windows that end with the last.
+    """The values of each column (a node, or a workload) in each interval, and their means over the last intervals.
 
     A window that reaches back further than the history is as long as the history.
     """
@@ -41,6 +46,7 @@ class IntervalHistory:
     def __init__(self, columns: int, intervals: int) -> None:
         self.values: Floats = np.zeros((intervals, columns))
         self.count = 0
+        # Running sums: the sum of any window is a difference of two rows.
         self._sums: Floats = np.zeros((intervals + 1, columns))
 
     def append(self, values: NDArray[Any]) -> None:
@@ -49,27 +55,27 @@ class IntervalHistory:
         self.count += 1
 
     def total(self, width: int) -> Floats:
-        """The sum over the last ``width`` intervals. Shape [columns]."""
+        """Return the sum over the last ``width`` intervals. Shape [columns]."""
         total: Floats = self._sums[self.count] - self._sums[max(0, self.count - width)]
         return total
 
     def mean(self, width: int) -> Floats:
-        """The mean over the last ``width`` intervals, zeros before the first. Shape [columns]."""
+        """Return the mean over the last ``width`` intervals, zeros before the first. Shape [columns]."""
         return self.total(width) / max(1, min(width, self.count))
 
     def last(self, width: int) -> Floats:
-        """The last ``width`` intervals. Shape [intervals, columns]."""
+        """Return the last ``width`` intervals. Shape [intervals, columns]."""
         return self.values[max(0, self.count - width) : self.count]
 
 
 class RecordedUse:
     """Measures nodes and workloads whose pods follow ``curves`` (percent of what they may use, [rows, intervals]).
 
-    ``cores`` are the nodes' allocatable in cores. ``followers`` says by workload ("namespace/Kind/name", Kind Pod for
-    pods without one) what its pods follow; other pods use nothing. A node whose pods want more than it has gives each
-    what it requested, and divides the rest in proportion to what is still wanted. With ``recorded`` a workload's past
-    is what was recorded until now; else it is what its own pods used here. ``memory`` is the share of requested memory
-    that is used, ``None`` where nobody measures it.
+    ``nodes`` are their allocatable cores. ``followers`` says what pods follow, by workload ("namespace/Kind/name", Kind
+    Pod for pods without one); other pods use nothing. A node whose pods want more than it has gives each what it
+    requested, and divides the rest in proportion to what is still wanted. With ``recorded`` a workload's past is what
+    was recorded until now; else it is what its own pods used here. ``memory`` is the share of requested memory that is
+    used, with the nodes' allocatable bytes; ``None`` if it is not measured.
     """
 
     def __init__(
@@ -85,29 +91,34 @@ class RecordedUse:
         self.interval, self.names = interval, list(nodes)
         self.cores: Floats = np.array(list(nodes.values()))
         self.intervals = curves.shape[1]
-        self.used = IntervalHistory(len(nodes), self.intervals)  # cores
-        self.unserved: Floats = np.zeros(self.intervals)  # cores that pods wanted and did not get
-        self.short = np.zeros(self.intervals, dtype=np.int64)  # pods that got less than they wanted
+        # Cores.
+        self.used = IntervalHistory(len(nodes), self.intervals)
+        # Cores that pods wanted and did not get.
+        self.unserved: Floats = np.zeros(self.intervals)
+        # Number of pods that got less than they wanted.
+        self.short = np.zeros(self.intervals, dtype=np.int64)
         self.running = np.zeros(self.intervals, dtype=np.int64)
         rows = [follower.row for follower in followers.values()]
-        # What a pod of each workload wants, in cores. Shape [workloads, intervals].
+        # The demand of a pod of each workload, in cores. Shape [workloads, intervals].
         self._wants: Floats = curves[rows] / 100.0 * np.array([[follower.cores] for follower in followers.values()])
         self._recorded, self._memory = recorded, memory
-        self._held = IntervalHistory(len(nodes), self.intervals)  # bytes
+        # Bytes.
+        self._held = IntervalHistory(len(nodes), self.intervals)
         self._index = {name: place for place, name in enumerate(nodes)}
         self._pods = _RunningPods()
         self._workloads = _WorkloadHistories(list(followers), self.intervals, interval)
         self._objects = ClusterObjects()
-        self._shares: dict[int, Share] = {}  # by the place of the workload
+        # By the position of the workload.
+        self._shares: dict[int, Share] = {}
 
     def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
-        """From now on the pods of the workload share what so many of them would use, or a load of its own."""
+        """Let the pods of the workload share a load from now on: their use so far, or a load of its own."""
         owner = self._workloads.names.get(workload)
         if owner is not None:
             self._shares[owner] = share
 
     def shared(self, workload: str, now: float) -> float:
-        """The cores that the pods of a workload that shares would use together."""
+        """Return the cores that the pods of a sharing workload would use together."""
         owner = self._workloads.names.get(workload)
         if owner is None:
             return 0.0
@@ -118,7 +129,7 @@ class RecordedUse:
         return float(self._wants[owner, place]) * share.pods if share.load is None else share.load.cores_at(now)
 
     def _compute_demand(self, pods: PodShares, place: int, now: float) -> Floats:
-        """What each pod wants, in cores, while it ran; those that share a load each have a part of it."""
+        """Return the demand of each pod while it ran, in cores; pods that share a load each have a part of it."""
         demand: Floats = self._wants[pods.owner, place] * pods.share
         for owner, share in self._shares.items():
             mine = pods.owner == owner
@@ -129,7 +140,7 @@ class RecordedUse:
         return demand
 
     def came(self, pod: Pod, now: float) -> None:
-        """The pod runs on its node from now on."""
+        """Take in that the pod runs on its node."""
         name = workload_of(pod, self._objects) or f"{pod.namespace}/Pod/{pod.name}"
         owner = self._workloads.names.get(name)
         if owner is not None and pod.node_name in self._index:
@@ -137,11 +148,14 @@ class RecordedUse:
             self._pods.add_pod(pod.key, self._index[pod.node_name], owner, requested, memory, now)
 
     def left(self, pod: Pod, now: float) -> None:
-        """The pod does not run any more."""
+        """Take in that the pod does not run any more."""
         self._pods.end_pod(pod.key, now)
 
     def measured(self, now: float) -> Watermarks:
-        """What was measured by now; asked at 0 and then every interval, and constant once the curves have ended."""
+        """Return what was measured by now.
+
+        It is called at 0 and then every interval; the result is constant once the curves have ended.
+        """
         place = round(now / self.interval) - 1
         if 0 <= place < self.intervals:
             self._measure_interval(place, now)
@@ -159,6 +173,7 @@ class RecordedUse:
         self.used.append(np.bincount(pods.node, weights=received, minlength=nodes))
         self._held.append(np.bincount(pods.node, weights=pods.memory * pods.share, minlength=nodes))
         self.unserved[place] = float((demand - received).sum())
+        # Less than this is an error of rounding.
         self.short[place] = int((demand - received > 1e-9).sum())
         self.running[place] = int((pods.share > 0.0).sum())
         if self._recorded:
@@ -179,7 +194,7 @@ class RecordedUse:
         return figures
 
     def _resource_figures(self, history: IntervalHistory, allocatable: Floats) -> dict[str, Floats]:
-        """Every figure of one resource, in percent of allocatable."""
+        """Return every figure of one resource, in percent of allocatable."""
         percent = 100.0 / allocatable
         figures = {key: history.mean(self._window_width(seconds)) * percent for key, seconds in MEANS.items()}
         if not history.count:
@@ -187,6 +202,7 @@ class RecordedUse:
         figures["15m_std"] = history.last(self._window_width(DEVIATION)).std(axis=0) * percent
         five = max(1, self._window_width(MEANS["5m"]))
         for key, seconds in HIGHEST.items():
+            # The first of the five-minute means in the window reaches back to before it.
             last = history.last(self._window_width(seconds) + five - 1)
             sums = np.cumsum(np.vstack([np.zeros((1, len(allocatable))), last]), axis=0)
             width = min(five, len(last))
@@ -197,7 +213,7 @@ class RecordedUse:
         return max(1, round(seconds / self.interval))
 
     def compute_levels(self, window: str = "1h") -> Floats:
-        """The watermark of every node after each interval, in percent. Shape [intervals so far, nodes]."""
+        """Return the watermark of every node after each interval, in percent. Shape [intervals so far, nodes]."""
         width, count = self._window_width(MEANS[window]), self.used.count
         sums = np.vstack([np.zeros((1, len(self.cores))), np.cumsum(self.used.values[:count], axis=0)])
         begin = np.maximum(0, np.arange(1, count + 1) - width)
@@ -208,23 +224,30 @@ class RecordedUse:
 
 @dataclass(frozen=True, slots=True)
 class PodShares:
-    """The pods that ran during an interval, as columns; ``share`` is the part of the interval in which each ran."""
+    """The pods that ran during an interval, as columns."""
 
     node: NDArray[np.intp]
-    owner: NDArray[np.intp]  # the place of the workload
-    requested: Floats  # cores
-    memory: Floats  # bytes
+    # Position of the workload.
+    owner: NDArray[np.intp]
+    # Cores.
+    requested: Floats
+    # Bytes.
+    memory: Floats
+    # The part of the interval in which each ran, 0 to 1.
     share: Floats
 
 
 class _RunningPods:
-    """The pods that run, as columns that grow."""
+    """The pods that run, as columns that grow: an interval is measured without a loop over pods."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
         self._free: list[int] = []
-        self._whole = np.zeros((2, 0), dtype=np.intp)  # node, owner
-        self._real: Floats = np.zeros((4, 0))  # requested, held, came, left
+        # Rows: node, owner.
+        self._whole = np.zeros((2, 0), dtype=np.intp)
+        # Rows: requested cores, held bytes, and when the pod came and left. A free column left at -inf.
+        self._real: Floats = np.zeros((4, 0))
+        # Columns of pods that left in the current interval, which still count for it.
         self._ended: list[int] = []
 
     def add_pod(self, key: str, node: int, owner: int, requested: float, memory: float, now: float) -> None:
@@ -257,19 +280,22 @@ class _RunningPods:
 
 
 class _WorkloadHistories:
-    """What a pod of each workload uses, in cores, over windows."""
+    """The use of a pod of each workload, in cores, over windows."""
 
     def __init__(self, names: Sequence[str], intervals: int, interval: float) -> None:
         self.names = {name: place for place, name in enumerate(names)}
         self.interval = interval
         self.used = IntervalHistory(len(names), intervals)
-        self.ran = IntervalHistory(len(names), intervals)  # pods, on average
+        # Number of pods, on average.
+        self.ran = IntervalHistory(len(names), intervals)
         self.curves: Mapping[str, Floats] = {}
-        self._ends: list[float] = []  # of the whole hours so far
-        self._hourly: list[Floats] = []  # cores a pod
+        # Ends of the whole hours so far.
+        self._ends: list[float] = []
+        # Cores per pod in each of those hours.
+        self._hourly: list[Floats] = []
 
     def learn_curves(self, now: float) -> None:
-        """Renew the curves of the day where a whole hour ends ``now``."""
+        """Learn the daily curves anew when a whole hour ends ``now``."""
         if now % HOUR:
             return
         width = max(1, round(HOUR / self.interval))
@@ -286,7 +312,7 @@ class _WorkloadHistories:
 
 
 class _WorkloadFigures(Mapping[str, Figures]):
-    """The figures of each workload that ran, made when they are asked for: few are, of many."""
+    """The figures of each workload that ran, made when they are read: few of many are."""
 
     def __init__(self, names: Mapping[str, int], totals: Mapping[str, tuple[Floats, Floats]]) -> None:
         self._names, self._totals = names, totals
@@ -308,7 +334,7 @@ class _WorkloadFigures(Mapping[str, Figures]):
 
 
 def divide_capacity(demand: Floats, sure: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
-    """What each pod gets of its node: ``sure`` in any case, of the rest a part in proportion to what it still wants."""
+    """Return what each pod gets of its node: ``sure`` in any case, and a part of the rest by its further demand."""
     more = demand - sure
     extra_demand = np.bincount(node, weights=more, minlength=len(cores))
     remaining = np.maximum(cores - np.bincount(node, weights=sure, minlength=len(cores)), 0.0)

@@ -1,4 +1,4 @@
-"""Recorded use: what machines used over a day, a row a machine."""
+"""Recorded use: the use of machines over a day, one row for each machine."""
 
 from __future__ import annotations
 
@@ -13,31 +13,36 @@ import numpy as np
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-STEP = 300.0  # seconds: the recorded values are means over five minutes
+# Seconds: the recorded values are means over five minutes.
+STEP = 300.0
+# Limits of a recording: machines, and samples of each (a month).
 MOST_MACHINES, MOST_SAMPLES = 20_000, 12 * 24 * 31
-MOST_VALUES = 20_000_000  # of all machines together
+# Limit of all machines together, which bounds the memory.
+MOST_VALUES = 20_000_000
 
 
 class RecordingError(ValueError):
-    """Text that is no recording; says in which line, and why."""
+    """Text that is not a recording; the message says in which line, and why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UseRecording:
-    """``percent`` is float64[machines, samples], 0 to 100: means over ``step`` seconds, one after the other."""
+    """The use of machines: means over ``step`` seconds, one after the other."""
 
     names: Sequence[str]
+    # Percent, 0 to 100: float64[machines, samples].
     percent: Floats
+    # Seconds.
     step: float = STEP
 
     @property
     def seconds(self) -> float:
-        """How long was recorded."""
+        """The length of the recording."""
         return float(self.percent.shape[1] * self.step)
 
     @classmethod
     def from_file_bytes(cls, content: bytes) -> UseRecording:
-        """A recording of a file's bytes, which may be compressed with gzip. Raises RecordingError."""
+        """Read a recording from a file's bytes, which may be compressed with gzip. Raises RecordingError."""
         try:
             raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
             return cls.from_csv(StringIO(raw.decode(), newline=None))
@@ -49,7 +54,7 @@ class UseRecording:
 
     @classmethod
     def from_csv(cls, lines: Iterable[str]) -> UseRecording:
-        """A recording of CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
+        """Read a recording from CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
         names: list[str] = []
         values: list[Floats] = []
         for number, row in enumerate(csv.reader(lines), start=1):
@@ -69,7 +74,7 @@ class UseRecording:
         return cls(names, np.array(values))
 
     def join_after(self, before: UseRecording) -> UseRecording:
-        """The machines that are in both recordings, ``before`` first and then this one. Raises RecordingError."""
+        """Return the machines of both recordings, ``before`` first and then this one. Raises RecordingError."""
         if before.step != self.step:
             raise RecordingError(f"has a value each {self.step:g} s, the one before it each {before.step:g} s")
         places = {name: place for place, name in enumerate(before.names)}
@@ -82,7 +87,7 @@ class UseRecording:
 
     @classmethod
     def generate(cls, generator: np.random.Generator, machines: int = 240, samples: int = 288) -> UseRecording:
-        """Curves made up after the kind of recorded ones: most machines idle, few busy, some with a day's rhythm."""
+        """Make up curves like recorded ones: most machines idle, few busy, some with a daily rhythm."""
         level = np.minimum(2.0 + 80.0 * generator.beta(0.5, 3.0, machines), 95.0)[:, None]
         hours = np.arange(samples)[None, :] * STEP / 3600.0
         phase = generator.uniform(0.0, 24.0, machines)[:, None]
@@ -92,16 +97,16 @@ class UseRecording:
         return cls([f"machine-{place + 1:03d}" for place in range(machines)], percent)
 
     def to_csv_lines(self) -> list[str]:
-        """The recording as CSV text, a line a machine."""
+        """Return the recording as lines of CSV, one for each machine."""
         return [
             ",".join([name, *(f"{value:g}" for value in row)])
             for name, row in zip(self.names, self.percent.tolist(), strict=True)
         ]
 
     def sample_curves(self, interval: float, *, linear: bool = False) -> Floats:
-        """Percent in the middle of each ``interval`` seconds. Shape [machines, intervals].
+        """Return percent in the middle of each ``interval`` seconds. Shape [machines, intervals].
 
-        A mean holds for its whole step, or the line through the steps' middles is followed where ``linear``.
+        A mean holds for its whole step; with ``linear`` the line through the middles of the steps is followed.
         """
         samples = self.percent.shape[1]
         middles = (np.arange(round(self.seconds / interval)) + 0.5) * interval / self.step

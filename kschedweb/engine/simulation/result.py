@@ -1,4 +1,4 @@
-"""What came of a simulation: plain data. Times are seconds."""
+"""The result of a simulation: plain data. Times are seconds."""
 
 from __future__ import annotations
 
@@ -10,52 +10,57 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A pod got its node after ``waited`` seconds and ``attempts`` tries."""
+    """A pod got its node."""
 
     time: float
     pod: str
     node: str
+    # Seconds since it arrived.
     waited: float
+    # Number of tries.
     attempts: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A try to schedule a pod failed; ``by`` is empty where it was an error, ``nominated`` where room is being made."""
+    """A try to schedule a pod failed."""
 
     time: float
     pod: str
     message: str
+    # The plugins that rejected it; empty after an error.
     by: tuple[str, ...] = ()
+    # The node where room is being made for it; "" for none.
     nominated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTried:
-    """A group was tried: whether it was placed, the reason and message of its condition, and in which domain.
-
-    Its pods are told of on their own. Not ``condition_changed``: the condition stays True, as it was before.
-    ``victims`` have to go.
-    """
+    """A group was tried; its pods are reported on their own."""
 
     time: float
     group: str
     placed: bool
+    # Reason and message of the group's condition.
     reason: str
     message: str
+    # False if the condition stays True, as it was before.
     condition_changed: bool = True
+    # The topology domain where it was placed.
     domain: str = ""
+    # Keys of the pods that have to go.
     victims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """A pod has to leave its node; it does at ``leaves``."""
+    """A pod has to leave its node."""
 
     time: float
     pod: str
     node: str
     reason: str
+    # When it leaves.
     leaves: float
 
 
@@ -72,20 +77,19 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pod that waits still at the end: since when, how often it was tried, and what was said last."""
+    """A pod that still waits at the end."""
 
     pod: str
+    # Since when it waits.
     arrived: float
     attempts: int
+    # The last thing that was said about it.
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSample:
-    """How things stand at ``time``; ``unknown`` of the ``bound`` pods are on nodes whose kubelet is silent.
-
-    ``use`` is the share of all nodes' allocatable that is requested, by resource.
-    """
+    """The state of the cluster at ``time``. Numbers are pods, but for ``nodes``."""
 
     time: float
     nodes: int
@@ -94,7 +98,9 @@ class ClusterSample:
     backing_off: int
     unschedulable: int
     gated: int
+    # Those of the ``bound`` pods whose node's kubelet is silent.
     unknown: int
+    # resource -> requested share of all nodes' allocatable
     use: dict[str, float]
 
     @property
@@ -104,7 +110,7 @@ class ClusterSample:
 
 @dataclass(slots=True)
 class Result:
-    """Everything in the order in which it happened. ``ignored`` pods name a scheduler that is not simulated."""
+    """Everything that happened, in order."""
 
     bound: list[Bound] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
@@ -113,10 +119,12 @@ class Result:
     groups: list[GroupTried] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     samples: list[ClusterSample] = field(default_factory=list)
+    # (time, text): pods that admission refused, and claims that controllers could not create.
     refused: list[tuple[float, str]] = field(default_factory=list)
-    """What admission said of pods that it did not take in, and controllers of claims that they could not make."""
+    # Pods that name a scheduler that is not simulated.
     ignored: list[str] = field(default_factory=list)
     completed: int = 0
+    # When the simulation ended.
     end: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:

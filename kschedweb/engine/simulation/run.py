@@ -39,7 +39,9 @@ from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
 
-SETTLED = 600.0  # seconds
+# Seconds without a change after which a cluster counts as settled.
+SETTLED = 600.0
+# New measurements wake pods as a changed annotation of a node does.
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
 
 
@@ -49,21 +51,21 @@ class SimulationError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
-    """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand.
+    """The settings of a simulation; times in seconds."""
 
-    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. With
-    ``replaced`` controllers put others in the place of their pods that are on nodes at time 0 and evicted later. Of
-    more than ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
-    ``admission`` names the API server's plugins that are on. With ``settles`` a run until quiet always ends ten minutes
-    after its last change, whatever is known of real use.
-    """
-
+    # Duration of a try to schedule.
     cycle: float = 0.001
+    # Time between samples of the state of the cluster.
     sample: float = 60.0
+    # False if nobody taints nodes for their conditions, or evicts pods for taints.
     controllers: bool = True
+    # True if controllers replace their pods that are on nodes at time 0 and evicted later.
     replaced: bool = False
+    # Of more samples every other one is dropped, and from then on half as many are taken.
     most_samples: int = 1 << 20
+    # Names of the API server's admission plugins that are on.
     admission: frozenset[str] = DEFAULT
+    # True if a run until quiet always ends ten minutes after its last change, even if real use is known.
     settles: bool = False
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
@@ -72,29 +74,30 @@ class SimulationSettings:
 class StartState:
     """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations.
 
-    They are those of releases with one ``view``.
+    They are read for the releases that have the same ``view``.
     """
 
     world: SchedulerCache
     pending: list[Pod]
+    # (object, why it was left out)
     problems: list[tuple[str, str]]
 
     @classmethod
     def from_objects(cls, objects: Iterable[Any], release: Release) -> StartState:
-        """What cannot be understood is among ``problems``."""
+        """Read objects; unreadable ones are listed in ``problems``."""
         snapshot = release.build_snapshot(objects)
         return cls(SchedulerCache(snapshot), snapshot.pending, snapshot.problems)
 
 
 class Simulation:
-    """Raw ``objects`` (nodes, pods, everything else) at time 0, read already or not, and the ``events`` that follow.
+    """A simulation of a cluster: ``objects`` at time 0, raw or read already, and the ``events`` that follow.
 
-    Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
-    ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
-    without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
-    happens. The ``autoscaler`` lets nodes come and go, the ``descheduler`` evicts pods. Where it is to be ``quick``
-    tries that are known to come to nothing are not made, and the result does not list what was rejected, and of groups
-    only what differs from the last try; all else is the same.
+    Pods of the objects that have a node run for ever; those without arrive at time 0. ``registry`` and ``extenders``
+    are as for Scheduler. ``use`` knows the real use of pods, and gives the snapshot its watermarks; without it they
+    stay as ``watermarks`` or the nodes' annotations have them. ``observer`` hears of everything. The ``autoscaler``
+    adds and removes nodes, the ``descheduler`` evicts pods. A ``quick`` simulation leaves out tries that are known to
+    fail; its result does not list rejections, and of groups only the tries that differ from the last one. All else is
+    the same.
     """
 
     def __init__(
@@ -136,6 +139,7 @@ class Simulation:
         self.pods.scalers.create = lambda raw, now: self._arrival_action(happen.PodArrives(now, raw, replaced=True))(
             now
         )
+        # A plugin of another package may decide by what no answer foresees.
         hopeless = HopelessTries(scheduler, self.queue) if quick and registry is None else None
         loop_of = GroupLoop if configuration.release.has_group_scheduling else SchedulingLoop
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
@@ -171,7 +175,7 @@ class Simulation:
         self.descheduling = None if descheduler is None else Descheduling(descheduler, self.pods, self._agenda)
 
     def _create_pod(self, raw: Json, now: float) -> None:
-        """A controller creates a pod."""
+        """Create a pod for a controller."""
         self._arrival_action(happen.PodArrives(now, raw))(now)
 
     def _is_reachable(self, node: str) -> bool:
@@ -185,7 +189,7 @@ class Simulation:
         return self._finish_run(end_time)
 
     def schedule_eviction(self, key: str, reason: str) -> None:
-        """Evict the pod ``namespace/name``, which is on a node, when time goes on; raises KeyError if there is none."""
+        """Evict the pod ``namespace/name`` from its node when time goes on; raises KeyError if there is none."""
         life = self.pods.lives[key]
         self._agenda.schedule_action(self.now, lambda now: self.pods.evict_pod(life, reason, now))
 
@@ -197,9 +201,9 @@ class Simulation:
     def run_until_quiet(self, limit: float) -> Result:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
 
-        Pods may wait still that fit nowhere. Where a node is in trouble, tries end in errors, or real use is measured,
-        ten minutes without a change count as the end. A descheduler is waited for, twenty of its rounds after the last
-        event at most.
+        Pods that fit nowhere may still wait. If a node is in trouble, tries end in errors, or real use is measured, the
+        run ends after ten minutes without a change. It waits for the descheduler, but not for more than twenty rounds
+        after the last event.
         """
         self._limit = limit
         if self.descheduling is not None:
@@ -218,6 +222,7 @@ class Simulation:
 
     def _run_step(self, time: float) -> None:
         self.now = time
+        # Events come before controllers, and both before the scheduler: it sees all that happens at this time.
         self._agenda.run_due(time)
         self.nodes.pass_time(time)
         if not self._agenda.due or not self.loop.repeat_hopeless_tries(time, self._next_other(time)):
@@ -226,17 +231,17 @@ class Simulation:
         self.pods.observer.passed(time)
 
     def _change_marker(self) -> tuple[int, ...]:
-        """Differs once anything has changed in the cluster."""
+        """Return a marker that differs once anything has changed in the cluster."""
         return len(self.result.bound), len(self.result.evicted), self.result.completed, len(self.pods.lives)
 
     def _is_awaiting(self, since: float) -> bool:
-        """Return whether events, evictions or rounds of the descheduler are still to come after the last change."""
+        """Return true if events, evictions or rounds of the descheduler are still to come after the last change."""
         if self._agenda.due or self.pods.eviction.next_due() is not None:
             return True
         return self.descheduling is not None and not self.descheduling.at_rest(since)
 
     def _is_at_rest(self) -> bool:
-        """Return whether nothing that goes on could change the cluster."""
+        """Return true if nothing that goes on could change the cluster."""
         watched = self.settings.settles or self._metered or self.pods.scalers or self._autoscaled
         return self.nodes.at_rest and not (self.queue.is_ready or len(self.queue.backoff) or watched)
 
@@ -254,7 +259,7 @@ class Simulation:
         return min((time for time in candidates if time is not None), default=None)
 
     def _next_other(self, now: float) -> float:
-        """When something happens next beside tries of pods that have waited for long; the end at the latest."""
+        """Return when something happens next beside tries of pods that have waited for long; at the latest the end."""
         times = (self._agenda.next_time, self.nodes.next_time(now), self.queue.next_flush(now), self._limit)
         return min(time for time in times if time is not None)
 
@@ -275,7 +280,7 @@ class Simulation:
             self.world.set_watermarks(measured)
             self.pods.observer.measured(measured, now)
             if (node := next(iter(self.world.nodes.values()), None)) is not None:
-                # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
+                # Measurements arrive like annotations of nodes: a pod that was rejected by the old ones may fit now.
                 self.queue.move_all_to_active_or_backoff(MEASURED, node, node, now)
             self._agenda.schedule_action(now + use.interval, meter, looks=True)
 
@@ -313,6 +318,7 @@ class Simulation:
                 lambda now: self.nodes.lifecycle.silence_node(self._check_node(event.node), now)
             ),
         }
+        # The sort is stable: events of the same time happen in the order in which they are listed.
         for event in sorted(listed, key=lambda event: event.time):
             if event.time < 0:
                 raise SimulationError(f"{type(event).__name__} at {event.time:g} s: is before the beginning")

@@ -1,4 +1,4 @@
-"""The scheduler at work: pod after pod, each try taking its time."""
+"""The scheduling loop of a simulation: pod after pod, each try taking its time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class SchedulingLoop:
     def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: HopelessTries | None = None) -> None:
         self.scheduler, self.pods, self.seconds, self.hopeless = scheduler, pods, seconds, hopeless
         self.busy = False
+        # Pods that wait at Permit, by key.
         self._waiting: dict[str, tuple[QueuedPod, BindingCycle]] = {}
         pods.dismiss = self._dismiss_waiting
 
     def run_cycles(self, now: float) -> None:
-        """Begin with the next pod, if there is one and the last is done."""
+        """Begin with the next pod, if there is one and the last cycle is over."""
         while not self.busy and (queued := self.pods.queue.pop_entity()) is not None:
             self._begin_cycle(queued, now)
 
@@ -47,7 +48,7 @@ class SchedulingLoop:
         self._conclude_later(lambda time: self._conclude_cycle(queued, placement, time), now)
 
     def _conclude_later(self, conclude: Callable[[float], None], now: float) -> None:
-        """Have the cycle that began now end when its time is over."""
+        """End the cycle that began now when its time is over."""
         if not self.seconds:
             conclude(now)
             return
@@ -60,7 +61,7 @@ class SchedulingLoop:
         self.pods.agenda.schedule_action(now + self.seconds, end_cycle)
 
     def _try_pod(self, queued: QueuedPod, life: Life, now: float) -> Placement:
-        """What the scheduler comes to; it is not asked where that is known."""
+        """Return the scheduler's decision; a decision that is known is not worked out again."""
         observer, hopeless, pod = self.pods.observer, self.hopeless, queued.pod
         failed_try = hopeless.recall_try(pod) if hopeless is not None else None
         if hopeless is not None and failed_try is not None and (failed_try.to_the_letter or observer.works_out):
@@ -78,9 +79,9 @@ class SchedulingLoop:
         return placement
 
     def repeat_hopeless_tries(self, now: float, deadline: float) -> bool:
-        """Make all tries at once that are due only because pods have waited for long; whether there were any.
+        """Make all tries at once that are due only because pods have waited for long; returns false if it cannot.
 
-        All of them must be known to come to nothing, and to be over before anything else happens, at ``deadline``.
+        All of them must be known to fail, and to be over before anything else happens, at ``deadline``.
         """
         if self.hopeless is None or self.busy or not self.pods.observer.works_out:
             return False
@@ -105,14 +106,14 @@ class SchedulingLoop:
         return True
 
     def _refresh_snapshot(self, now: float) -> Snapshot:
-        """Let the scheduler see the cluster as it is now."""
+        """Show the scheduler the cluster as it is now, and return that."""
         snapshot = self.pods.world.snapshot
         snapshot.now = now
         self.scheduler.use_snapshot(snapshot)
         return snapshot
 
     def _find_life(self, queued: QueuedPod) -> Life | None:
-        """What became of the pod, ``None`` where it is gone."""
+        """Return the life of the pod; ``None`` if it is gone."""
         life = self.pods.lives.get(queued.key)
         return life if life is not None and life.pod.uid == queued.pod.uid else None
 
@@ -120,6 +121,7 @@ class SchedulingLoop:
         life = self._find_life(queued)
         if life is None:
             self.pods.queue.mark_done(queued.pod.uid)
+        # The cluster may have changed while the cycle took its time.
         elif placement.node and placement.node not in self.pods.world.nodes:
             message = f'node "{placement.node}" not found'
             self._put_back(queued, Placement(queued.key, message=message, nominated=""), now)
@@ -150,7 +152,7 @@ class SchedulingLoop:
             self.pods.agenda.schedule_action(binding.deadline, lambda time: self._time_out(queued.key, binding, time))
 
     def _bind_pod(self, queued: QueuedPod, binding: BindingCycle, now: float) -> None:
-        # From here on the pod cannot be rejected, only fail, so that no event can concern it any more.
+        # From here on no plugin can reject the pod, so that no event concerns it any more.
         self.pods.queue.mark_done(queued.pod.uid)
         binding.cycle.snapshot = self.pods.world.snapshot
         refusal = binding.run_binding()
@@ -161,7 +163,7 @@ class SchedulingLoop:
         self.pods.on_bound(self.pods.lives[queued.key], pod, queued.attempts, now)
 
     def _forget_pod(self, queued: QueuedPod, binding: BindingCycle, refusal: BindingRefusal, now: float) -> None:
-        """The pod is off its node again: this may help others, and itself where it was not rejected."""
+        """Take the pod off its node again: this may help others, and the pod itself if it was not rejected."""
         pod = queued.pod.on(binding.node)
         self.pods.world.forget_pod(pod)
         if not refusal.rejected_by:
@@ -178,12 +180,12 @@ class SchedulingLoop:
     # Waiting at Permit.
 
     def allow_pod(self, key: str, plugin: str, now: float) -> None:
-        """``plugin`` lets the pod ``namespace/name`` go on, if it waits."""
+        """Let the pod ``namespace/name`` go on for ``plugin``, if it waits."""
         if key in self._waiting and self._waiting[key][1].allow(plugin):
             self._bind_pod(*self._waiting.pop(key), now)
 
     def reject_pod(self, key: str, plugin: str, reason: str, now: float) -> None:
-        """``plugin`` does not let the pod go on, if it waits."""
+        """Reject the pod for ``plugin``, if it waits."""
         if key in self._waiting:
             queued, binding = self._take_waiting(key)
             self._forget_pod(queued, binding, binding.reject(plugin, reason), now)
@@ -191,7 +193,8 @@ class SchedulingLoop:
     def _time_out(self, key: str, expected: BindingCycle, now: float) -> None:
         if key not in self._waiting or self._waiting[key][1] is not expected:
             return
-        if expected.deadline is not None and expected.deadline > now:  # the plugin with less time allowed it
+        # The plugin with the least time has allowed the pod, so that the deadline is a later one now.
+        if expected.deadline is not None and expected.deadline > now:
             self.pods.agenda.schedule_action(expected.deadline, lambda time: self._time_out(key, expected, time))
             return
         queued, binding = self._take_waiting(key)
@@ -210,7 +213,7 @@ class SchedulingLoop:
         return queued, binding
 
     def _dismiss_waiting(self, key: str, now: float) -> bool:
-        """A pod without a node is gone: take it back where it waits at Permit."""
+        """Take back a deleted pod that waits at Permit; returns false if it does not."""
         if key not in self._waiting:
             return False
         queued, binding = self._take_waiting(key)
@@ -218,7 +221,7 @@ class SchedulingLoop:
         return True
 
     def remove_node(self, node: str, now: float) -> None:
-        """The node is about to go: pods that wait at Permit to be bound to it fail."""
+        """Reject the pods that wait at Permit to be bound to a node that is about to go."""
         for key in [key for key, (_, binding) in self._waiting.items() if binding.node == node]:
             queued, binding = self._take_waiting(key)
             self._forget_pod(queued, binding, binding.preempt(), now)
@@ -236,7 +239,7 @@ class SchedulingLoop:
         self.pods.observer.failed(life, now)
         self.pods.unplaced(life, now)
         queue.put_back(queued, now, placement.rejected_by)
-        # An error, too, ends an earlier nomination.
+        # An error also ends an earlier nomination.
         node = "" if placement.is_error else placement.nominated
         queue.nominator.add_nominated_pod(life.pod, life.pod.nominated_node if node is None else node)
         if node is not None:
@@ -245,7 +248,10 @@ class SchedulingLoop:
             self._make_room(life.pod, node, placement.victims, now)
 
     def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> None:
-        """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""
+        """Evict the victims; nominated pods of lower priority must look for another node.
+
+        As kube-scheduler's ``prepareCandidate`` does.
+        """
         for other in self.pods.queue.nominator.nominated_pods_for_node(node):
             if other.priority < pod.priority and other.nominated_node and other.key in self.pods.lives:
                 self.pods.nominate_pod(other.key, "", now)

@@ -1,4 +1,4 @@
-"""What pods really use while a simulation runs, and what is measured of it."""
+"""The real use of pods while a simulation runs, and its measurement."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 
 
 class UseModel(Protocol):
-    """Is told which pods run where, and measures what they use. Times are seconds."""
+    """Hears which pods run where, and measures what they use. Times are seconds."""
 
     @property
     def interval(self) -> float:
-        """How long it is from what was measured last to what is measured next."""
+        """The time between measurements."""
 
     def came(self, pod: Pod, now: float) -> None:
-        """The pod runs on its node from now on."""
+        """Take in that the pod runs on its node."""
 
     def left(self, pod: Pod, now: float) -> None:
-        """The pod does not run any more."""
+        """Take in that the pod does not run any more."""
 
     def measured(self, now: float) -> Watermarks:
-        """What was measured by now; asked at 0, and again after each ``interval``."""
+        """Return what was measured by now; called at 0, and again after each ``interval``."""
 
 
 @runtime_checkable
 class InstantUse(UseModel, Protocol):
-    """One whose figures depend on what runs, not on what ran before."""
+    """A model whose figures depend on what runs, not on what ran before."""
 
     def copy(self) -> InstantUse:
-        """One that is told of what follows on its own."""
+        """Return a copy that hears of what follows on its own."""
 
 
 @runtime_checkable
 class SharedUse(UseModel, Protocol):
-    """One that knows workloads whose load is divided among the pods that there are."""
+    """A model that divides the load of a workload among its present pods."""
 
     def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
-        """From now on all pods of the workload share what ``pods`` would use, or what ``share`` says."""
+        """Let all pods of the workload share the use of ``pods`` from now on, or what ``share`` says."""
 
     def shared(self, workload: str, now: float) -> float:
-        """The cores that the pods of a workload that shares would use together."""
+        """Return the cores that the pods of a sharing workload would use together."""

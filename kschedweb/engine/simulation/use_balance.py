@@ -1,4 +1,4 @@
-"""How evenly the nodes of a simulation were really used."""
+"""Measure how evenly the nodes of a simulation were really used."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from kschedweb.engine.simulation.recorded_use import RecordedUse
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-HIGH = 80.0  # percent
+# Percent.
+HIGH = 80.0
 HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class UseBalance:
-    """Means over time from ``since`` (seconds) on, in points of the nodes' one-hour CPU watermark unless said else.
+    """Means over time, in points of the nodes' one-hour CPU watermark unless said else."""
 
-    ``skew`` is the highest node less the lowest; ``variation`` the standard deviation over the mean; ``hottest`` the
-    highest node. ``high`` is the share of node hours above 80 %. ``short`` is the share of pod hours in which a pod got
-    less than it wanted, ``unserved`` the core hours that were wanted and not there.
-    """
-
+    # Seconds from which on it is measured.
     since: float
+    # The highest node less the lowest.
     skew: float
     worst_skew: float
     deviation: float
+    # The standard deviation over the mean.
     variation: float
     mean: float
+    # The highest node at any time.
     hottest: float
+    # Share of node hours above ``HIGH``.
     high: float
+    # Share of pod hours in which a pod got less than it wanted.
     short: float
+    # Core hours that were wanted and not there.
     unserved: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -40,13 +43,13 @@ class UseBalance:
 
 
 def compute_skews(levels: Floats) -> Floats:
-    """Highest less lowest node at each time. Shape [times]."""
+    """Return the highest less the lowest node at each time. Shape [times]."""
     skew: Floats = levels.max(axis=1) - levels.min(axis=1)
     return skew
 
 
 def measure_balance(use: RecordedUse, since: float) -> UseBalance:
-    """The measures of what ``use`` has seen; raises ValueError where nothing was measured after ``since``."""
+    """Measure what ``use`` has seen; raises ValueError if nothing was measured after ``since``."""
     levels = use.compute_levels()
     first = round(since / use.interval)
     after = levels[first:]

@@ -1,4 +1,4 @@
-"""What cluster-autoscaler would do with a cluster now, with why and what it costs, as plain data."""
+"""Advise what cluster-autoscaler would do with a cluster now, with reasons and prices, as plain data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
 
+# Called with (text, finished, total) between steps; it may raise to end the work.
 Step = Callable[[str, int, int], None]
 GOES, COULD_GO, STAYS = "goes", "could go", "stays"
-MOST_HELPLESS = 100  # pods of which each group's reason is told
+# Pods whose reasons are given for each group.
+MOST_HELPLESS = 100
 
 
 def make_static_look(
@@ -38,7 +40,7 @@ def make_static_look(
     configuration: Configuration,
     check: Callable[[], object] = lambda: None,
 ) -> ClusterLook:
-    """A look at a cluster that stands still."""
+    """Return a look at a cluster that stands still."""
     lives, at = dict[str, Life](), defaultdict[str, list[Life]](list)
     for pod in [*(entry for entry in snapshot.pods.pods if entry is not None), *snapshot.pending]:
         bound, leaves = 0.0 if pod.node_name else None, 0.0 if pod.terminating else None
@@ -65,15 +67,16 @@ def advise_scaling(
     configuration: Configuration,
     step: Step = lambda text, finished, total: None,
 ) -> Json:
-    """What it would do. ``step`` hears what is being done, and may raise to end it.
+    """Return what cluster-autoscaler would do; ``step`` hears of the progress, and may raise to end it.
 
-    ``existing`` places of pods on nodes that are there; ``looks`` one after the other, each with what every node group
-    scored, of which the first gets nodes; ``helpless`` pods with each group's reason; ``nodes`` with the verdict on
-    each.
+    ``existing``: pods that fit on nodes that exist. ``looks``: one scale-up after the other, each with the score of
+    every node group; the first group gets nodes. ``helpless``: pods that no group helps, with each group's reason.
+    ``nodes``: the verdict on each node.
     """
     look = make_static_look(
         node_groups, snapshot, configuration, lambda: step("Looking for nodes for pods that wait", 0, 0)
     )
+    # No node is asked for pods that belong to one node, as those of DaemonSets.
     waiting = [pod for pod in snapshot.pending if not pod.gates and not pod.terminating and not stays_at_drain(pod)]
     *looks, (last, last_analysis) = _list_scale_ups(look, waiting)
     return {
@@ -90,7 +93,7 @@ def advise_scaling(
 
 
 def derive_node_groups(nodes: Iterable[Node]) -> list[Json]:
-    """Node groups as a document has them, one for each instance type and zone of the nodes, without prices."""
+    """Return node groups as a document has them: one for each instance type and zone, without prices."""
     kinds = defaultdict[tuple[str, str], list[Node]](list)
     for node in nodes:
         if kind := node.labels.get(INSTANCE_TYPE):
@@ -99,7 +102,7 @@ def derive_node_groups(nodes: Iterable[Node]) -> list[Json]:
 
 
 def _list_scale_ups(look: ClusterLook, pods: Sequence[Pod]) -> list[tuple[ClusterLook, ScaleUpAnalysis]]:
-    """Looks with what comes of them, until no group helps; each sees the nodes that were asked for before it."""
+    """Look again and again until no group helps; each look sees the nodes that were asked for before it."""
     analyses, coming = [(look, look.analyze_scale_up(pods, []))], list[Json]()
     while options := analyses[-1][1].options:
         group = options[0].group
@@ -113,7 +116,7 @@ def _list_scale_ups(look: ClusterLook, pods: Sequence[Pod]) -> list[tuple[Cluste
 
 
 def _look_json(look: ClusterLook, growth: ScaleUpAnalysis) -> Json:
-    """A look that asks for nodes: what each group scored, and why the others are no option."""
+    """Describe a look that asks for nodes: the score of each option, and why other groups are none."""
     best, options = growth.options[0], {option.group.name for option in growth.options}
     return {
         "group": best.group.name,
@@ -151,7 +154,7 @@ def _max_size_reason(group: NodeGroup) -> str:
 
 
 def _helpless_json(look: ClusterLook, pods: Sequence[Pod]) -> list[Json]:
-    """Pods with why each group has no node for them."""
+    """Explain for each pod why no group has a node for it."""
     entries: list[Json] = [{"pod": pod.key, "why": {}} for pod in pods]
     for group in look.node_groups.groups if pods else ():
         name = f"{group.name}-template"
@@ -182,6 +185,7 @@ def _node_verdicts(look: ClusterLook, step: Step) -> list[Json]:
                 "moves": dict(verdict.moves),
             }
         )
+    # Nodes that could go do not all go at once: the first look takes some of them.
     first = look.select_removable([row["node"] for row in rows if not row["why"]])
     for row in rows:
         if row["node"] in first:
@@ -190,15 +194,18 @@ def _node_verdicts(look: ClusterLook, step: Step) -> list[Json]:
 
 
 def _derive_node_group(group_name: str, nodes: Sequence[Node]) -> Json:
-    """What all of its nodes have in common; labels of the kind and the zone are among it."""
+    """Return what the nodes have in common as a node group, with the labels of instance type and zone."""
     first = nodes[0]
     has = get_mapping(get_mapping(first.raw, "status"), "allocatable")
     taints = get_mapping(first.raw, "spec").get("taints") or ()
     labels = {key: value for key, value in first.labels.items() if all(node.labels.get(key) == value for node in nodes)}
     return {
         "name": re.sub("[^a-z0-9]+", "-", group_name.lower())[:63].strip("-"),
+        # The hostname is the node's own, even if it is the only one.
         "labels": {key: value for key, value in labels.items() if key != HOSTNAME},
+        # Taints of conditions come and go with the state of a node.
         "taints": [taint for taint in taints if not str(taint.get("key")).startswith("node.kubernetes.io/")],
         "allocatable": {name: str(amount) for name, amount in has.items()},
+        # Room to grow; people change it before they ask.
         "max": 2 * len(nodes),
     }

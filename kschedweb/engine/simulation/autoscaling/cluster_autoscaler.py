@@ -1,10 +1,10 @@
 """cluster-autoscaler in its usual configuration, at work in a simulation.
 
-Written after its documentation (the FAQ of kubernetes/autoscaler), and not compared with its code. Each ten seconds it
-looks for pods that wait: of each node group it reckons how many nodes they need, and the expander picks one group. When
-none is needed, nodes whose requests are below the threshold and whose pods fit elsewhere count as unneeded; after ten
-minutes they go, empty ones up to ten at once, others one by one. Nothing goes within ten minutes after nodes were asked
-for. What it decides at a look is in ``looking``; here is what it waits for and does.
+Written after its documentation (the FAQ of kubernetes/autoscaler), and not compared with its code. Every ten seconds it
+looks for pods that wait, works out how many nodes of each group they need, and lets the expander pick one group. If
+none is needed, nodes count as unneeded whose requests are below the threshold and whose pods fit elsewhere. After ten
+minutes they go: empty ones up to ten at once, others one by one. Nothing goes within ten minutes after nodes were asked
+for. ``cluster_look`` has the decisions of one look; this module has the waiting and the acting.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, A
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
 from kschedweb.engine.values import dataclass
 
+# Seconds between looks, and between rounds of evictions from a node that goes.
 SCAN, DRAINING = 10.0, 1.0
 LEAVING = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
 UNNEEDED = "cluster-autoscaler removes {}"
@@ -44,15 +45,20 @@ class GroupsSetup(AutoscalerSetup):
 
 @dataclass(eq=False)
 class _AutoscalerLoop:
-    """The loop of one simulation. ``_nodes`` has the group of each node that is there or was asked for."""
+    """The loop of one simulation."""
 
     setup: GroupsSetup
     context: AutoscalerContext
+    # The group of each node that exists or was asked for.
     _nodes: dict[str, NodeGroup] = field(default_factory=dict)
+    # Nodes that were asked for and have not joined, by name.
     _coming: dict[str, Json] = field(default_factory=dict)
-    _idle: dict[str, float] = field(default_factory=dict)  # since when a node is unneeded
+    # Since when each unneeded node is unneeded, in seconds.
+    _idle: dict[str, float] = field(default_factory=dict)
+    # Names of the nodes on their way out.
     _going: set[str] = field(default_factory=set)
     _launch_count: int = 0
+    # When nodes were last asked for, in seconds.
     _added: float = float("-inf")
 
     def __post_init__(self) -> None:
@@ -82,7 +88,7 @@ class _AutoscalerLoop:
         )
 
     def _scale_up(self, pods: list[Pod], now: float) -> bool:
-        """Ask for nodes of one group; whether there are any for which there is a use."""
+        """Ask for nodes of the best group; returns true if any group helps."""
         options = self._make_look().analyze_scale_up(pods, [*self._coming.values()]).options
         if not options:
             return False
@@ -109,6 +115,7 @@ class _AutoscalerLoop:
             return
         look = self._make_look()
         unneeded = [name for name in self._nodes if not look.judge_node(name).why]
+        # Only nodes that are unneeded at every look keep their time.
         self._idle = {name: self._idle.get(name, now) for name in unneeded}
         for name in look.select_removable(
             [name for name, since in self._idle.items() if now - since >= node_groups.unneeded]

@@ -1,4 +1,4 @@
-"""What cluster-autoscaler decides when it looks at a cluster; nothing here waits or changes anything.
+"""The decisions of cluster-autoscaler when it looks at a cluster; nothing here waits or changes anything.
 
 Written after its documentation (the FAQ of kubernetes/autoscaler), and not compared with its code.
 """
@@ -33,7 +33,8 @@ from kschedweb.engine.values import dataclass
 
 LEAST_WASTE, PRICE, PRIORITY = "least-waste", "price", "priority"
 EXPANDERS = (LEAST_WASTE, PRICE, PRIORITY)
-MOST_EMPTY = 10  # nodes that go at once
+# Empty nodes that go at once, the default of ``--max-empty-bulk-delete``.
+MOST_EMPTY = 10
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 SYSTEM = "kube-system"
@@ -42,9 +43,9 @@ NO_GROUP, USED = "It is of no node group.", "Its utilisation is not below the th
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """From ``min_size`` to ``max_size`` nodes that are alike. ``price`` an hour; the highest ``priority`` comes first.
+    """A group of nodes that are alike.
 
-    Nodes of the beginning belong to the first group all of whose ``labels`` they have.
+    An existing node belongs to the first group all of whose ``labels`` it has.
     """
 
     name: str
@@ -54,7 +55,9 @@ class NodeGroup:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Json, ...] = ()
     zone: str = ""
+    # An hour; ``None`` if it is not known.
     price: float | None = None
+    # For the priority expander: the highest comes first.
     priority: int = 0
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
@@ -68,20 +71,21 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroups:
-    """What cluster-autoscaler is told; times in seconds.
-
-    A node whose requests are below ``threshold`` of CPU and memory may be unneeded.
-    """
+    """The node groups and settings of cluster-autoscaler; times in seconds."""
 
     groups: tuple[NodeGroup, ...]
     expander: str = LEAST_WASTE
+    # From asking for a node until it joins.
     launch: float = 60.0
+    # A node may be unneeded if its requested shares of CPU and memory are below this.
     threshold: float = 0.5
+    # For how long a node must be unneeded before it goes.
     unneeded: float = 600.0
+    # For how long nothing goes after nodes were asked for.
     after_add: float = 600.0
 
     def group_by_node(self, nodes: Iterable[Node]) -> dict[str, NodeGroup]:
-        """The group of each node that is of one."""
+        """Return the group of each node that belongs to one."""
         groups_by_node = {
             node.name: next((group for group in self.groups if group.matches_labels(node.labels)), None)
             for node in nodes
@@ -89,7 +93,7 @@ class NodeGroups:
         return {name: group for name, group in groups_by_node.items() if group is not None}
 
     def rank_key(self, option: ScaleUpOption) -> tuple[object, ...]:
-        """What the expander takes is the least."""
+        """Return the expander's sort key: it takes the option with the least one."""
         group = option.group
         if self.expander == PRICE:
             return option.price_per_pod, option.wasted, group.name
@@ -100,10 +104,12 @@ class NodeGroups:
 
 @dataclass(frozen=True, slots=True)
 class ScaleUpOption:
-    """More nodes of a group, each with the ``pods`` it helps; ``wasted`` shares of their CPU and memory stay free."""
+    """More nodes of one group."""
 
     group: NodeGroup
+    # The pods that each new node would get.
     pods: tuple[tuple[Pod, ...], ...]
+    # Shares of CPU and memory of the new nodes that would stay free.
     wasted: tuple[float, float]
 
     @property
@@ -122,18 +128,26 @@ class ScaleUpOption:
 
 @dataclass(frozen=True, slots=True)
 class ScaleUpAnalysis:
-    """``placed`` pods have a place at a node that is there or on its way, ``unplaced`` none; the best option first."""
+    """The answer to the pods that wait."""
 
-    placed: Mapping[str, str]  # pod -> node
+    # Pods that fit on a node that exists or is on its way: pod -> node.
+    placed: Mapping[str, str]
+    # Pods without such a place.
     unplaced: list[Pod]
+    # What helps the unplaced pods, the best option first.
     options: list[ScaleUpOption]
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleDownVerdict:
-    """``why`` a node stays, "" where it is unneeded; ``moves`` says where its pods would go."""
+    """The verdict on one node.
 
+    A node is unneeded if nothing keeps it.
+    """
+
+    # The reason why it stays; "" if it is unneeded.
     why: str
+    # pod -> node that it would go to.
     moves: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -157,7 +171,7 @@ class ClusterLook:
     # Nodes for pods that wait.
 
     def analyze_scale_up(self, pods: Sequence[Pod], coming: Sequence[Json]) -> ScaleUpAnalysis:
-        """What helps the pods for which there is no place, with the nodes that are ``coming``."""
+        """Place the pods on existing and ``coming`` nodes, and work out what helps the rest."""
         scheduler, placed, unplaced = self.make_scheduler(coming), dict[str, str](), []
         for pod in pods:
             self.check()
@@ -174,11 +188,11 @@ class ClusterLook:
         return ScaleUpAnalysis(placed, unplaced, sorted(options, key=self.node_groups.rank_key))
 
     def size_headroom(self, group: NodeGroup) -> int:
-        """How many nodes more the group may have."""
+        """Return how many more nodes the group may have."""
         return group.max_size - sum(node_group is group for node_group in self.nodes.values())
 
     def compute_option(self, group: NodeGroup, pods: Sequence[Pod]) -> ScaleUpOption | None:
-        """How many nodes of the group would hold the pods: each is filled with pods that the ones before it left.
+        """Return how many nodes of the group would hold the pods; each is filled with pods that did not fit before.
 
         Once a pod is refused, pods like it are not tried on the same node.
         """
@@ -208,6 +222,7 @@ class ClusterLook:
             for number, (requested, has) in enumerate(requested_and_allocatable(scheduler.snapshot, name).values()):
                 free[number] += has - requested
                 whole[number] += has
+            # The template node is emptied and filled again: the nodes of a group are alike.
             for pod in on:
                 scheduler.snapshot.remove_pod(pod.key)
             helped.append(tuple(on))
@@ -220,14 +235,14 @@ class ClusterLook:
     # Nodes that are not needed.
 
     def judge_node(self, name: str) -> ScaleDownVerdict:
-        """Whether a node is unneeded, and where its pods would go, or why it stays."""
+        """Return whether a node is unneeded: where its pods would go, or why it stays."""
         self.check()
         lives = self.on(name)
         why = self._why_node_stays(name) or next(filter(None, map(self._why_pod_stays, lives)), "")
         return self._place_elsewhere(name, lives) if lives and not why else ScaleDownVerdict(why)
 
     def _why_node_stays(self, name: str) -> str:
-        """Why the node stays whatever is on it."""
+        """Return why the node stays whatever runs on it; "" if nothing but its pods may keep it."""
         group, place = self.nodes.get(name), self.snapshot.index.get(name)
         if group is None:
             return NO_GROUP
@@ -245,7 +260,7 @@ class ClusterLook:
         return USED if compute_utilisation(self.snapshot, name) >= self.node_groups.threshold else ""
 
     def select_removable(self, due: Sequence[str]) -> list[str]:
-        """Of nodes that were unneeded for long enough those that go now: up to ten empty ones, or one with pods."""
+        """Return those of the ``due`` nodes that go now: up to ten empty ones, or one with pods."""
         candidates = [name for name in due if not self.on(name)][:MOST_EMPTY] or due[:1]
         selected: list[str] = []
         for name in candidates:
@@ -254,14 +269,17 @@ class ClusterLook:
         return selected
 
     def can_spare_node(self, group: NodeGroup, going: Collection[str] | None = None) -> bool:
-        """Whether the group may lose one more node."""
+        """Return true if the group may lose one more node."""
         excluded = self.going if going is None else going
         return (
             sum(node_group is group for name, node_group in self.nodes.items() if name not in excluded) > group.min_size
         )
 
     def _why_pod_stays(self, life: Life) -> str:
-        """Why the pod may not leave its node: it has no controller or local data, or may not be evicted."""
+        """Return why the pod may not leave its node; "" if it may.
+
+        It stays without a controller, with local data, or if it may not be evicted.
+        """
         pod, annotations = life.pod, get_string_map(get_mapping(life.pod.raw, "metadata"), "annotations")
         meant = [budget for budget in self.budgets if budget.covers_pod(pod)]
         if annotations.get(SAFE) == "false":
@@ -284,13 +302,17 @@ class ClusterLook:
         return Scheduler.from_configuration(self.snapshot.copy(), self.configuration)
 
     def _place_elsewhere(self, name: str, lives: Sequence[Life]) -> ScaleDownVerdict:
-        """Where the node's pods would go. It stays meanwhile without pods, as it does while it is drained, and counts
-        for the spread of pods."""
+        """Find places for the node's pods on other nodes.
+
+        The emptied node stays in the snapshot, as it does while it is drained, and counts for the spread of pods.
+        """
         scheduler, moves = self._drain_scheduler, dict[str, str]()
         snapshot = scheduler.snapshot
         closed = [snapshot.index[node_name] for node_name in {name, *self.going} if node_name in snapshot.index]
         other_nodes = np.delete(np.arange(len(snapshot), dtype=np.intp), closed)
+        # Every node is judged from the same start, so that the order of nodes does not matter.
         scheduler.advance_start(-scheduler.start)
+        # Everything is taken back in reverse order when the block ends: the copy serves for all nodes.
         with ExitStack() as back:
             for pod in snapshot.pods.pods_on(snapshot.index[name]):
                 back.enter_context(scheduler.without_pod(pod.key, keep_made_claims=True))
@@ -307,7 +329,7 @@ class ClusterLook:
         return ScaleDownVerdict("", moves)
 
     def make_scheduler(self, more: Sequence[Json]) -> Scheduler:
-        """A scheduler over the cluster as it is, with more nodes and their daemons."""
+        """Return a scheduler over the cluster as it is, with ``more`` nodes and their daemon pods."""
         world = SchedulerCache(self.snapshot.copy())
         for raw in more:
             world.set_node(Node.from_json(raw))
@@ -322,7 +344,7 @@ class ClusterLook:
 
 
 def requested_and_allocatable(snapshot: Snapshot, node: str) -> dict[str, tuple[int, int]]:
-    """By resource: what is requested of a node, and what it has."""
+    """Return what is requested of a node, and what it has, by resource."""
     place, amounts_by_name = snapshot.index[node], {}
     for name in (CPU, MEMORY):
         requested, has = (
@@ -334,7 +356,7 @@ def requested_and_allocatable(snapshot: Snapshot, node: str) -> dict[str, tuple[
 
 
 def compute_utilisation(snapshot: Snapshot, node: str) -> float:
-    """The larger of the shares of CPU and memory that are requested."""
+    """Return the larger of the requested shares of CPU and memory."""
     return max(requested / has if has else 0.0 for requested, has in requested_and_allocatable(snapshot, node).values())
 
 
@@ -347,7 +369,7 @@ def filter_daemon_sets(objects: Iterable[Json]) -> list[Json]:
 
 
 def _place_pod(scheduler: Scheduler, pod: Pod, positions: NDArray[np.intp] | None = None) -> str:
-    """The node at which the pod finds a place, "" if none; of those at ``positions``, if given. It is put there."""
+    """Place the pod, at one of ``positions`` if given; returns its node, or "" if it fits nowhere."""
     if stays_at_drain(pod) or (positions is not None and not positions.size):
         return ""
     try:

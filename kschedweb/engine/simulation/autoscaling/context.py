@@ -1,4 +1,4 @@
-"""What an autoscaler sees of a simulation, and what it can do there."""
+"""The view that an autoscaler has of a simulation, and its means to act there."""
 
 from __future__ import annotations
 
@@ -27,33 +27,35 @@ AT = Callable[[float], None]
 
 
 class AutoscalerSetup(ABC):
-    """An autoscaler as a scenario has it; the same for any number of simulations."""
+    """An autoscaler of a scenario; one serves for any number of simulations."""
 
     @abstractmethod
     def start(self, context: AutoscalerContext) -> None:
-        """Let it work in one simulation."""
+        """Start the autoscaler in one simulation."""
 
     @abstractmethod
     def node_price(self, labels: Mapping[str, str]) -> float | None:
-        """What a node with these labels costs an hour; ``None`` where that is not known."""
+        """Return the price an hour of a node with these labels; ``None`` if it is not known."""
 
 
 @dataclass(eq=False)
 class AutoscalerContext:
-    """``join_node``, ``remove_node`` and ``create_pod`` let a node come, go, and a pod arrive.
-
-    ``waiting`` are pods without a node. ``on_unschedulable`` is called when a pod was tried in vain, ``on_pod_moved``
-    when a pod came to a node, or began to leave it.
-    """
+    """An autoscaler's access to one simulation."""
 
     configuration: Configuration
     pods: Pods
     nodes: SimulatedNodes
+    # Lets a node (raw) join at a time.
     join_node: Callable[[Json, float], None]
+    # Deletes the node of that name.
     remove_node: Callable[[str, float], None]
+    # Lets a pod (raw) arrive.
     create_pod: Callable[[Json, float], None]
+    # Called when a pod was tried in vain.
     on_unschedulable: AT = lambda now: None
+    # Called when a pod came to a node, or began to leave it.
     on_pod_moved: Callable[[Life, float], None] = lambda life, now: None
+    # Pods that were tried in vain, by key.
     waiting: dict[str, Life] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,14 +70,14 @@ class AutoscalerContext:
         self.on_pod_moved(life, now)
 
     def pending_pods(self) -> list[Life]:
-        """The pods that were tried in vain and still wait, in the order in which they were tried first."""
+        """Return the pods that were tried in vain and still wait, in the order of their first try."""
         for key, life in list(self.waiting.items()):
             if life.bound is not None or not self.pods.is_alive(life):
                 del self.waiting[key]
         return list(self.waiting.values())
 
     def schedule_background(self, time: float, action: AT) -> None:
-        """Do something later that is of no account for whether the simulation has come to rest."""
+        """Do something later that a simulation does not wait for before it ends."""
         self.pods.agenda.schedule_action(time, action, looks=True)
 
     def schedule_action(self, time: float, action: AT) -> None:
@@ -83,7 +85,7 @@ class AutoscalerContext:
         self.pods.agenda.schedule_action(time, action)
 
     def add_node(self, node: Json, sets: Iterable[Json], now: float) -> None:
-        """A node joins, and the DaemonSets ``sets`` put their pods on it."""
+        """Let a node join, with the pods of the DaemonSets ``sets``."""
         self.join_node(node, now)
         columns = daemons.make_snapshot([node])
         for raw in sets:
@@ -91,22 +93,22 @@ class AutoscalerContext:
                 self.create_pod(daemon_pod(raw, name, spec, self.pods.lives), now)
 
     def delete_node(self, name: str, now: float) -> None:
-        """A node is deleted; the pods of DaemonSets that are left on it end with it."""
+        """Delete a node; the pods of DaemonSets on it end with it."""
         for life in [self.pods.lives.get(pod.key) for pod in self.pods.world.pods_on(name)]:
             if life is not None:
                 self.pods.remove_pod(life, now)
         self.remove_node(name, now)
 
     def change_node(self, name: str, now: float, **changes: object) -> None:
-        """Write a node."""
+        """Change the node's object."""
         self.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
 
     def pods_to_move(self, node: str) -> list[Life]:
-        """The pods on a node that would have to go elsewhere, without those that are on their way out."""
+        """Return the node's pods that have to go elsewhere, without those that are leaving already."""
         return [life for life in self._drainable_pods(node) if life.leaves is None]
 
     def is_drained(self, node: str) -> bool:
-        """Whether no pod is left that keeps the node from being deleted."""
+        """Return true if no pod keeps the node from being deleted."""
         return not self._drainable_pods(node)
 
     def _drainable_pods(self, node: str) -> list[Life]:
@@ -122,7 +124,7 @@ class AutoscalerContext:
 
 @dataclass(frozen=True, slots=True)
 class LiveBudget:
-    """A PodDisruptionBudget, by the pods that there are: as the disruption controller reckons it."""
+    """A PodDisruptionBudget over the pods of a simulation, as the disruption controller computes it."""
 
     namespace: str
     name: str
@@ -133,7 +135,8 @@ class LiveBudget:
     @classmethod
     def from_json(cls, raw: Json) -> LiveBudget:
         metadata, spec, selector = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), NOTHING
-        with suppress(SelectorError):  # which means no pod
+        # An invalid selector selects no pod.
+        with suppress(SelectorError):
             selector = label_selector(spec.get("selector"), "spec.selector.")
         identity = str(metadata.get("namespace") or "default"), str(metadata.get("name"))
         return cls(*identity, selector, spec.get("minAvailable"), spec.get("maxUnavailable"))
@@ -142,12 +145,12 @@ class LiveBudget:
         return pod.namespace == self.namespace and not self.selector.is_empty and self.selector.matches(pod.labels)
 
     def disruptions_allowed(self, lives: Iterable[Life]) -> int:
-        """How many of its pods may be evicted now."""
+        """Return how many of its pods may be evicted now."""
         healthy, desired = self.count_healthy(lives)
         return max(healthy - desired, 0)
 
     def count_healthy(self, lives: Iterable[Life]) -> tuple[int, int]:
-        """How many of its pods are healthy, and how many should be."""
+        """Return how many of its pods are healthy, and how many should be."""
         meant = [life for life in lives if life.leaves is None and self.covers_pod(life.pod)]
         healthy = sum(life.bound is not None for life in meant)
         if self.max_unavailable is not None:
@@ -162,11 +165,12 @@ def _resolve_count(value: object, total: int) -> int:
     number = text.removesuffix("%")
     if not number.isdecimal():
         return 0
+    # Percentages are rounded up, as the disruption controller does.
     return ceil(int(number) * total / 100) if text.endswith("%") else int(number)
 
 
 def daemon_pod(raw: Json, node: str, spec: Json, existing_keys: Container[str]) -> Json:
-    """The pod of a DaemonSet for a node, as its controller makes it."""
+    """Return the pod of a DaemonSet for a node, as its controller makes it."""
     metadata = raw["metadata"]
     namespace, name = metadata.get("namespace") or "default", metadata["name"]
     template = get_mapping(get_mapping(get_mapping(raw, "spec"), "template", "spec."), "metadata")
@@ -187,7 +191,7 @@ def daemon_pod(raw: Json, node: str, spec: Json, existing_keys: Container[str]) 
 
 
 def raw_node(name: str, labels: Mapping[str, str], taints: Iterable[Json], capacity: Json, allocatable: Json) -> Json:
-    """A node that is ready when it joins."""
+    """Return a node that is ready when it joins."""
     return {
         "apiVersion": "v1",
         "kind": "Node",

@@ -1,7 +1,7 @@
 """Karpenter at work in a simulation: nodes for pods that wait, and consolidation, by its own rules.
 
-Simplified: a command of consolidation is carried out at once, not validated after 15 seconds; a node costs and takes
-what its offering says; nothing drifts, expires or is interrupted.
+Simplified: a consolidation command is carried out at once, not validated after 15 seconds; a node costs and takes what
+its offering says; nothing drifts, expires or is interrupted.
 """
 
 from __future__ import annotations
@@ -42,24 +42,26 @@ from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
 from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.values import dataclass
 
+# Seconds without a new pod after which a batch ends, and the longest duration of a batch: the defaults of Karpenter's
+# batch idle and batch max duration.
 IDLE, LONGEST = 1.0, 10.0
-"""How long no pod comes before a batch ends, and how long a batch lasts at most."""
+# Seconds between looks for nodes that can go, until one is taken although nothing changed, and between evictions.
 POLL, RECHECK, DRAINING = 10.0, 300.0, 1.0
-"""Seconds between looks for nodes that can go; after which one is taken although nothing changed; between evictions."""
+# The time that Karpenter reads at the beginning, in seconds of the epoch.
 BEGINNING = cron.MONDAY.timestamp()
-"""What Karpenter takes for the time at the beginning (seconds of the epoch)."""
 STORED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "Namespace", "DaemonSet")
 CONSOLIDATED = "Karpenter consolidates {}: {}"
 
 
 @dataclass(frozen=True, eq=False)
 class KarpenterSetup(AutoscalerSetup):
-    """Karpenter among ``objects``. A node joins ``launch`` seconds after it is asked for, and loses its startup taints
-    ``startup`` seconds later."""
+    """Karpenter among the ``objects`` of a scenario."""
 
     karpenter: Karpenter
     objects: Sequence[Json]
+    # Seconds from asking for a node until it joins.
     launch: float = 60.0
+    # Seconds until a joined node loses its startup taints.
     startup: float = 10.0
 
     def start(self, context: AutoscalerContext) -> None:
@@ -79,31 +81,41 @@ class KarpenterSetup(AutoscalerSetup):
 
 @dataclass(eq=False)
 class _Machine:
-    """A node that Karpenter owns. ``initialized`` once it joined and its startup taints are gone."""
+    """A node that Karpenter owns."""
 
     claim: ClaimView
     node: Json
+    # When a pod last came to it or left it, in seconds; its joining counts, too.
     event: float
+    # True once it has joined and its startup taints are gone.
     initialized: bool = False
-    going: str = ""  # why, once it is on its way out
-    awaits: str = ""  # the node that must be there before its pods are evicted
+    # Why it is on its way out; "" while it is not.
+    going: str = ""
+    # The node that must be initialized before this one's pods are evicted.
+    awaits: str = ""
 
 
 @dataclass(eq=False)
 class _KarpenterLoops:
-    """The two loops of one simulation."""
+    """The provisioning and consolidation loops of one simulation."""
 
     setup: KarpenterSetup
     context: AutoscalerContext
+    # By name, with those that were asked for and have not joined.
     _machines: dict[str, _Machine] = field(default_factory=dict)
+    # Caches: pods are read once for each template, and views of pods and nodes are kept.
     _askings: dict[int, PodData] = field(default_factory=dict)
     _views: dict[Life, PodView] = field(default_factory=dict)
     _nodes: dict[str, tuple[Node, NodeView]] = field(default_factory=dict)
     _static: KarpenterObjects = field(default_factory=KarpenterObjects)
-    _batch: tuple[float, float] | None = None  # when it began, and when its last pod came
+    # When the batch began, and when its last pod came.
+    _batch: tuple[float, float] | None = None
     _launch_count: int = 0
+    # Counts changes of the cluster: nothing is worked out again while it stays the same.
     _changes: int = 0
+    # Changes and waiting pods at the last provisioning.
     _last_provisioning: tuple[int, frozenset[str]] = (-1, frozenset())
+    # Changes, candidates and time of the last consolidation.
     _last_consolidation: tuple[int, frozenset[str], float] = (-1, frozenset(), 0.0)
 
     def __post_init__(self) -> None:
@@ -124,7 +136,7 @@ class _KarpenterLoops:
     # What happens.
 
     def _on_unschedulable(self, now: float) -> None:
-        """A pod found no node: a batch of pods begins, or goes on."""
+        """Start a batch of pods, or prolong it: a pod found no node."""
         if self._batch is None:
             self._batch = now, now
             self.context.schedule_action(now + IDLE, self._end_batch)
@@ -142,16 +154,17 @@ class _KarpenterLoops:
         self._provision_nodes(now)
 
     def _on_pod_moved(self, life: Life, now: float) -> None:
-        """A pod came to its node, or leaves it."""
+        """Note that a pod came to its node, or leaves it."""
         self._changes += 1
         machine = self._machines.get(life.pod.node_name)
+        # Karpenter's `consolidateAfter` does not count pods of DaemonSets.
         if machine is not None and not self._pod_view(life).daemon:
             machine.event = now
 
     # Nodes for pods that wait.
 
     def _should_provision(self) -> bool:
-        """Whether pods wait that might fare otherwise than when they were tried last."""
+        """Return true if pods wait that may fare otherwise than at the last provisioning."""
         waiting = frozenset(life.pod.key for life in self.context.pending_pods())
         return bool(waiting) and (self._changes, waiting) != self._last_provisioning
 
@@ -164,11 +177,12 @@ class _KarpenterLoops:
         pods = [*scheduling_context.pending_pods, *world.leaving_pods]
         if not pods or not world.usable_pools:
             return
+        # Nodes that exist already get their pods from the scheduler: only new ones are asked for.
         for proposal in Solver(scheduling_context, pods).solve().new:
             self._launch_node(proposal, f"for {len(proposal.node.pods)} pods", now)
 
     def _launch_node(self, proposal: Proposal, purpose: str, now: float) -> str:
-        """Ask for the cheapest offer; the name of the node, "" where there is none."""
+        """Ask for the cheapest offer; returns the name of the node, or "" if there is no offer."""
         template = proposal.node.template
         offers = template.catalogue.list_offers(proposal.types, proposal.node.requirements)
         if not offers:
@@ -219,7 +233,7 @@ class _KarpenterLoops:
             self.context.schedule_action(now + self.setup.startup, lambda time: self._initialize_node(name, time))
 
     def _initialize_node(self, name: str, now: float) -> None:
-        """The startup taints go."""
+        """Take the startup taints away."""
         if (machine := self._machines.get(name)) is not None and name in self.context.pods.world.nodes:
             taints = tuple(map(taint_json, machine.claim.taints))
             self.context.change_node(name, now, taints=taints, labels={INITIALIZED: "true"})
@@ -231,7 +245,8 @@ class _KarpenterLoops:
     def _poll_consolidation(self, now: float) -> None:
         self.context.schedule_background(now + POLL, self._poll_consolidation)
         if self._batch is None and self._should_provision():
-            self._on_unschedulable(now)  # pods that wait are looked at again
+            # Pods that wait are looked at again when the cluster has changed.
+            self._on_unschedulable(now)
         ready = frozenset(name for name, machine in self._machines.items() if self._is_consolidatable(machine, now))
         changes, before, last_look = self._last_consolidation
         if not ready or (changes == self._changes and before == ready and now - last_look < RECHECK):
@@ -248,7 +263,7 @@ class _KarpenterLoops:
         return now - machine.event >= pool.consolidate_after
 
     def _start_command(self, reason: str, command: Command, now: float) -> None:
-        """Keep new pods off the nodes that go; their pods are evicted once the node in their place is there."""
+        """Keep new pods off the nodes that go; their pods are evicted once the replacement is initialized."""
         self._changes += 1
         names = [candidate.name for candidate in command.candidates]
         awaits = ""
@@ -263,7 +278,7 @@ class _KarpenterLoops:
             self.context.schedule_action(now, lambda time, name=name: self._drain_node(name, time))  # type: ignore[misc]
 
     def _drain_node(self, name: str, now: float) -> None:
-        """Evict what budgets let go, again and again, until the node can be deleted."""
+        """Evict the pods that budgets let go, again and again, until the node can be deleted."""
         machine = self._machines[name]
         if name not in self.context.pods.world.nodes:
             del self._machines[name]
@@ -274,6 +289,7 @@ class _KarpenterLoops:
             return
         for life in self.context.pods_to_move(name):
             meant = [budget for _, budget in self._budgets if budget.covers_pod(life.pod)]
+            # The eviction API refuses a pod with more than one budget.
             if len(meant) <= 1 and all(
                 budget.disruptions_allowed(self.context.pods.lives.values()) for budget in meant
             ):
@@ -292,6 +308,7 @@ class _KarpenterLoops:
         lives, world = self.context.pods.lives, self.context.pods.world
         waiting = {life.pod.key for life in self.context.pending_pods()}
         guards = [self._read_guard(raw, budget) for raw, budget in self._budgets]
+        # Views of pods that are gone are dropped.
         self._views = {life: view for life, view in self._views.items() if lives.get(life.pod.key) is life}
         cluster_objects = KarpenterObjects(
             nodes={name: self._node_view(node) for name, node in world.nodes.items()},
@@ -342,7 +359,7 @@ class _KarpenterLoops:
 
 
 def _make_claim_view(node: Node) -> ClaimView:
-    """The NodeClaim of a node that is there at the beginning."""
+    """Return the NodeClaim of a node that exists at the beginning."""
     view = NodeView.from_json(node.raw)
     return ClaimView(
         name=node.name,
@@ -362,7 +379,7 @@ def _make_claim_view(node: Node) -> ClaimView:
 
 
 def _single_value_labels(proposal: Proposal) -> dict[str, str]:
-    """The labels that the requirements leave no choice about."""
+    """Return the labels for which the requirements leave a single value."""
     requirements = proposal.node.requirements
     single = (
         requirement
@@ -383,5 +400,5 @@ def _offering_labels(sold: InstanceType, offering: Offering) -> dict[str, str]:
 
 
 def _format_quantities(amounts: Milli) -> Json:
-    """Amounts as quantities."""
+    """Write amounts as quantities."""
     return {name: str(amount // 1000) if amount % 1000 == 0 else f"{amount}m" for name, amount in amounts.items()}

@@ -1,4 +1,4 @@
-"""The pods of a workload that is scaled, and what its controller does to have as many as are asked for."""
+"""The pods of a scaled workload, and how its controller creates and deletes them."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WorkloadTemplate:
-    """How further pods of a workload are made: ``pod`` (raw) under a name that begins with ``stem``.
-
-    ``numbered``: names count up, as those of a StatefulSet do. ``startup`` is how many seconds a new pod runs before
-    it is ready.
-    """
+    """How further pods of a workload are made."""
 
     workload: str
+    # A raw pod, which is copied under another name.
     pod: Json
+    # The beginning of each name.
     stem: str
+    # True if names count up, as those of a StatefulSet do.
     numbered: bool = False
+    # Seconds for which a new pod runs before it is ready.
     startup: float = 0.0
 
 
 @dataclass(eq=False)
 class Fleet:
-    """``lives`` are those of the workload's pods, in the order in which they came; ``replicas`` are asked for."""
+    """The pods of a workload."""
 
     kind: WorkloadTemplate
+    # Number of pods that are asked for.
     replicas: int
+    # By key, in the order in which they came.
     lives: dict[str, Life] = field(default_factory=dict)
+    # Number of names that were tried so far, so that random ones do not repeat.
     created_count: int = 0
 
     @property
@@ -46,19 +49,20 @@ class Fleet:
         return [life for life in self.lives.values() if life.leaves is None]
 
     def ready_lives(self, now: float) -> list[Life]:
-        """The pods that are ready, and so take a part of the load."""
+        """Return the pods that are ready, and so take a part of the load."""
         return [life for life in self.active if life.bound is not None and ready_since(life) <= now]
 
     def observe_pods(self, now: float) -> list[ObservedPod]:
-        """The pods as a controller sees them."""
+        """Return the pods as a controller sees them."""
         return [_observe_pod(life, now) for life in self.lives.values()]
 
     def list_surplus(self, now: float) -> list[Life]:
-        """The pods that their controller deletes, the first first."""
+        """Return the pods that their controller deletes, in order."""
         active = self.active
         more = len(active) - self.replicas
         if more <= 0:
             return []
+        # A StatefulSet deletes the pod with the highest ordinal first, whatever its state.
         if self.kind.numbered:
             return sorted(active, key=lambda life: parse_ordinal(life.pod.name), reverse=True)[:more]
         ordered = rank_for_deletion(
@@ -67,7 +71,7 @@ class Fleet:
         return [self.lives[candidate.key] for candidate in ordered[:more]]
 
     def missing_pods(self, is_taken: Callable[[str], bool]) -> Iterator[Json]:
-        """The pods that its controller creates; ``is_taken`` says whether there is a pod of a key."""
+        """Yield the pods that its controller creates; ``is_taken`` tells whether a key is in use."""
         for _ in range(self.replicas - len(self.active)):
             name = self._next_name(is_taken)
             yield {
@@ -93,7 +97,7 @@ class Fleet:
 
 
 def ready_since(life: Life) -> float:
-    """When the pod became ready, or will."""
+    """Return when the pod became ready, or will."""
     assert life.bound is not None
     return life.bound if life.ready is None else life.ready
 
@@ -117,7 +121,10 @@ def _observe_pod(life: Life, now: float) -> ObservedPod:
 
 
 def _deletion_candidate(life: Life, now: float) -> DeletionCandidate:
-    """Times are whole seconds, as the API server keeps them; a pod of the base is as old as it says."""
+    """Return what the order of deletion looks at.
+
+    Times are whole seconds, as the API server keeps them; a pod of the beginning is as old as its object says.
+    """
     pod = life.pod
     metadata, status = get_mapping(pod.raw, "metadata"), get_mapping(pod.raw, "status")
     ready = ready_since(life) if life.bound is not None and ready_since(life) <= now else None

@@ -1,4 +1,4 @@
-"""The load of a workload: what all of its pods together would use, in cores."""
+"""The load of a workload: the cores that all of its pods together would use."""
 
 from __future__ import annotations
 
@@ -11,32 +11,37 @@ DAY = 86400.0
 
 
 def daily_swing(peak: float, low: float, time: float) -> float:
-    """The share of the highest at ``time``: 1 at ``peak`` (seconds after midnight), ``low`` twelve hours away."""
+    """Return the share of the highest load at ``time``.
+
+    It is 1 at ``peak`` (seconds after midnight), and ``low`` twelve hours away.
+    """
     return low + (1.0 - low) * (1.0 + math.cos((time - peak) * (2.0 * math.pi / DAY))) / 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """``cores`` hold from ``times`` (seconds, ascending) on; each day they swing down to the share ``low``."""
+    """A load over time."""
 
+    # Seconds, ascending: from each on the load has the cores at the same position.
     times: tuple[float, ...]
     cores: tuple[float, ...]
+    # The share to which the load swings down each day.
     low: float = 1.0
+    # Time of the highest load, in seconds after midnight.
     peak: float = 0.0
 
     def cores_at(self, time: float) -> float:
-        """Cores at ``time``; none before the first of the times."""
+        """Return the cores at ``time``; none before the first of the times."""
         place = bisect_right(self.times, time) - 1
         return self.cores[place] * daily_swing(self.peak, self.low, time) if place >= 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What the pods of a workload use: ``load`` together, or what ``pods`` of its pods would use.
+    """The load that the pods of a workload share."""
 
-    A pod uses at most ``max_cores`` cores.
-    """
-
+    # Their load together; ``None`` for what ``pods`` of its pods would use.
     load: Load | None
     pods: int
+    # The most that one pod uses.
     max_cores: float = math.inf

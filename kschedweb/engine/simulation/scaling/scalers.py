@@ -28,20 +28,19 @@ BY_HAND, BY_CRON, ENTRY = "by hand", "cron", "cron entry {}"
 
 @dataclass(frozen=True, slots=True)
 class Scaler:
-    """Who scales a workload from now on: an ``autoscaler``, or ``entries`` of expression, schedule and replicas.
-
-    Its pods share ``load``, or else what those that there are now would use.
-    """
+    """What scales a workload from now on: an autoscaler, or cron entries."""
 
     kind: WorkloadTemplate
     autoscaler: Autoscaler | None = None
+    # (expression, schedule, replicas)
     entries: tuple[tuple[str, Cron, int], ...] = ()
+    # The load that its pods share; ``None`` for what its present pods would use.
     load: Load | None = None
 
 
 @dataclass(eq=False)
 class _ScaledWorkload:
-    """A workload with who scales it, and what its pods share."""
+    """A workload with its scaler, and the load that its pods share."""
 
     fleet: Fleet
     scaler: Scaler
@@ -51,13 +50,15 @@ class _ScaledWorkload:
 
 @dataclass(eq=False)
 class Scalers:
-    """``create`` and ``delete`` are how pods come and go; ``lives`` are all pods of the simulation."""
+    """The scaled workloads of a simulation."""
 
+    # All pods of the simulation.
     lives: Mapping[str, Life]
     objects: ClusterObjects
     agenda: Agenda
     observer: Observer
     use: UseModel | None
+    # How a pod is deleted, and how a raw one is created.
     delete: Callable[[Life, float], None]
     create: Callable[[Json, float], None] = lambda raw, now: None
     _watched: dict[str, _ScaledWorkload] = field(default_factory=dict)
@@ -68,17 +69,17 @@ class Scalers:
     # What the simulation tells of its pods.
 
     def add_life(self, life: Life) -> None:
-        """A pod is there."""
+        """Add a pod to its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives[life.pod.key] = life
 
     def remove_life(self, life: Life) -> None:
-        """A pod is there no more."""
+        """Remove a pod from its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives.pop(life.pod.key, None)
 
     def startup_seconds(self, life: Life) -> float:
-        """How long the pod, which is on its node now, takes to be ready."""
+        """Return how long the pod, which is on its node now, takes to be ready."""
         watched = self._find_watched(life) if self._watched else None
         return 0.0 if watched is None else watched.fleet.kind.startup
 
@@ -88,7 +89,7 @@ class Scalers:
     # What happens to workloads.
 
     def start_scaler(self, scaler: Scaler, now: float) -> None:
-        """``scaler`` looks after its workload from now on, in place of another one."""
+        """Let ``scaler`` scale its workload from now on, in place of another one."""
         name = scaler.kind.workload
         before = self._watched.get(name)
         if before is None:
@@ -110,18 +111,18 @@ class Scalers:
             self._await_entry(watched, entry, now)
 
     def scale_workload(self, workload: str, replicas: int, now: float) -> None:
-        """Somebody scales a workload that a scaler looks after."""
+        """Scale a workload by hand that has a scaler."""
         watched = self._watched[workload]
         self._set_replicas(watched, replicas, BY_HAND, now, None)
 
     def end_workload(self, workload: str, now: float) -> None:
-        """The workload goes with its pods."""
+        """Delete the workload with its pods."""
         watched = self._watched.pop(workload)
         for life in watched.fleet.active:
             self.delete(life, now)
 
     def _share_use(self, watched: _ScaledWorkload, now: float) -> Share:
-        """What its pods share from now on; the model of use is told of it."""
+        """Work out what the workload's pods share from now on, and tell the model of use."""
         pods = [life.pod for life in watched.fleet.active]
         limits = {pod.limits.get(CPU, 0) / MILLI or math.inf for pod in pods}
         share = Share(watched.scaler.load, len(pods), max(limits, default=math.inf))
@@ -148,13 +149,14 @@ class Scalers:
         self.agenda.schedule_action(now + SYNC, lambda time: self._evaluate(watched, time), looks=True)
 
     def _measure_pods(self, watched: _ScaledWorkload, now: float) -> dict[str, PodMetric]:
-        """What metrics-server says: the load is divided evenly among the pods that are ready."""
+        """Return what metrics-server reports: the load is divided evenly among the ready pods."""
         taking = watched.fleet.ready_lives(now)
         per_pod = min(self._total_load(watched, now) / max(1, len(taking)), watched.share.max_cores)
         value = {life.pod.key: round(per_pod * MILLI) for life in taking}
         return {
             life.pod.key: PodMetric(value.get(life.pod.key, 0), now, SYNC)
             for life in watched.fleet.active
+            # metrics-server has no figures of a pod before its first scrape.
             if life.bound is not None and life.bound + SYNC <= now
         }
 
@@ -181,7 +183,7 @@ class Scalers:
     def _set_replicas(
         self, watched: _ScaledWorkload, replicas: int, reason: str, now: float, utilization: int | None
     ) -> None:
-        """``replicas`` are asked for from now on, and the workload's own controller sees to it."""
+        """Ask for ``replicas`` from now on; the workload's own controller creates and deletes pods."""
         before, watched.fleet.replicas = watched.fleet.replicas, replicas
         self._report_scaling(watched, before, reason if before != replicas else "", now, utilization)
         self._reconcile_pods(watched, now)
@@ -191,7 +193,8 @@ class Scalers:
         for life in fleet.list_surplus(now):
             self.delete(life, now)
             if self.use is not None and life.leaves is not None:
-                self.use.left(life.pod, now)  # no more requests reach it
+                # No more requests reach a pod that is terminating.
+                self.use.left(life.pod, now)
         for raw in fleet.missing_pods(self.lives.__contains__):
             self.create(raw, now)
 
