@@ -1,1 +1,1 @@
-"""What admission and controllers do to pods and nodes around the scheduler."""
+"""Admission and controllers: the changes to pods and nodes around the scheduler."""

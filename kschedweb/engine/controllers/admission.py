@@ -1,8 +1,8 @@
-"""What the API server's admission makes of a pod before the scheduler sees it.
+"""The API server's admission of a pod before the scheduler sees it.
 
-Priority, overhead, node selector and tolerations come from the pod's classes, and default tolerations for nodes in
-trouble. Further plugins may be turned on. Pods are raw JSON here: what comes out is what the API server would store.
-What ResourceQuota lets in depends on the other pods: see ``quotas``.
+The pod gets priority, overhead, node selector and tolerations from its classes, and default tolerations for nodes in
+trouble. Further plugins may be turned on. Pods are raw JSON here: the result is what the API server would store.
+ResourceQuota depends on other pods: see ``quotas``.
 """
 
 from __future__ import annotations
@@ -30,14 +30,19 @@ from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import is_extended, read_resources
 from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
+# The kinds that ``apply_classes`` reads.
 CLASS_KINDS = ("PriorityClass", "RuntimeClass")
-"""The kinds that ``classed`` looks at."""
+# Priorities of the classes that every API server has.
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+# Seconds, the defaults of kube-apiserver's flags ``--default-not-ready-toleration-seconds`` and
+# ``--default-unreachable-toleration-seconds``.
 TOLERATION_SECONDS = 300
+# Plugins that change or refuse pods, by whether kube-apiserver turns them on by default.
 ON_BY_DEFAULT = ("Priority", "DefaultTolerationSeconds", "RuntimeClass", "ResourceQuota")
 OFF_BY_DEFAULT = ("LimitPodHardAntiAffinityTopology", "PodTolerationRestriction", "ExtendedResourceToleration")
 DEFAULT = frozenset(ON_BY_DEFAULT)
+# Annotations of namespaces that PodTolerationRestriction reads.
 NAMESPACE_TOLERATIONS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 MEMORY_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": EXISTS, "effect": NO_SCHEDULE}
@@ -52,14 +57,14 @@ class ClassLookup(Protocol):
 
 
 class AdmissionError(ObjectError):
-    """A pod that the API server would not take in; the text names the pod and says why."""
+    """A pod that the API server would refuse; the text names the pod and says why."""
 
 
 def admit_pod(raw: Json, cluster: ClassLookup, plugins: Collection[str] = DEFAULT) -> Json:
-    """The pod ``raw`` as the API server stores it, given the classes in ``cluster``; ``raw`` stays as it is.
+    """Return the pod ``raw`` as the API server stores it, given the classes in ``cluster``; ``raw`` stays as it is.
 
-    ``plugins`` are those that are on, in any order; quotas are not asked here. Raises AdmissionError where the pod is
-    refused, ObjectError where it or a class cannot be understood.
+    ``plugins`` are those that are on, in any order; quotas are not checked here. Raises AdmissionError if the pod is
+    refused, ObjectError if it or a class cannot be read.
     """
     spec = dict(get_mapping(raw, "spec"))
     try:
@@ -72,9 +77,10 @@ def admit_pod(raw: Json, cluster: ClassLookup, plugins: Collection[str] = DEFAUL
 
 
 def apply_classes(raw: Json, cluster: ClassLookup) -> Json:
-    """The pod ``raw`` with what its classes give it, the same object where that is nothing. Raises as ``admit_pod``.
+    """Return the pod ``raw`` with what its classes give it; the same object if that is nothing.
 
-    It is for pods that are read without any other admission. A pod with a priority has been through the API server's.
+    For pods that are read without any other admission: a pod with a priority has passed the API server's. Raises as
+    ``admit_pod``.
     """
     spec = get_mapping(raw, "spec")
     plugins = [] if spec.get("runtimeClassName") is None else ["RuntimeClass"]
@@ -85,9 +91,9 @@ def apply_classes(raw: Json, cluster: ClassLookup) -> Json:
 
 
 def admit_group(raw: Json, cluster: ClassLookup) -> Json:
-    """The PodGroup ``raw`` as the API server stores it: with the priority of its class.
+    """Return the PodGroup ``raw`` as the API server stores it: with the priority of its class.
 
-    Raises AdmissionError where it is refused, ObjectError where it or a class cannot be understood.
+    Raises AdmissionError if it is refused, ObjectError if it or a class cannot be read.
     """
     spec = dict(get_mapping(raw, "spec"))
     try:
@@ -125,11 +131,12 @@ def _set_priority(spec: Json, cluster: ClassLookup, namespace: str) -> None:
 
 
 def _priority_class(name: str, cluster: ClassLookup) -> tuple[str, int, str]:
-    """(name, priority, preemption policy) of the class named, else of the default one, else of none."""
+    """Return (name, priority, preemption policy) of the named class, else of the default one, else of none."""
     if not name:
         defaults = _default_classes(cluster)
         if not defaults:
             return "", 0, PREEMPT_LOWER_PRIORITY
+        # Of several defaults the lowest counts, as in `getDefaultPriorityClass`.
         raw = min(defaults, key=lambda priority_class: get_integer(priority_class, "value"))
         name = get_string(get_mapping(raw, "metadata"), "name", "metadata.")
     else:
@@ -160,7 +167,7 @@ def _add_default_tolerations(spec: Json, cluster: ClassLookup, namespace: str) -
 
 
 def _restrict_tolerations(spec: Json, cluster: ClassLookup, namespace: str) -> None:
-    """Add tolerations of the namespace, and that of memory pressure to pods that are not BestEffort."""
+    """Add the namespace's tolerations, and that of memory pressure to pods that are not BestEffort."""
     more = _annotated_tolerations(_namespace_annotations(cluster, namespace), NAMESPACE_TOLERATIONS, namespace) or []
     if compute_spec_qos(spec) != BEST_EFFORT:
         more = [*more, MEMORY_PRESSURE]
@@ -186,7 +193,7 @@ def _namespace_annotations(cluster: ClassLookup, namespace: str) -> dict[str, st
 
 
 def _annotated_tolerations(annotations: dict[str, str], key: str, namespace: str) -> list[Json] | None:
-    """The tolerations in an annotation of a namespace; ``None`` where it has none."""
+    """Read the tolerations in a namespace's annotation; returns ``None`` if it has none."""
     if key not in annotations:
         return None
     try:
@@ -196,10 +203,11 @@ def _annotated_tolerations(annotations: dict[str, str], key: str, namespace: str
 
 
 def _tolerate_extended_resources(spec: Json, cluster: ClassLookup, namespace: str) -> None:
-    """Let the pod onto nodes that are kept for the extended resources it asks for."""
+    """Tolerate nodes that are reserved for the extended resources that the pod requests."""
     resources = read_resources(spec, {})
     names = {name for container in (*resources.containers, *resources.init_containers) for name in container.requests}
     tolerations = list(get_objects(spec, "tolerations", "spec."))
+    # Sorted, as the plugin does, so that the same pod always gets the same tolerations.
     for name in sorted(filter(is_extended, names)):
         new = {"key": name, "operator": EXISTS, "effect": NO_SCHEDULE}
         same = [
@@ -264,7 +272,7 @@ def _set_overhead(spec: Json, runtime_class: Json | None) -> None:
 
 
 def merge_tolerations(tolerations: list[Json]) -> list[Json]:
-    """The tolerations without those that another one makes redundant; of equal ones the first stays."""
+    """Return the tolerations without those that another one makes redundant; of equal ones the first stays."""
     merged: list[Json] = []
     for position, toleration in enumerate(tolerations):
         later = (
@@ -285,7 +293,7 @@ def _toleration_fields(toleration: Json) -> tuple[Any, ...]:
 
 
 def _is_superset(larger: Json, smaller: Json) -> bool:
-    """Whether ``larger`` tolerates all that ``smaller`` does, by the API server's rules."""
+    """Return true if ``larger`` tolerates all that ``smaller`` does, as the API server's `isSuperset` decides."""
     key, operator, value, effect, seconds = _toleration_fields(larger)
     own_key, own_operator, own_value, own_effect, own_seconds = _toleration_fields(smaller)
     if _toleration_fields(larger) == _toleration_fields(smaller):
@@ -301,7 +309,7 @@ def _is_superset(larger: Json, smaller: Json) -> bool:
     return bool(operator == EXISTS)
 
 
-# In the API server's order: what changes a pod, then what only looks at it.
+# In the API server's order: first the plugins that change a pod, then those that only look at it.
 _STEPS: tuple[tuple[str, Callable[[Json, ClassLookup, str], None]], ...] = (
     ("Priority", _set_priority),
     ("DefaultTolerationSeconds", _add_default_tolerations),

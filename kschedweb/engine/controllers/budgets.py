@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets as the eviction API counts them: which pods may be evicted, and what an eviction uses up."""
+"""PodDisruptionBudgets as the eviction API counts them: which evictions they allow, and what these use up."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ ALWAYS = "AlwaysAllow"
 
 @dataclass
 class EvictionBudget:
-    """A budget with the disruptions that are still ``allowed``, which change as pods are evicted and replaced."""
+    """A budget whose numbers change as pods are evicted and replaced."""
 
     namespace: str
     name: str
     selector: Selector
+    # Disruptions that are still allowed.
     allowed: int
+    # Number of healthy pods, and how many there should be.
     healthy: int
     desired: int
-    always: bool  # unhealthy pods may be evicted regardless of the budget
-    observed: bool  # whether the controller has observed the current generation
+    # True if unhealthy pods may be evicted regardless of the budget.
+    always: bool
+    # True if the controller has observed the current generation.
+    observed: bool
 
     @classmethod
     def from_json(cls, raw: Json) -> EvictionBudget:
@@ -56,7 +60,7 @@ class EvictionBudget:
         return pod.namespace == self.namespace and self.selector.matches(pod.labels)
 
     def explain_refusal(self) -> str:
-        """The server's message if no healthy pod of the budget may be evicted now; "" if one may."""
+        """Return the server's message if no healthy pod of the budget may be evicted now; "" if one may."""
         if not self.observed:
             return f"{VIOLATES} The disruption budget {self.name} is still being processed by the server."
         if self.allowed <= 0:
@@ -70,10 +74,11 @@ class EvictionBudgets:
 
     def __init__(self, cluster: ClusterObjects) -> None:
         self._all = [EvictionBudget.from_json(raw) for raw in cluster.all(BUDGET)]
-        self._of: dict[Hashable, list[EvictionBudget]] = {}  # by namespace and labels
+        # (namespace, labels) -> budgets: pods of a workload share the answer.
+        self._of: dict[Hashable, list[EvictionBudget]] = {}
 
     def save_state(self) -> list[tuple[int, int]]:
-        """The state of all budgets, for ``restore_state``."""
+        """Return the state of all budgets, for ``restore_state``."""
         return [(budget.allowed, budget.healthy) for budget in self._all]
 
     def restore_state(self, state: list[tuple[int, int]]) -> None:
@@ -81,14 +86,14 @@ class EvictionBudgets:
             budget.allowed, budget.healthy = allowed, healthy
 
     def find_budgets(self, pod: Pod) -> list[EvictionBudget]:
-        """The budgets whose selectors match ``pod``."""
+        """Return the budgets whose selectors match ``pod``."""
         key = pod.namespace, frozenset(pod.labels.items())
         if key not in self._of:
             self._of[key] = [budget for budget in self._all if budget.covers_pod(pod)]
         return self._of[key]
 
     def explain_refusal(self, pod: Pod) -> str:
-        """The eviction API's message if it would not evict ``pod`` now; "" if it would."""
+        """Return the eviction API's message if it would not evict ``pod`` now; "" if it would."""
         budget, several = self._counted_budget(pod)
         return SEVERAL if several else "" if budget is None else budget.explain_refusal()
 
@@ -101,13 +106,15 @@ class EvictionBudgets:
         return budget
 
     def _counted_budget(self, pod: Pod) -> tuple[EvictionBudget | None, bool]:
-        """(the budget that an eviction of ``pod`` is counted against, whether there are several)."""
+        """Return the budget that an eviction of ``pod`` counts against, and whether there are several."""
+        # As in the original's `canIgnorePDB`: pods that do not run disrupt nothing.
         if pod.terminating or get_phase(pod) in ("Succeeded", "Failed", "Pending"):
             return None, False
         budgets = self.find_budgets(pod)
         if len(budgets) != 1:
             return None, len(budgets) > 1
         budget = budgets[0]
+        # Unhealthy pods of a healthy budget go without using it up.
         if not is_healthy(pod) and (budget.always or (budget.healthy >= budget.desired > 0)):
             return None, False
         return budget, False
@@ -124,7 +131,7 @@ def get_phase(pod: Pod) -> str:
 
 
 def is_healthy(pod: Pod) -> bool:
-    """Whether the pod is ready; a pod without conditions counts as ready."""
+    """Return true if the pod is ready; a pod without conditions counts as ready."""
     conditions = get_objects(get_mapping(pod.raw, "status"), "conditions", "status.")
     ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
     return not conditions or ready[:1] == ["True"]

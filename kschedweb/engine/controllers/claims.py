@@ -1,7 +1,7 @@
 """Claims that controllers make for pods: of ephemeral volumes, ResourceClaimTemplates and StatefulSets.
 
-The objects are those of Kubernetes' own controllers. What the ephemeral-volume and the resource-claim controller make
-belongs to the pod, and goes with it.
+The objects are those of Kubernetes' own controllers. Claims of ephemeral volumes and of templates belong to the pod,
+and go with it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ RESOURCE_API = "resource.k8s.io/v1"
 TEMPLATE, RESOURCE_CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "PersistentVolumeClaim"
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-MAX_BASE = 57  # what the controller leaves for a name's first part: 63, without a hyphen and five random letters
-PENDING, BOUND, RELEASED = "Pending", "Bound", "Released"  # phases of claims and volumes
+# The most that the controller leaves for the first part of a name: 63, without a hyphen and five random letters.
+MAX_BASE = 57
+# Phases of claims and volumes.
+PENDING, BOUND, RELEASED = "Pending", "Bound", "Released"
 IMMEDIATE = "Immediate"
 
 
@@ -42,27 +44,26 @@ class KnownClaims(Protocol):
     """The claims and templates of a cluster, as far as the controllers look at them."""
 
     def find_controller(self, kind: str, namespace: str, name: str, /) -> str | None:
-        """Return the uid of the claim's controller, "" where it has none; ``None`` where there is no such claim."""
+        """Return the uid of the claim's controller, "" if it has none; ``None`` if there is no such claim."""
 
     def find_generated(self, pod: Pod, entry: str, /) -> str | None:
         """Return the name of a ResourceClaim that was made for the pod's entry and is not in its status yet."""
 
     def find_template(self, namespace: str, name: str, /) -> Json | None:
-        """Return the ResourceClaimTemplate, ``None`` where there is none."""
+        """Return the ResourceClaimTemplate; ``None`` if there is none."""
 
 
 @dataclass(slots=True)
 class GeneratedClaims:
-    """The raw claims that are to be made for a pod.
+    """The claims of a pod that controllers would create."""
 
-    ``resource_claims`` has them by the pod's entry, ``existing_names`` the names of those that are there, by entry, and
-    not in the pod's status. The problems are the texts of the events that the controllers write about what they cannot
-    make, "" for none: each stops at the first.
-    """
-
+    # Raw PersistentVolumeClaims.
     volume_claims: list[Json] = field(default_factory=list)
+    # Raw ResourceClaims, by the pod's entry.
     resource_claims: dict[str, Json] = field(default_factory=dict)
+    # Names of claims that exist and are not in the pod's status, by entry.
     existing_names: dict[str, str] = field(default_factory=dict)
+    # Texts of the controllers' events about what they cannot create, "" for none; each stops at its first problem.
     volume_problem: str = ""
     resource_problem: str = ""
 
@@ -72,12 +73,12 @@ class GeneratedClaims:
 
 
 def needs_claims(pod: Pod) -> bool:
-    """Return whether controllers look after claims of the pod."""
+    """Return true if controllers look after claims of the pod."""
     return any(volume.ephemeral for volume in pod.volumes) or any(item.generated for item in pod.resource_claims)
 
 
 def make_claims_for_pod(pod: Pod, known_claims: KnownClaims) -> GeneratedClaims:
-    """Return the claims that controllers would make for ``pod`` now; those that are there already are left out."""
+    """Return the claims that controllers would create for ``pod`` now; existing claims are left out."""
     generated = GeneratedClaims()
     if any(volume.ephemeral for volume in pod.volumes):
         _make_volume_claims(pod, known_claims, generated)
@@ -87,7 +88,7 @@ def make_claims_for_pod(pod: Pod, known_claims: KnownClaims) -> GeneratedClaims:
 
 
 def list_claim_statuses(pod: Pod, names: Mapping[str, str]) -> list[Json]:
-    """Return ``status.resourceClaimStatuses`` of the pod with these names of claims, by entry, in its order."""
+    """Return the pod's ``status.resourceClaimStatuses`` with these claim names (by entry), in the order of the pod."""
     status = get_mapping(pod.raw, "status")
     statuses_by_entry = {
         entry_status.get("name"): entry_status
@@ -191,7 +192,7 @@ def make_stateful_claims(owner: Json, pod: str) -> list[Json]:
 
 
 def add_stateful_volumes(spec: Json, owner: Json, pod: str) -> Json:
-    """Return the spec of the StatefulSet's pod of that name, with its claims in place of volumes of their names."""
+    """Return the spec of the StatefulSet's pod of that name, with its claims in place of volumes of the same names."""
     names = [
         get_string(get_mapping(template, "metadata"), "name", "metadata.")
         for template in get_objects(get_mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
@@ -202,11 +203,12 @@ def add_stateful_volumes(spec: Json, owner: Json, pod: str) -> Json:
 
 
 def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
-    """Return the PersistentVolumeClaim with the default StorageClass, where it names none, as admission does.
+    """Return the PersistentVolumeClaim with the default StorageClass if it names none, as admission does.
 
     Of several default classes the newest counts, then the first by name.
     """
     metadata, spec = get_mapping(claim, "metadata"), get_mapping(claim, "spec")
+    # The empty string is a name: it asks for no class at all.
     if spec.get("storageClassName") is not None or BETA_CLASS in get_mapping(metadata, "annotations", "metadata."):
         return claim
     defaults = sorted(
@@ -215,15 +217,16 @@ def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
     )
     if not defaults:
         return claim
+    # ``max`` takes the first of equally new ones, which the sort has made the first by name.
     newest = max(defaults, key=lambda candidate: get_string(candidate["metadata"], "creationTimestamp"))
     return {**claim, "spec": {**spec, "storageClassName": newest["metadata"]["name"]}}
 
 
 def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json | None]:
-    """Return a new PersistentVolumeClaim and the volume that it gets at once, as its class has it (Immediate).
+    """Return a new PersistentVolumeClaim and the volume that it gets at once if its class says Immediate.
 
-    The volume can be reached from wherever the class allows: in which of these places a driver makes it is not known.
-    ``None`` for a claim that waits for its first pod, or for a class that provisions nothing.
+    The volume can be reached from wherever the class allows, since the place that a driver would choose is not known.
+    The volume is ``None`` if the claim waits for its first pod, or if its class provisions nothing.
     """
     spec, metadata = get_mapping(claim, "spec"), get_mapping(claim, "metadata")
     candidates = (candidate for candidate in classes if candidate["metadata"]["name"] == spec.get("storageClassName"))
@@ -257,13 +260,13 @@ def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json 
 
 
 def _node_term(topology: Json, path: str) -> Json:
-    """A term of ``allowedTopologies`` as one of a node selector."""
+    """Convert a term of ``allowedTopologies`` to one of a node selector."""
     listed = get_objects(topology, "matchLabelExpressions", path)
     return {"matchExpressions": [{**expression, "operator": "In"} for expression in listed]}
 
 
 def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[Pod, list[str]]:
-    """Make the pod's claims in a simulated cluster; returns the pod as its status names them, and the problems.
+    """Create the pod's claims in a simulated cluster; returns the pod with them in its status, and the problems.
 
     ``cluster`` and ``claims`` belong to one snapshot or world. Only what such a copy has for itself changes.
     """
@@ -273,6 +276,7 @@ def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[
     generated = make_claims_for_pod(pod, known_claims)
     for raw in generated.volume_claims:
         classes, name = cluster.all("StorageClass"), raw["metadata"]["name"]
+        # The uid differs each time: a claim that is created again under its name is another one.
         uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.uid}/{name}/{cluster.storage.count_claim()}"))
         first = {**raw, "metadata": {**raw["metadata"], "uid": uid}, "status": {"phase": PENDING}}
         claim, volume = provision_at_once(set_default_class(first, classes), classes)
@@ -293,7 +297,7 @@ def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[
 
 
 def keep_claims(old: Pod, new: Pod) -> Pod:
-    """Return a newer form of the pod with the claims that its status named before; nobody else writes those."""
+    """Return a newer form of the pod with the claims in its old status, which nobody else writes."""
     if new.resource_claims == old.resource_claims or not needs_claims(old):
         return new
     statuses = get_objects(get_mapping(old.raw, "status"), "resourceClaimStatuses", "status.")
@@ -302,7 +306,7 @@ def keep_claims(old: Pod, new: Pod) -> Pod:
 
 
 def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
-    """Delete what was made for the pod, which is gone and no longer on its node, from a simulated cluster."""
+    """Delete the claims of a pod that is gone and no longer on its node from a simulated cluster."""
     storage = cluster.storage
     for volume in pod.volumes:
         claim = storage.claims.get((pod.namespace, volume.claim or "")) if volume.ephemeral else None
@@ -311,6 +315,7 @@ def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
         storage.drop_object(claim)
         if (persistent := storage.volumes.get(claim.volume)) is None:
             continue
+        # A volume without a raw object was provisioned here, and its class deletes it.
         raw = cluster.get("PersistentVolume", "", persistent.name)
         if raw is None or get_mapping(raw, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
             storage.drop_object(persistent)
@@ -324,7 +329,7 @@ def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
 
 
 class _SimulatedClaims:
-    """What there is in a simulated cluster; claims that are made there have no raw objects."""
+    """The claims of a simulated cluster; those that are created there have no raw objects."""
 
     def __init__(self, cluster: ClusterObjects, claims: ClaimUse) -> None:
         self._cluster, self._claims = cluster, claims
@@ -339,7 +344,7 @@ class _SimulatedClaims:
         return resource_claim.owners[0][1] if resource_claim.owners else ""
 
     def find_generated(self, pod: Pod, entry: str, /) -> str | None:
-        """Claims are made here together with the pod's status: there are none without it."""
+        """Return ``None``: claims are created here together with the pod's status."""
         return None
 
     def find_template(self, namespace: str, name: str, /) -> Json | None:
@@ -348,7 +353,7 @@ class _SimulatedClaims:
         return self._cluster.get(TEMPLATE, "", name) if template is None and namespace == "default" else template
 
     def complete_name(self, pod: Pod, raw: Json) -> str:
-        """Return a name that no claim has; the API server draws its end."""
+        """Return a name that no claim has, as the API server draws its end."""
         base = raw["metadata"]["generateName"]
         names = (f"{base}{draw_letters(f'{pod.key}/{base}/{number}', 5)}" for number in itertools.count())
         return next(name for name in names if self._claims.get(pod.namespace, name) is None)
@@ -359,7 +364,7 @@ def _owner_reference(pod: Pod) -> Json:
 
 
 def _copied_metadata(template: Json) -> Json:
-    """The labels and annotations of a template."""
+    """Return the labels and annotations of a template."""
     metadata = get_mapping(template, "metadata")
     copied = {key: get_string_map(metadata, key, "metadata.") for key in ("labels", "annotations")}
     return {key: dict(value) for key, value in copied.items() if value}

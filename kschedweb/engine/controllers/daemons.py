@@ -11,7 +11,7 @@ from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, has_no_unto
 from kschedweb.engine.state.nodematching import matches_required
 from kschedweb.engine.state.snapshot import Snapshot
 
-# What the DaemonSet controller adds to its pods.
+# Tolerations that `AddOrUpdateDaemonPodTolerations` adds to pods of DaemonSets.
 TOLERATED = (
     *(("not-ready", NO_EXECUTE), ("unreachable", NO_EXECUTE), ("disk-pressure", NO_SCHEDULE)),
     *(("memory-pressure", NO_SCHEDULE), ("pid-pressure", NO_SCHEDULE), ("unschedulable", NO_SCHEDULE)),
@@ -19,7 +19,7 @@ TOLERATED = (
 
 
 def list_node_specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
-    """The name of each of ``nodes`` that fits, and the spec of its pod. Raises ObjectError."""
+    """Yield the name of each of ``nodes`` that fits, and the spec of its pod. Raises ObjectError."""
     spec, pod = _template_pod(daemon_set)
     fits = matches_required(nodes, pod)
     for place, node in enumerate(nodes.nodes):
@@ -28,7 +28,7 @@ def list_node_specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Js
 
 
 def list_staying_nodes(daemon_set: Json, nodes: Snapshot) -> Iterator[str]:
-    """The names of ``nodes`` on which a pod that runs there goes on: taints of NoSchedule come too late for it."""
+    """Yield the ``nodes`` on which a running pod stays: it ignores taints of NoSchedule, which are too late for it."""
     _, pod = _template_pod(daemon_set)
     fits = matches_required(nodes, pod)
     for place, node in enumerate(nodes.nodes):
@@ -38,7 +38,7 @@ def list_staying_nodes(daemon_set: Json, nodes: Snapshot) -> Iterator[str]:
 
 
 def _template_pod(daemon_set: Json) -> tuple[Json, Pod]:
-    """The spec of its pods, without a node, and such a pod."""
+    """Return the spec of the DaemonSet's pods without a node, and such a pod."""
     metadata = daemon_set["metadata"]
     spec = dict(get_mapping(get_mapping(get_mapping(daemon_set, "spec"), "template", "spec."), "spec"))
     more = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in TOLERATED]
@@ -46,17 +46,18 @@ def _template_pod(daemon_set: Json) -> tuple[Json, Pod]:
         key = "node.kubernetes.io/network-unavailable"
         more.append({"key": key, "operator": "Exists", "effect": NO_SCHEDULE})
     spec["tolerations"] = [*get_objects(spec, "tolerations"), *more]
+    # Any name will do: filters do not look at it.
     raw = {"metadata": {"name": "a", "namespace": metadata.get("namespace") or "default"}, "spec": spec}
     return spec, Pod.from_json(raw)
 
 
 def make_snapshot(nodes: list[Json]) -> Snapshot:
-    """A snapshot of ``nodes``."""
+    """Return a snapshot of ``nodes``."""
     return Snapshot([Node.from_json(raw) for raw in nodes])
 
 
 def _pin_to_node(spec: Json, node: str) -> Json:
-    """The pod's spec with the affinity to ``node``, as the DaemonSet controller writes it."""
+    """Return the pod's spec with the affinity to ``node``, as the DaemonSet controller writes it."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     affinity = get_mapping(spec, "affinity")
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}

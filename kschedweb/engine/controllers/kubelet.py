@@ -1,7 +1,7 @@
-"""What a node's kubelet says of a pod that comes to it: whether it runs, or fails, and in which words.
+"""A kubelet's admission of a pod to its node: the pod runs, or fails with a reason and message.
 
-It asks some of the scheduler's filters of its own node: room, node affinity, node name, ports, and taints that let no
-pod run. For a critical pod it makes room, and ends others.
+The kubelet runs some of the scheduler's filters for its own node: room, node affinity, node name, ports, and taints
+that let no pod run. For a critical pod it makes room by ending others.
 """
 
 from __future__ import annotations
@@ -41,27 +41,30 @@ class KubeletRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """``refusal`` is ``None`` where the pod runs; ``ended`` are the pods that had to go for it, in this order."""
+    """The kubelet's answer to a pod."""
 
+    # ``None`` if the pod runs.
     refusal: KubeletRefusal | None = None
+    # The pods that had to go for it, in this order.
     ended: list[Pod] = field(default_factory=list)
 
 
 def is_acknowledged(pod: Pod) -> bool:
-    """Whether the pod's kubelet took it in before."""
+    """Return true if the pod's kubelet has admitted it before."""
     status = get_mapping(pod.raw, "status")
     return status.get("startTime") is not None or status.get("phase") == "Running"
 
 
 def admit_to_node(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool = True) -> Admission:
-    """What the kubelet of ``node``, where ``other_pods`` run, does with ``pod``.
+    """Decide what the kubelet of ``node``, where ``other_pods`` run, does with ``pod``.
 
-    ``comparing``: tolerations with the operators Gt and Lt count. Of several resources that are short, beside pods,
-    CPU, memory and ephemeral storage, the original names any one; here it is the first by name.
+    ``comparing``: tolerations with the operators Gt and Lt count. If several resources are short beside pods, CPU,
+    memory and ephemeral storage, the original names any of them; here it is the first by name.
     """
     if refusal := find_unsuited(pod, node):
         return Admission(refusal)
     short, failures = find_shortages(pod, node, other_pods), _failed_predicates(pod, node, other_pods, comparing)
+    # Room is made only if nothing but room is missing.
     if is_critical(pod) and not failures:
         return _admit_with_room(pod, other_pods, short)
     if short and not is_critical(pod):
@@ -81,7 +84,7 @@ def _admit_with_room(pod: Pod, other_pods: Sequence[Pod], short: list[Shortage])
 
 
 def find_unsuited(pod: Pod, node: Node) -> KubeletRefusal | None:
-    """What no room could mend."""
+    """Return the refusal that no room could avert; ``None`` if there is none."""
     spec = get_mapping(pod.raw, "spec")
     if pod.labels.get(OS_LABEL, LINUX) != LINUX:
         words = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
@@ -106,7 +109,10 @@ def _has_strict_groups(spec: Json) -> bool:
 
 
 def find_shortages(pod: Pod, node: Node, other_pods: Sequence[Pod]) -> list[Shortage]:
-    """Of what the node has too little beside ``other_pods``; what a node does not name at all, it is not asked for."""
+    """Return the resources of which the node has too little beside ``other_pods``.
+
+    An extended resource that the node does not have at all is ignored.
+    """
     has, shortages = node.allocatable, []
     if len(other_pods) + 1 > has.get(PODS, 0):
         shortages.append(Shortage(PODS, 1, len(other_pods), has.get(PODS, 0)))
@@ -121,7 +127,7 @@ def find_shortages(pod: Pod, node: Node, other_pods: Sequence[Pod]) -> list[Shor
 
 
 def _failed_predicates(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool) -> list[tuple[str, str]]:
-    """The filters that reject the pod but for want of room, with their reasons, in the kubelet's order."""
+    """Return the filters other than room that reject the pod, with their reasons, in the kubelet's order."""
     failures = []
     if not _matches_node_affinity(pod, node):
         failures.append(("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))

@@ -1,6 +1,7 @@
-"""Which pods a kubelet ends so that a critical pod has room on its node.
+"""The pods that a kubelet ends to make room for a critical pod on its node.
 
-BestEffort pods go before Burstable ones, those before Guaranteed ones: as few as can be, and of these the smallest.
+BestEffort pods go before Burstable ones, and those before Guaranteed ones: as few as possible, and of these the
+smallest.
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ from kschedweb.engine.objects.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, get
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.values import dataclass
 
-CRITICAL = 2_000_000_000  # priority from which on a pod is critical
+# The priority from which on a pod is critical: `SystemCriticalPriority`.
+CRITICAL = 2_000_000_000
 SOURCE, FROM_API, MIRROR = "kubernetes.io/config.source", "api", "kubernetes.io/config.mirror"
 
 
 class NoRoomError(ValueError):
-    """No pods can be found whose end makes room enough."""
+    """No pods can be found whose end makes enough room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Of ``resource`` ``requested`` was asked for; ``used`` of the node's ``capacity`` is taken. Milli-CPU, units."""
+    """A resource that a node has too little of. CPU in milli-units, others in units."""
 
     resource: str
+    # What the pod asks for.
     requested: int
+    # What is taken of ``capacity``.
     used: int
     capacity: int
 
@@ -50,12 +54,12 @@ class _AdmissionRequirement:
 
 
 def is_critical(pod: Pod) -> bool:
-    """Whether the kubelet makes room for the pod: a static or mirror pod, or one of a system priority."""
+    """Return true if the kubelet makes room for the pod: it is static, a mirror pod, or of a system priority."""
     return pod.priority >= CRITICAL or is_static(pod) or MIRROR in _pod_annotations(pod)
 
 
 def is_static(pod: Pod) -> bool:
-    """Whether the kubelet has the pod from elsewhere than the API server."""
+    """Return true if the kubelet has the pod from elsewhere than the API server."""
     return _pod_annotations(pod).get(SOURCE, FROM_API) != FROM_API
 
 
@@ -64,7 +68,7 @@ def _pod_annotations(pod: Pod) -> dict[str, str]:
 
 
 def get_pods_to_preempt(pod: Pod, other_pods: Iterable[Pod], short: Sequence[Shortage]) -> list[Pod]:
-    """The pods of ``other_pods`` that end for the critical ``pod``, in this order. Raises NoRoomError."""
+    """Return those of ``other_pods`` that end for the critical ``pod``, in this order. Raises NoRoomError."""
     ranks: dict[str, list[Pod]] = {BEST_EFFORT: [], BURSTABLE: [], GUARANTEED: []}
     for other in other_pods:
         if (is_critical(pod) and not is_critical(other)) or pod.priority > other.priority:
@@ -73,6 +77,7 @@ def get_pods_to_preempt(pod: Pod, other_pods: Iterable[Pod], short: Sequence[Sho
     best, burstable, guaranteed = ranks.values()
     if unmet := _subtract_pods(needed, [*best, *burstable, *guaranteed]):
         raise NoRoomError(f"preemption: error finding a set of pods to preempt: {_no_set_message(unmet)}")
+    # From the most valuable class on, assuming that all of the lesser classes go: so the fewest valuable pods end.
     last = _choose_pods(guaranteed, _subtract_pods(needed, [*best, *burstable]))
     middle = _choose_pods(burstable, _subtract_pods(needed, [*best, *last]))
     first = _choose_pods(best, _subtract_pods(needed, [*middle, *last]))
@@ -85,7 +90,7 @@ def _no_set_message(unmet: list[_AdmissionRequirement]) -> str:
 
 
 def _choose_pods(pods: list[Pod], needed: list[_AdmissionRequirement]) -> list[Pod]:
-    """Those of ``pods`` that meet what is ``needed``, the one that leaves least of it first."""
+    """Return those of ``pods`` that meet what is ``needed``; each time the one that leaves least of it."""
     pods, chosen = list(pods), []
     while needed:
         place, best = 0, math.inf
@@ -95,19 +100,20 @@ def _choose_pods(pods: list[Pod], needed: list[_AdmissionRequirement]) -> list[P
                 place, best = at, distance
         needed = _subtract_pods(needed, [pods[place]])
         chosen.append(pods[place])
+        # The original fills the gap with the last pod, which decides the order of equal ones.
         pods[place] = pods[-1]
         pods.pop()
     return chosen
 
 
 def _compute_distance(needed: list[_AdmissionRequirement], pod: Pod) -> float:
-    """The sum of the squared shares of what is needed that the end of ``pod`` would leave."""
+    """Return the sum of the squared shares of the need that the end of ``pod`` would leave."""
     remaining = [(float(need.amount - _freed_amount(pod, need.resource)), need.amount) for need in needed]
     return sum(((unmet_amount / amount) ** 2 for unmet_amount, amount in remaining if unmet_amount > 0), 0.0)
 
 
 def _subtract_pods(needed: Iterable[_AdmissionRequirement], pods: Sequence[Pod]) -> list[_AdmissionRequirement]:
-    """What is needed still after the end of ``pods``."""
+    """Return what is still needed after the end of ``pods``."""
     remaining = (
         replace(need, amount=need.amount - sum(_freed_amount(pod, need.resource) for pod in pods)) for need in needed
     )
@@ -115,7 +121,7 @@ def _subtract_pods(needed: Iterable[_AdmissionRequirement], pods: Sequence[Pod])
 
 
 def _is_smaller(pod: Pod, other: Pod) -> bool:
-    """Whether ``pod`` asks for less memory, then less CPU, or for as much."""
+    """Return true if ``pod`` requests less memory, then less CPU, or as much."""
     return [_freed_amount(pod, name) for name in (MEMORY, CPU)] <= [
         _freed_amount(other, name) for name in (MEMORY, CPU)
     ]

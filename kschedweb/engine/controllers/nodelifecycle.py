@@ -1,7 +1,7 @@
-"""The taints that a node gets for its conditions, as the node lifecycle controller sets them.
+"""The taints that the node lifecycle controller sets for a node's conditions.
 
-A node in trouble takes no new pods at once (NoSchedule); that its pods must leave (NoExecute) is said of one node
-after the other, at a rate that depends on how much of its zone is in trouble.
+A node in trouble takes no new pods at once (NoSchedule). Its pods must leave (NoExecute) later: one node after the
+other gets that taint, at a rate that depends on how much of its zone is in trouble.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ CONDITION_TAINTS = {
     ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
     ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
 }
+# All taints that the controller sets, and takes away again.
 CONTROLLED = frozenset({CORDONED, *CONDITION_TAINTS.values()})
+# Conditions that the kubelet reports; NetworkUnavailable comes from elsewhere.
 KUBELET_CONDITIONS = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
+# Label of nodes that do not count in the state of their zone.
 EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 
 def with_condition(node: Node, **statuses: str) -> Node:
-    """The node with the status of these conditions (``Ready="False"``), and otherwise as it was."""
+    """Return the node with these statuses of conditions (``Ready="False"``), and otherwise as it was."""
     status = get_mapping(node.raw, "status")
     other_conditions = [
         item for item in get_objects(status, "conditions", "status.") if item.get("type") not in statuses
@@ -43,10 +46,10 @@ def with_condition(node: Node, **statuses: str) -> Node:
 
 
 def with_reported_statuses(node: Node, statuses: Mapping[str, str]) -> Node:
-    """The node once somebody told of these ``statuses`` by condition.
+    """Return the node after somebody reported these ``statuses`` by condition.
 
-    A kubelet tells of all its conditions: of those that were not known, what is usual. Where it is silent, none is
-    known.
+    A kubelet reports all its conditions: those that were Unknown get their usual status. If it is silent, all of them
+    are Unknown.
     """
     new_statuses = dict(statuses)
     if statuses.get(READY) == UNKNOWN:
@@ -61,7 +64,7 @@ def with_reported_statuses(node: Node, statuses: Mapping[str, str]) -> Node:
 
 
 def with_taints(node: Node, taints: Iterable[Taint]) -> Node:
-    """The node with these taints in place of all it had."""
+    """Return the node with these taints in place of all it had."""
     listed = [
         {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
         for taint in taints
@@ -70,7 +73,7 @@ def with_taints(node: Node, taints: Iterable[Taint]) -> Node:
 
 
 def with_condition_taints(node: Node) -> Node:
-    """The node with the NoSchedule taints that its conditions and its cordon ask for, and no others of that kind."""
+    """Return the node with exactly the NoSchedule taints that its conditions and its cordon ask for."""
     taint_keys = [CONDITION_TAINTS[item] for item in read_conditions(node).items() if item in CONDITION_TAINTS]
     taint_keys += [CORDONED] if node.unschedulable else []
     present = {taint.key for taint in node.taints if _is_condition_taint(taint)}
@@ -83,7 +86,7 @@ def with_condition_taints(node: Node) -> Node:
 
 
 def cordon_node(node: Node) -> Node:
-    """The node once it is cordoned, with its taint."""
+    """Return the node cordoned, with the taint of that."""
     spec = {**get_mapping(node.raw, "spec"), "unschedulable": True}
     marked: Node = with_condition_taints(replace(node, unschedulable=True, raw={**node.raw, "spec": spec}))
     return marked
@@ -101,17 +104,22 @@ class _State(Enum):
 
 @dataclass(slots=True)
 class _Zone:
-    """Nodes that wait for their NoExecute taint, and when (seconds) the next may get it: one each 1/rate seconds."""
+    """The state of a zone."""
 
+    # Nodes a second that may get their NoExecute taint.
     rate: float
+    # Names of the nodes that wait for it.
     waiting: list[str] = field(default_factory=list)
     state: _State = _State.NORMAL
+    # When the next node may get it, in seconds.
     free_at: float = float("-inf")
+    # Names of all nodes that count, and of those in trouble.
     members: set[str] = field(default_factory=set)
     bad: set[str] = field(default_factory=set)
 
     def set_rate(self, rate: float, now: float) -> None:
         if rate != self.rate:
+            # As in `SwapLimiter`, the new limiter starts drained if the old one was.
             exhausted = self.free_at > now or self.rate <= 0
             self.free_at = now + 1 / rate if rate > 0 and exhausted else now
             self.rate = rate
@@ -119,33 +127,40 @@ class _Zone:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleTiming:
-    """The controller's defaults. Seconds, nodes a second, a share of nodes, and a number of nodes."""
+    """The controller's settings, with the defaults of kube-controller-manager."""
 
+    # Seconds between looks.
     monitor_period: float = 5.0
+    # Seconds without a heartbeat after which a node's conditions are Unknown.
     grace_period: float = 50.0
+    # Nodes a second, normally and in a large zone that is mostly in trouble.
     eviction_rate: float = 0.1
     secondary_rate: float = 0.01
+    # Share of a zone's nodes in trouble that makes it mostly in trouble.
     unhealthy_share: float = 0.55
+    # A zone with at most so many nodes is small: when it is mostly in trouble, it loses no pods.
     large_cluster: int = 50
 
 
 class NodeLifecycle:
-    """Watches nodes' Ready condition on a clock that is passed in (seconds).
+    """Watches the Ready condition of nodes on a clock that is passed in (seconds).
 
-    Call ``monitor_node_health`` at each ``next_time``. A node without the condition is taken to be well. ``watch_node``
-    and ``forget_node`` must tell of every node.
+    Call ``monitor_node_health`` at each ``next_time``. A node without the condition counts as well. ``watch_node`` and
+    ``forget_node`` must be called for every node.
     """
 
     def __init__(self, timing: LifecycleTiming | None = None) -> None:
         self.timing = timing or LifecycleTiming()
-        self._silent: dict[str, float] = {}  # node -> when it was last heard of
+        # node -> when its kubelet was last heard of
+        self._silent: dict[str, float] = {}
         self._zones: dict[str, _Zone] = {}
         self._zone_of: dict[str, str] = {}
-        self._troubled: dict[str, None] = {}  # a set that keeps its order
+        # A set that keeps its order.
+        self._troubled: dict[str, None] = {}
         self._all_bad = False
 
     def watch_node(self, node: Node) -> None:
-        """The node came or changed."""
+        """Take in that the node was added or changed."""
         if self._zone_of.get(node.name, node.zone) != node.zone:
             self.forget_node(node.name)
         self._zone_of[node.name] = node.zone
@@ -161,7 +176,7 @@ class NodeLifecycle:
             self._troubled.pop(node.name, None)
 
     def forget_node(self, name: str) -> None:
-        """The node is gone."""
+        """Take in that the node is gone."""
         self._silent.pop(name, None)
         self._troubled.pop(name, None)
         zone = self._get_zone(self._zone_of.pop(name, ""))
@@ -170,11 +185,11 @@ class NodeLifecycle:
         zone.waiting = [other for other in zone.waiting if other != name]
 
     def silence_node(self, name: str, now: float) -> None:
-        """The node's kubelet was heard of for the last time."""
+        """Note that the node's kubelet was heard of for the last time."""
         self._silent.setdefault(name, now)
 
     def on_heartbeat(self, name: str) -> None:
-        """The node's kubelet reports again."""
+        """Note that the node's kubelet reports again."""
         self._silent.pop(name, None)
 
     @property
@@ -187,22 +202,23 @@ class NodeLifecycle:
 
     @property
     def at_rest(self) -> bool:
-        """Whether every node is well and carries no taint of trouble."""
+        """True if every node is well and carries no taint of trouble."""
         return not self._silent and not self._troubled
 
     def next_time(self, now: float) -> float | None:
-        """When to look next; ``None`` while every node is well and carries no taint of trouble."""
+        """Return when to look next; ``None`` while every node is well and carries no taint of trouble."""
         if self.at_rest:
             return None
         period = self.timing.monitor_period
         return (now // period + 1) * period
 
     def is_due(self, now: float) -> bool:
-        """Whether ``now`` is a time to look."""
+        """Return true if ``now`` is a time to look."""
         return not self.at_rest and now % self.timing.monitor_period == 0
 
     def monitor_node_health(self, nodes: Mapping[str, Node], now: float) -> list[Node]:
-        """One look at the nodes; returns those that change, as they are then."""
+        """Look at the nodes once; returns those that change, with their changes."""
+        # Changes go to a layer of their own: ``nodes`` stays as it is, and the first map has what changed.
         world: ChainMap[str, Node] = ChainMap({}, nodes)  # type: ignore[arg-type]
         for name, heard in self._silent.items():
             if now > heard + self.timing.grace_period and _ready_status(world[name]) != UNKNOWN:
@@ -232,6 +248,7 @@ class NodeLifecycle:
             zone.waiting = [other for other in zone.waiting if other != node.name]
             return _without_no_execute(node)
         taint_key, opposite = (NOT_READY, UNREACHABLE) if condition == FALSE else (UNREACHABLE, NOT_READY)
+        # A taint of the other kind of trouble is exchanged at once, without waiting for the rate.
         if _has_no_execute(node, opposite):
             return _with_no_execute(node, taint_key)
         if not _has_no_execute(node, taint_key) and node.name not in zone.waiting:
@@ -239,7 +256,7 @@ class NodeLifecycle:
         return node
 
     def _set_rates(self, now: float) -> bool:
-        """Set the rates for how things stand; whether all nodes got into trouble since: then nobody must leave any."""
+        """Set the rates of the zones; returns true if all nodes have just got into trouble: none must be left then."""
         zones = [zone for zone in self._zones.values() if zone.members]
         for zone in zones:
             zone.state = self._compute_zone_state(zone)
@@ -250,13 +267,15 @@ class NodeLifecycle:
                 rate = self.timing.secondary_rate if len(zone.members) > self.timing.large_cluster else 0.0
             zone.set_rate(0.0 if self._all_bad else rate, now)
         if all_were and not self._all_bad:
-            self._silent = dict.fromkeys(self._silent, now)  # It may have been the control plane that was deaf.
+            # It may have been the control plane that was deaf: silent nodes get a new grace period.
+            self._silent = dict.fromkeys(self._silent, now)
         return self._all_bad and not all_were
 
     def _compute_zone_state(self, zone: _Zone) -> _State:
         bad, size = len(zone.bad), len(zone.members)
         if bad == size:
             return _State.FULL
+        # As `ComputeZoneState` has it: with two nodes in trouble a zone is still normal.
         return _State.PARTIAL if bad > 2 and bad / size >= self.timing.unhealthy_share else _State.NORMAL
 
 
@@ -277,7 +296,7 @@ def _has_no_execute(node: Node, key: str) -> bool:
 
 
 def _without_no_execute(node: Node) -> Node:
-    """The node without its NoExecute taints of trouble; the same object where it has none."""
+    """Return the node without its NoExecute taints of trouble; the same object if it has none."""
     trouble = {Taint(key, taint.value, NO_EXECUTE) for taint in node.taints for key in (NOT_READY, UNREACHABLE)}
     remaining = [taint for taint in node.taints if taint not in trouble]
     return node if len(remaining) == len(node.taints) else with_taints(node, remaining)

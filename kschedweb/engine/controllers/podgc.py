@@ -1,25 +1,28 @@
-"""When pods are collected that name a node which does not exist, as the pod garbage collector decides."""
+"""Decide when pods are collected whose node does not exist, as the pod garbage collector does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-PERIOD, QUARANTINE = 20.0, 40.0  # seconds between two looks, and for which a missing node may come still
+# Seconds between two looks, and for which a missing node may still come: the original's `gcCheckPeriod` and
+# `quarantineTime`.
+PERIOD, QUARANTINE = 20.0, 40.0
 
 
 class PodCollection:
-    """Looks each ``PERIOD``. All pods of a node that was missed are collected once its quarantine is over."""
+    """Looks every ``PERIOD``. All pods of a missing node are collected once its quarantine is over."""
 
     def __init__(self) -> None:
-        self._over: dict[str, float] = {}  # node -> when its quarantine is over
+        # node -> when its quarantine is over
+        self._over: dict[str, float] = {}
 
     @staticmethod
     def next_time(now: float) -> float:
-        """When it looks next, ``now`` included."""
+        """Return when it looks next, ``now`` included."""
         return -(-now // PERIOD) * PERIOD
 
     def collect_nodes(self, missing: Iterable[str], now: float) -> set[str]:
-        """The nodes whose pods are collected ``now``; ``missing`` are those that pods name and that are not there."""
+        """Return the nodes whose pods are collected ``now``; ``missing`` are nodes that pods name and nobody has."""
         missing = set(missing)
         over = {node for node, time in self._over.items() if time == now}
         # A quarantine that ended while no pod named the node is forgotten.

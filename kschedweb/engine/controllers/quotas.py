@@ -1,8 +1,8 @@
-"""What ResourceQuotas let into a namespace, as the API server's admission and the quota controller count it.
+"""ResourceQuotas of namespaces, as the API server's admission and the quota controller count them.
 
-Only what pods take is counted; quotas of other objects let everything in. Where several quotas refuse a pod, the
+Only the usage of pods is counted; quotas of other objects let everything in. If several quotas refuse a pod, the
 original names any of them; here it is the first by name. Amounts are written as the pod writes the first of them, 1Gi
-or 1G, also where it mixes the two.
+or 1G, even if it mixes the two.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ QUOTA = "ResourceQuota"
 BASIC = (CPU, MEMORY, EPHEMERAL)
 COUNTS = ("pods", "count/pods")
 REQUESTS_PREFIX, LIMITED = "requests.", "limits."
+# Names that every container must state once a quota limits them.
 DEMANDED = frozenset({CPU, MEMORY, *(f"{way}{name}" for way in (REQUESTS_PREFIX, LIMITED) for name in (CPU, MEMORY))})
 Usage = dict[str, Quantity]
 NOTHING = Quantity(0, 0)
@@ -42,16 +43,19 @@ NOTHING = Quantity(0, 0)
 
 @dataclass(eq=False)
 class NamespaceQuota:
-    """``hard`` are the limits of what pods take, ``used`` is what those in the namespace take of them."""
+    """A quota of what pods take in a namespace."""
 
     name: str
+    # Limits.
     hard: Usage
-    scopes: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, operator, values
+    # (name, operator, values)
+    scopes: tuple[tuple[str, str, tuple[str, ...]], ...]
+    # What the pods in the namespace take.
     used: Usage = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, raw: Json) -> NamespaceQuota:
-        """Raises ObjectError."""
+        """Read a raw quota; raises ObjectError."""
         spec, metadata = get_mapping(raw, "spec"), get_mapping(raw, "metadata")
         hard = {
             name: _read_quantity(value, f"spec.hard.{name}")
@@ -76,7 +80,7 @@ class NamespaceQuota:
         return bool(self.hard) and all(_in_scope(pod, *scope) for scope in self.scopes)
 
     def check_constraints(self, pod: Pod) -> None:
-        """Raise AdmissionError if a container does not say how much it takes of what is limited."""
+        """Raise AdmissionError if a container does not state a limited amount."""
         if pod.resources.pod_level_set:
             return
         demanded, missing = DEMANDED & self.hard.keys(), {}  # type: ignore[var-annotated]
@@ -105,12 +109,13 @@ class NamespaceQuota:
 
 
 class Quotas:
-    """The quotas of ``cluster``, as they are there at first, and what pods take of them."""
+    """The quotas of a cluster as they were at first, and what pods take of them."""
 
     def __init__(self, cluster: ClusterObjects) -> None:
         self.problems: list[str] = []
         self._by_namespace: dict[str, list[NamespaceQuota]] = {}
-        self._charged: dict[str, tuple[Usage, list[NamespaceQuota]]] = {}  # by pod
+        # key of a pod -> what it takes of which quotas
+        self._charged: dict[str, tuple[Usage, list[NamespaceQuota]]] = {}
         for raw in cluster.all(QUOTA):
             namespace = get_string(get_mapping(raw, "metadata"), "namespace", "metadata.") or "default"
             try:
@@ -118,6 +123,7 @@ class Quotas:
             except (ObjectError, SelectorError) as problem:
                 name = get_mapping(raw, "metadata").get("name")
                 self.problems.append(f"{QUOTA} {namespace}/{name}: limits nothing: {problem}")
+        # So that the first by name refuses.
         for quotas in self._by_namespace.values():
             quotas.sort(key=lambda quota: quota.name)
 
@@ -134,7 +140,7 @@ class Quotas:
             quota.check_room(usage)
 
     def charge_pod(self, pod: Pod) -> None:
-        """The pod is there."""
+        """Count a pod that exists."""
         quotas = [quota for quota in self.list_quotas(pod.namespace) if quota.matches(pod)]
         if quotas:
             usage = compute_pod_usage(pod)
@@ -143,7 +149,7 @@ class Quotas:
                 quota.charge_usage(usage)
 
     def free_pod(self, key: str) -> bool:
-        """The pod is gone, or should be; whether it took of any quota."""
+        """Count a pod no more: it is gone, or should be. Returns true if it took of any quota."""
         usage, quotas = self._charged.pop(key, ({}, []))
         for quota in quotas:
             quota.charge_usage(usage, -1)
@@ -151,7 +157,7 @@ class Quotas:
 
 
 def compute_pod_usage(pod: Pod) -> Usage:
-    """What the pod takes of quotas, by their names for it."""
+    """Return what the pod takes of quotas, by the quotas' names."""
     formats = _quantity_formats(pod)
     amounts = _quota_amounts(pod.resources.total(), read_limits(get_mapping(pod.raw, "spec")))
     usage = {
@@ -174,7 +180,7 @@ def _quota_amounts(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def _quantity_formats(pod: Pod) -> dict[str, str]:
-    """How amounts of each resource are written: as the first one that the pod names."""
+    """Return the format of each resource's amounts: that of the first one in the pod."""
     spec, formats = get_mapping(pod.raw, "spec"), {}  # type: ignore[var-annotated]
     holders = [spec, *get_objects(spec, "containers", "spec."), *get_objects(spec, "initContainers", "spec.")]
     lists = [get_mapping(get_mapping(holder, "resources"), key) for holder in holders for key in ("requests", "limits")]
@@ -196,7 +202,7 @@ def _read_quantity(value: object, path: str) -> Quantity:
 
 
 def _is_pod_resource(name: str) -> bool:
-    """Whether pods take of what a quota names so."""
+    """Return true if pods take of the resource that a quota names so."""
     bare = name.removeprefix(REQUESTS_PREFIX)
     if name in COUNTS or bare in BASIC or bare.startswith("hugepages-"):
         return True

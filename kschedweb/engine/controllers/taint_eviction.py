@@ -1,4 +1,4 @@
-"""When pods must leave a node because of its NoExecute taints, as the taint-eviction controller decides."""
+"""Decide when pods must leave a node because of its NoExecute taints, as the taint-eviction controller does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.engine.values import dataclass
 
 
 def matching_tolerations(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Toleration] | None:
-    """For each taint the first toleration that tolerates it; ``None`` where a taint is not tolerated."""
+    """Return the first matching toleration of each taint; ``None`` if a taint is not tolerated."""
     matching = []
     for taint in taints:
         first = next((toleration for toleration in tolerations if toleration.tolerates(taint)), None)
@@ -21,7 +21,7 @@ def matching_tolerations(taints: Iterable[Taint], tolerations: tuple[Toleration,
 
 
 def min_toleration_time(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> float | None:
-    """Seconds for which a pod may stay on a node with these NoExecute taints; ``None`` for ever."""
+    """Return for how many seconds a pod may stay under these NoExecute taints; ``None`` for ever."""
     matching = matching_tolerations(taints, tolerations)
     if matching is None:
         return 0.0
@@ -36,17 +36,18 @@ class _Eviction:
 
 
 class TaintEviction:
-    """Which pods are to be deleted when. Times are seconds.
+    """Knows which pods are to be deleted when. Times are seconds.
 
-    Whoever runs it tells of every change, and deletes the pods that ``take_due`` names.
+    Its caller reports every change, and deletes the pods that ``take_due`` returns.
     """
 
     def __init__(self) -> None:
-        self._taints: dict[str, tuple[Taint, ...]] = {}  # node -> its NoExecute taints
+        # node -> its NoExecute taints
+        self._taints: dict[str, tuple[Taint, ...]] = {}
         self._evictions: dict[str, _Eviction] = {}
 
     def node_changed(self, node: str, taints: Iterable[Taint], pods: Iterable[Pod], now: float) -> None:
-        """The node ``node`` came, or has other taints; ``pods`` are those on it."""
+        """Take in that the node was added, or has other taints; ``pods`` are those on it."""
         present = tuple(taint for taint in taints if taint.effect == NO_EXECUTE)
         if present == self._taints.get(node, ()):
             return
@@ -63,7 +64,7 @@ class TaintEviction:
         self._taints.pop(node, None)
 
     def pod_changed(self, pod: Pod, now: float) -> None:
-        """A pod came to its node, or has other tolerations."""
+        """Take in that a pod came to its node, or has other tolerations."""
         if taints := self._taints.get(pod.node_name):
             self._decide_eviction(pod, taints, now)
 
@@ -76,18 +77,18 @@ class TaintEviction:
             self._evictions.pop(pod.key, None)
             return
         existing = self._evictions.get(pod.key)
-        # What was decided earlier stands, even where a new taint would leave less time: only a taint that is not
-        # tolerated at all is different.
+        # An earlier decision stands, even if a new taint would leave less time: only a taint that is not tolerated at
+        # all changes it.
         untolerated = matching_tolerations(taints, pod.tolerations) is None
         if existing is None or untolerated or existing.decided >= now:
             self._evictions[pod.key] = _Eviction(now, now + seconds)
 
     def next_due(self) -> float | None:
-        """When the next pod must go; ``None`` while none must."""
+        """Return when the next pod must go; ``None`` while none must."""
         return min((eviction.due for eviction in self._evictions.values()), default=None)
 
     def take_due(self, now: float) -> list[str]:
-        """The keys of the pods that must go by ``now``, the earliest decision first; each is named once."""
+        """Return the keys of the pods that must go by ``now``, the earliest decision first; each only once."""
         due = sorted(
             (eviction.due, eviction.decided, key) for key, eviction in self._evictions.items() if eviction.due <= now
         )

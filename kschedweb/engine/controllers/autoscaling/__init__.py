@@ -1,1 +1,1 @@
-"""Who changes the number of a workload's pods: the controller of HorizontalPodAutoscalers, cron, and which pods go."""
+"""Controllers of the number of a workload's pods: HorizontalPodAutoscalers and cron."""

@@ -1,4 +1,4 @@
-"""Cron expressions as CronJobs have them, in UTC: minute, hour, day of the month, month and day of the week."""
+"""Cron expressions of CronJobs, in UTC: minute, hour, day of the month, month and day of the week."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from datetime import UTC, date, datetime, timedelta
 
 from kschedweb.engine.values import dataclass
 
-MINUTE, HOUR, DAY = 60, 3600, 86400  # seconds
-MONDAY = datetime(2024, 1, 1, tzinfo=UTC)  # the first of a month, and of a week
-LONGEST = 5 * 366  # days to look ahead, since a 29th of February may be far away
+# Seconds.
+MINUTE, HOUR, DAY = 60, 3600, 86400
+# The first day of a month and of a week: schedules are easy to read from it.
+MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
+# Days to look ahead: five years, as the library of CronJobs does; a 29th of February may be four away.
+LONGEST = 5 * 366
 MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTHS = {name: place for place, name in enumerate(MONTH_NAMES, 1)}
 WEEKDAYS = {name: place for place, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
+# (name, least, most, words) of each part.
 FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("minute", 0, 59, {}),
     ("hour", 0, 23, {}),
@@ -39,20 +43,23 @@ class CronError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The ``minutes``, ``hours``, ``days``, ``months`` and ``weekdays`` (0 is Sunday) at which it is due.
-
-    Where both days and weekdays are restricted, it is due on either.
-    """
+    """The times at which an expression is due."""
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
+    # Days of the month, from 1.
     days: frozenset[int]
     months: frozenset[int]
+    # Days of the week; 0 is Sunday.
     weekdays: frozenset[int]
+    # True if both days and weekdays are restricted: either is enough then.
     either: bool
 
     def next_after(self, time: float, begin: datetime) -> float | None:
-        """When it is due next after ``time``, both in seconds from ``begin``, a midnight in UTC; ``None`` for never."""
+        """Return when it is due next after ``time``; ``None`` for never.
+
+        Both are in seconds from ``begin``, a midnight in UTC.
+        """
         minute = int(time // MINUTE) + 1
         first, start_second = divmod(minute * MINUTE, DAY)
         for number in range(first, first + LONGEST):
@@ -74,7 +81,7 @@ class Cron:
 
 
 def parse_cron(text: str) -> Cron:
-    """The expression ``text``; raises CronError."""
+    """Read an expression; raises CronError."""
     spoken = ALIASES.get(text.strip(), text)
     if spoken.startswith("@"):
         raise CronError(f"{spoken}: is not known; known are {', '.join(ALIASES)}")
@@ -90,7 +97,7 @@ def parse_cron(text: str) -> Cron:
 
 
 def _parse_field(text: str, name: str, minimum: int, maximum: int, words: dict[str, int]) -> tuple[set[int], bool]:
-    """The values of one part, and whether it is a star."""
+    """Return the values of one part, and whether it is a star."""
     all_values: set[int] = set()
     star = False
     for part in filter(None, text.split(",")):
@@ -102,15 +109,18 @@ def _parse_field(text: str, name: str, minimum: int, maximum: int, words: dict[s
 
 def _parse_range(text: str, name: str, minimum: int, maximum: int, words: dict[str, int]) -> tuple[range, bool]:
     extent, slash, stride = text.partition("/")
+    # The library of CronJobs reads a question mark like a star.
     low, dash, high = extent.partition("-")
     star = low in ("*", "?")
     begin = minimum if star else _parse_number(low, name, words)
+    # A single number with a step counts up to the end: 5/15 is 5-59/15.
     end = maximum if star or (slash and not dash) else _parse_number(high, name, words) if dash else begin
     step = _parse_number(stride, name, {}) if slash else 1
     if not minimum <= begin <= end <= maximum:
         raise CronError(f"{name}: {text} is not within {minimum} to {maximum}")
     if step < 1:
         raise CronError(f"{name}: {text} has a step of 0")
+    # A star with a step restricts, as in the library of CronJobs.
     return range(begin, end + 1, step), star and step == 1
 
 

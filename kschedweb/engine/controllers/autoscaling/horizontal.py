@@ -1,4 +1,4 @@
-"""The controller of HorizontalPodAutoscalers at one look, as horizontal.go of Kubernetes 1.37 has it."""
+"""One look of the HorizontalPodAutoscaler controller, after horizontal.go of Kubernetes 1.37."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kschedweb.engine.controllers.autoscaling.spec import Autoscaler, Metric
 from kschedweb.engine.controllers.autoscaling.stabilization import ScalingMemory
 from kschedweb.engine.values import dataclass
 
-SYNC = 15.0  # seconds between two looks
+# Seconds between two looks, the default of ``--horizontal-pod-autoscaler-sync-period``.
+SYNC = 15.0
 SUCCEEDED_GET_SCALE = "True SucceededGetScale: the HPA controller was able to get the target's current scale"
 OFF = "False ScalingDisabled: scaling is disabled since the replica count of the target is zero"
 ABOVE = "Current number of replicas above Spec.MaxReplicas"
@@ -26,31 +27,32 @@ ALL_BELOW = "All metrics below target"
 
 @dataclass(frozen=True, slots=True)
 class ScalingDecision:
-    """``replicas`` are wanted, because of ``reason`` where that is another number than there was.
-
-    ``utilization`` is that of the metric that decided, in percent, ``None`` where nothing was measured of that kind.
-    """
+    """The result of a look."""
 
     replicas: int
+    # Why the number changes; "" if it does not.
     reason: str = ""
+    # Percent that the deciding metric measured; ``None`` if no utilization was measured.
     utilization: int | None = None
 
 
 @dataclass(slots=True)
 class HorizontalController:
-    """What it knows of one autoscaler: ``conditions`` are ``Status Reason: message`` by type."""
+    """The controller's state of one autoscaler."""
 
     autoscaler: Autoscaler
     memory: ScalingMemory = field(default_factory=ScalingMemory)
+    # type -> "Status Reason: message"
     conditions: dict[str, str] = field(default_factory=dict)
 
     def reconcile(
         self, current: int, pods: Sequence[ObservedPod], measured: Mapping[str, Mapping[str, PodMetric]], now: float
     ) -> ScalingDecision:
-        """What to do with ``current`` replicas at ``now``; ``measured`` is by resource and pod."""
+        """Decide what to do with ``current`` replicas at ``now``; ``measured`` is by resource and pod."""
         scaler = self.autoscaler
         self.conditions["AbleToScale"] = SUCCEEDED_GET_SCALE
         self.memory.record_initial_recommendation(current, now)
+        # A workload that was scaled to 0 by hand stays there.
         if current == 0:
             self.conditions["ScalingActive"] = OFF
             return ScalingDecision(0)
@@ -82,7 +84,7 @@ class HorizontalController:
     def _compute_for_metrics(
         self, current: int, pods: Sequence[ObservedPod], measured: Mapping[str, Mapping[str, PodMetric]], now: float
     ) -> tuple[Metric, ReplicaCount] | None:
-        """The metric that asks for most pods; ``None`` where too little is known."""
+        """Return the metric that asks for most pods; ``None`` if too little is known."""
         best: tuple[Metric, ReplicaCount] | None = None
         first = ""
         for metric in self.autoscaler.metrics:
@@ -93,6 +95,7 @@ class HorizontalController:
                 continue
             if best is None or best[1].replicas == 0 or count.replicas > best[1].replicas:
                 best = metric, count
+        # As in `computeReplicasForMetrics`, a missing metric forbids scaling down, but not up.
         if best is None or (first and best[1].replicas < current):
             message = f"the HPA was unable to compute the replica count: {first}"
             self.conditions["ScalingActive"] = f"False FailedGetResourceMetric: {message}"

@@ -1,4 +1,4 @@
-"""How many pods a metric asks for, as the controller of HorizontalPodAutoscalers works it out.
+"""Compute how many pods a metric asks for, as the HorizontalPodAutoscaler controller does.
 
 The source is replica_calculator.go of Kubernetes. Amounts are milli-units, times seconds.
 """
@@ -14,47 +14,54 @@ from kschedweb.engine.objects.resources import CPU, PodResources
 from kschedweb.engine.values import dataclass
 
 PENDING, RUNNING, FAILED = "Pending", "Running", "Failed"
-INITIALIZATION, DELAY = 300.0, 30.0  # seconds, flags of kube-controller-manager
+# Seconds, the defaults of kube-controller-manager's flags ``--horizontal-pod-autoscaler-cpu-initialization-period`` and
+# ``--horizontal-pod-autoscaler-initial-readiness-delay``.
+INITIALIZATION, DELAY = 300.0, 30.0
 NONE_OF_PODS = "no pods returned by selector while calculating replica count"
 NONE_OF_METRICS = "did not receive metrics for targeted pods (pods might be unready)"
 NO_REQUESTS = "no metrics returned matched known pods"
 
 
 class CountError(ValueError):
-    """Why a metric asks for no number of pods, in the controller's words."""
+    """A metric that asks for no number of pods; the text says why, in the controller's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodMetric:
-    """What a pod used, as measured ``at`` over the ``window`` before."""
+    """The use of a pod, as an average over a window."""
 
+    # Milli-units.
     value: int
+    # The end of the window, in seconds.
     at: float
+    # The length of the window, in seconds.
     window: float
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedPod:
-    """A pod as the controller sees it. ``ready`` is the condition's status, ``None`` where there is no condition.
-
-    ``since`` is when that last changed, ``started`` the start time.
-    """
+    """A pod as the controller sees it. Times are seconds."""
 
     name: str
     resources: PodResources
     phase: str = RUNNING
     terminating: bool = False
+    # Status of the condition Ready; ``None`` without that condition.
     ready: bool | None = True
+    # When that status last changed.
     since: float = 0.0
+    # The start time of its status; ``None`` while it has none.
     started: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaCount:
-    """``replicas`` asked for; ``utilization`` in percent where that is aimed at, ``average`` a pod in milli-units."""
+    """The number of pods that a metric asks for."""
 
     replicas: int
+    # Measured average of a pod, in milli-units.
     average: int
+    # Measured percent of requests; ``None`` if the metric aims at an average.
     utilization: int | None = None
 
 
@@ -66,7 +73,7 @@ def calculate_replicas(
     tolerances: tuple[float, float],
     now: float,
 ) -> ReplicaCount:
-    """The number of pods that ``metric`` asks for where there are ``current``; raises CountError."""
+    """Return the number of pods that ``metric`` asks for if there are ``current``; raises CountError."""
     if not pods:
         raise CountError(NONE_OF_PODS)
     ready, unready, missing, ignored = _group_pods(pods, measured, metric.resource, now)
@@ -80,12 +87,14 @@ def calculate_replicas(
         if _is_within_tolerances(ratio, tolerances):
             return ReplicaCount(current, count.average, count.utilization)
         return ReplicaCount(math.ceil(ratio * ready), count.average, count.utilization)
+    # Pods without a figure are assumed to use whatever dampens the change.
     if ratio != 1.0:
         values |= {name: 0 if ratio > 1.0 else aim.assumed_usage(name) for name in missing}
     if unready_up:
         values |= dict.fromkeys(unready, 0)
     new_ratio, _ = aim.usage_ratio(values)
     stays = ReplicaCount(current, count.average, count.utilization)
+    # The controller does nothing if its assumptions bring the ratio to the other side of 1.
     if _is_within_tolerances(new_ratio, tolerances) or (ratio < 1.0 < new_ratio) or (new_ratio < 1.0 < ratio):
         return stays
     replicas = math.ceil(new_ratio * len(values))
@@ -95,7 +104,7 @@ def calculate_replicas(
 
 
 class _MetricTarget:
-    """What a metric aims at, for pods with these requests."""
+    """The target of a metric, for pods with these requests."""
 
     def __init__(self, metric: Metric, pods: Sequence[ObservedPod]) -> None:
         self.metric = metric
@@ -103,9 +112,10 @@ class _MetricTarget:
         self.requests = {pod.name: get_pod_request(pod, metric.resource) for pod in pods} if relative else {}
 
     def usage_ratio(self, values: Mapping[str, int]) -> tuple[float, ReplicaCount]:
-        """What is used as a part of what is aimed at, and what was measured."""
+        """Return the ratio of use to target, and what was measured."""
         if self.metric.utilization is None:
             assert self.metric.average is not None
+            # Integer division, as in Go: averages and percentages are rounded down.
             average = sum(values.values()) // len(values)
             return average / self.metric.average, ReplicaCount(0, average)
         matched = [name for name in values if name in self.requests]
@@ -116,7 +126,7 @@ class _MetricTarget:
         return utilization / self.metric.utilization, ReplicaCount(0, used // len(matched), utilization)
 
     def assumed_usage(self, name: str) -> int:
-        """What a pod without a figure is taken to use where fewer pods seem to be enough."""
+        """Return the use that is assumed of a pod without a figure when scaling down."""
         if self.metric.utilization is None:
             assert self.metric.average is not None
             return self.metric.average
@@ -131,7 +141,7 @@ def _is_within_tolerances(ratio: float, tolerances: tuple[float, float]) -> bool
 def _group_pods(
     pods: Sequence[ObservedPod], measured: Mapping[str, PodMetric], resource: str, now: float
 ) -> tuple[int, set[str], set[str], set[str]]:
-    """The number of ready pods, and the names of those that are unready, without a figure, and of no account."""
+    """Return the number of ready pods, and the names of those that are unready, without a figure, and ignored."""
     ready, unready, missing, ignored = 0, set[str](), set[str](), set[str]()
     for pod in pods:
         if pod.terminating or pod.phase == FAILED:
@@ -148,7 +158,7 @@ def _group_pods(
 
 
 def _is_cpu_unready(pod: ObservedPod, figure: PodMetric, now: float) -> bool:
-    """Whether the pod's use of CPU says nothing yet: it starts still, or was never ready."""
+    """Return true if the pod's CPU use means nothing yet: it is starting, or was never ready."""
     if pod.ready is None or pod.started is None:
         return True
     if pod.started + INITIALIZATION > now:
@@ -157,7 +167,7 @@ def _is_cpu_unready(pod: ObservedPod, figure: PodMetric, now: float) -> bool:
 
 
 def get_pod_request(pod: ObservedPod, resource: str) -> int:
-    """What the pod requests, in milli-units; raises CountError where one of its containers requests none."""
+    """Return the pod's request in milli-units; raises CountError if one of its containers requests none."""
     resources = pod.resources
     if resources.pod_level_set:
         total = resources.total()
@@ -177,5 +187,5 @@ def get_pod_request(pod: ObservedPod, resource: str) -> int:
 
 
 def _round_up_milli(nano: int) -> int:
-    """Milli-units, rounded up."""
+    """Convert to milli-units, rounded up as `MilliValue` does."""
     return -(-nano // quantity.MILLI)

@@ -17,48 +17,58 @@ from kschedweb.engine.values import dataclass
 VERSIONS = ("autoscaling/v2", "autoscaling/v1")
 PODS, PERCENT = "Pods", "Percent"
 MAX, MIN, DISABLED = "Max", "Min", "Disabled"
-USUAL = 80  # percent, the target of an autoscaler that names none
-LONGEST_WINDOW, LONGEST_PERIOD = 3600, 1800  # seconds
-TOLERANCE, WINDOW = 0.1, 300  # flags of kube-controller-manager
+# Percent, the target of an autoscaler that names none.
+USUAL = 80
+# Seconds, the limits of the API's validation.
+LONGEST_WINDOW, LONGEST_PERIOD = 3600, 1800
+# Defaults of kube-controller-manager: the ratio's distance from 1 that is ignored, and seconds of the window of scaling
+# down.
+TOLERANCE, WINDOW = 0.1, 300
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is aimed at: a ``utilization`` in percent of what is requested, or an ``average`` in milli-units a pod.
-
-    A metric that is neither CPU nor memory of whole pods cannot be measured here; ``unknown`` says what it is.
-    """
+    """The target of an autoscaler for one resource."""
 
     resource: str = CPU
+    # Percent of requests.
     utilization: int | None = None
+    # Milli-units per pod.
     average: int | None = None
+    # What the metric is if it cannot be measured here, being neither CPU nor memory of whole pods; else "".
     unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPolicy:
-    """So many pods, or percent of them, in ``period`` seconds at most."""
+    """The most that is added or removed in a period."""
 
+    # ``PODS`` or ``PERCENT`` of them.
     kind: str
     value: int
+    # Seconds.
     period: int
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingRules:
-    """How fast is scaled in one direction; ``window`` is the stabilisation in seconds."""
+    """The speed of scaling in one direction."""
 
     policies: tuple[ScalingPolicy, ...]
+    # Which policy counts: ``MAX``, ``MIN``, or none (``DISABLED``).
     select: str = MAX
+    # Stabilization in seconds; ``None`` for the controller's default.
     window: int | None = None
+    # The ratio's distance from 1 that is ignored; ``None`` for the controller's default.
     tolerance: float | None = None
 
     @property
     def longest_period(self) -> int:
-        """The longest period in seconds."""
+        """The longest period of its policies, in seconds; 0 without any."""
         return max((policy.period for policy in self.policies), default=0)
 
 
+# The API server's defaults: up by four pods or 100 % in 15 seconds, down by all pods.
 UP = ScalingRules((ScalingPolicy(PODS, 4, 15), ScalingPolicy(PERCENT, 100, 15)), window=0)
 DOWN = ScalingRules((ScalingPolicy(PERCENT, 100, 15),))
 
@@ -71,18 +81,20 @@ class Behavior:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaler:
-    """A HorizontalPodAutoscaler; ``target`` is the ``namespace/Kind/name`` that it scales."""
+    """A HorizontalPodAutoscaler."""
 
     key: str
+    # ``namespace/Kind/name`` of the workload that it scales.
     target: str
     max_replicas: int
     min_replicas: int = 1
     metrics: tuple[Metric, ...] = (Metric(utilization=USUAL),)
+    # ``None`` where the object has none: older rules hold then, which the API cannot express.
     behavior: Behavior | None = None
 
     @property
     def tolerances(self) -> tuple[float, float]:
-        """How far the ratio of what is used to what is aimed at may be below and above 1."""
+        """The ignored distances from 1, below and above, of the ratio of use to target."""
         rules = (self.behavior.down, self.behavior.up) if self.behavior else (None, None)
         down, up = (
             TOLERANCE if scaling_rules is None or scaling_rules.tolerance is None else scaling_rules.tolerance
@@ -92,7 +104,7 @@ class Autoscaler:
 
 
 def read_autoscaler(raw: Json) -> Autoscaler:
-    """The autoscaler of a raw object; raises ObjectError."""
+    """Read a raw autoscaler; raises ObjectError."""
     version, metadata, spec = get_string(raw, "apiVersion"), get_mapping(raw, "metadata"), get_mapping(raw, "spec")
     if version not in VERSIONS:
         raise ObjectError(f"apiVersion: is {version or 'missing'}, can be {' or '.join(VERSIONS)}")
@@ -126,7 +138,7 @@ def read_autoscaler(raw: Json) -> Autoscaler:
 
 
 def read_behavior(raw: Json, path: str = "") -> Behavior:
-    """The behavior of autoscaling/v2; raises ObjectError."""
+    """Read a behavior of autoscaling/v2; raises ObjectError."""
     up, down = (_read_rules(raw, key, usual, path) for key, usual in (("scaleUp", UP), ("scaleDown", DOWN)))
     return Behavior(up, down)
 

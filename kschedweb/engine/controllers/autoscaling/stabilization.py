@@ -1,4 +1,4 @@
-"""How far and how fast the number of pods may follow what is asked for: stabilisation, rates, least and most.
+"""Limit how far and how fast the number of pods follows the metrics: stabilization, rates, least and most.
 
 The source is horizontal.go of Kubernetes. Times are seconds.
 """
@@ -20,7 +20,8 @@ from kschedweb.engine.controllers.autoscaling.spec import (
 )
 from kschedweb.engine.values import dataclass
 
-FACTOR, AT_LEAST = 2, 4  # without a behavior, so many times the pods, or to so many
+# Without a behavior one step leads to so many times the pods, or to so many, as `calculateScaleUpLimit` has it.
+FACTOR, AT_LEAST = 2, 4
 DESIRED_WITHIN_RANGE = "DesiredWithinRange", "the desired count is within the acceptable range"
 READY = "ReadyForNewScale", "recommended size matches current size"
 UP_STABLE = (
@@ -36,41 +37,47 @@ TOO_MANY = "TooManyReplicas", "the desired replica count is more than the maximu
 UP_LIMIT = "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"
 DOWN_LIMIT = "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"
 
-ReasonAndMessage = tuple[str, str]  # reason and message of a condition
+# Reason and message of a condition.
+ReasonAndMessage = tuple[str, str]
 
 
 class TimestampedCount(NamedTuple):
-    """A number of pods recommended, or added or taken away, at a time."""
+    """A number of pods that was recommended, added or removed at a time."""
 
     pods: int
     time: float
 
 
 class NormalizedReplicas(NamedTuple):
-    """The number of pods, and what is said of stabilisation and of limits."""
+    """The number of pods after all limits."""
 
     replicas: int
+    # Of the condition AbleToScale, which tells of stabilization.
     able: ReasonAndMessage
+    # Of the condition ScalingLimited.
     limited: ReasonAndMessage
 
 
 @dataclass(slots=True)
 class ScalingMemory:
-    """What the controller remembers of an autoscaler; old entries are written over, as it does."""
+    """The controller's memory of an autoscaler; old entries are overwritten, as the original does."""
 
+    # Recommended numbers.
     recommendations: list[TimestampedCount] = field(default_factory=list)
+    # Numbers of pods that were added and removed.
     ups: list[TimestampedCount] = field(default_factory=list)
     downs: list[TimestampedCount] = field(default_factory=list)
 
     def record_initial_recommendation(self, current: int, now: float) -> None:
-        """The first recommendation is what there is."""
+        """Take the present number as the first recommendation."""
+        # So that a restarted controller does not scale down at once.
         if not self.recommendations:
             self.recommendations.append(TimestampedCount(current, now))
 
     def normalize_desired_replicas(
         self, autoscaler: Autoscaler, current: int, desired: int, now: float
     ) -> NormalizedReplicas:
-        """How many pods are wanted where there are ``current`` and ``desired`` are asked for."""
+        """Return how many pods there shall be if there are ``current`` and the metrics ask for ``desired``."""
         behavior = autoscaler.behavior
         if behavior is None:
             stable = self._stabilize_recommendation(desired, now)
@@ -82,14 +89,14 @@ class ScalingMemory:
         return NormalizedReplicas(replicas, able, limited)
 
     def store_scale_event(self, behavior: Behavior | None, before: int, after: int, now: float) -> None:
-        """Remember that the number of pods changed."""
+        """Remember a change of the number of pods."""
         if behavior is None:
             return
         listed, rules = (self.ups, behavior.up) if after > before else (self.downs, behavior.down)
         _add_stamped(listed, TimestampedCount(abs(after - before), now), now - rules.longest_period)
 
     def _stabilize_recommendation(self, desired: int, now: float) -> int:
-        """The most that was recommended within the window."""
+        """Return the highest recommendation within the window."""
         cutoff = now - WINDOW
         highest = max(
             [
@@ -101,7 +108,11 @@ class ScalingMemory:
         return highest
 
     def _stabilize_with_behaviors(self, behavior: Behavior, current: int, desired: int, now: float) -> int:
-        """``current``, raised to the least of the window of scaling up and lowered to the most of that down."""
+        """Return ``current``, moved between the lowest and the highest recent recommendation.
+
+        It is raised to the lowest of the window of scaling up, and lowered to the highest of the window of scaling
+        down.
+        """
         up, down = (now - (WINDOW if rules.window is None else rules.window) for rules in (behavior.up, behavior.down))
         floor = min(
             [desired, *(recommendation.pods for recommendation in self.recommendations if recommendation.time > up)]
@@ -126,7 +137,7 @@ class ScalingMemory:
         return desired, DESIRED_WITHIN_RANGE
 
     def _calculate_scale_limit(self, rules: ScalingRules, current: int, now: float, sign: int) -> int:
-        """The number of pods that the policies let it come to; ``sign`` is 1 upwards and -1 downwards."""
+        """Return the number of pods that the policies allow; ``sign`` is 1 upwards and -1 downwards."""
         if rules.select == DISABLED:
             return current
         proposals = []
@@ -135,11 +146,13 @@ class ScalingMemory:
                 sum(event.pods for event in listed if event.time > now - policy.period)
                 for listed in (self.ups, self.downs)
             )
+            # The number of pods at the beginning of the period.
             start = current - added + removed
             if policy.kind == PODS:
                 proposals.append(start + sign * policy.value)
             else:
                 share = start * (1 + sign * policy.value / 100)
+                # Rounded up upwards, since a small workload would never grow otherwise.
                 proposals.append(math.ceil(share) if sign > 0 else int(share))
         narrow = rules.select == MIN
         return min(proposals) if narrow == (sign > 0) else max(proposals)
