@@ -1,4 +1,4 @@
-"""What the API server does with a write: admission, defaults, preconditions, and what a status or a spec may change."""
+"""The API server's writes: admission, defaults, preconditions, and what a status or a spec may change."""
 
 from __future__ import annotations
 
@@ -35,23 +35,27 @@ from kschedweb.engine.sandbox.validation import validate_create, validate_update
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.validation.fields import required
 
-SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names, as k8s.io/apimachinery/pkg/util/rand has them
+# Letters of generated names, from k8s.io/apimachinery/pkg/util/rand.
+SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
+# As `maxGeneratedNameLength`: 63 without the five random letters.
 LONGEST_BASE = 58
-LONGEST_GRACE = 2**31 - 1  # seconds until a deletion; Go's own sum has an end, too
+# Seconds until a deletion; Go's own sum has an end, too.
+LONGEST_GRACE = 2**31 - 1
+# Fields of metadata that no update changes.
 FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 Admission = Callable[[Resource, Json], Json]
 
 
 def format_timestamp(now: float) -> str:
-    """Seconds of the epoch as metav1.Time."""
+    """Format seconds of the epoch as metav1.Time."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class ApiObjects:
     """Reads and writes as the API server carries them out. Each method raises ApiRefusal.
 
-    ``clock`` gives seconds of the epoch; ``random`` draws uids and generated names. ``admit`` is what admission makes
-    of a new object (defaults filled in already).
+    ``clock`` gives seconds of the epoch; ``random`` draws uids and generated names. ``admit`` applies admission to a
+    new object, which has its defaults already.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float], random: Random, admit: Admission) -> None:
@@ -64,7 +68,7 @@ class ApiObjects:
         return stored
 
     def create_object(self, resource: Resource, namespace: str, raw: Json, *, dry_run: bool = False) -> Json:
-        """A new object; ``dry_run`` does not store it."""
+        """Create an object; ``dry_run`` does not store it."""
         raw = self._decode_request(resource, namespace, raw)
         if raw["metadata"].get("resourceVersion"):
             raise ApiRefusal(500, "", "resourceVersion should not be set on objects to be created")
@@ -79,6 +83,7 @@ class ApiObjects:
         if namespace_object is not None and "deletionTimestamp" in namespace_object["metadata"]:
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(resource, name, why)
+        # As in the API server, defaults come before admission, and validation after it.
         fresh = prepare_for_create(
             resource.kind,
             apply_defaults(resource.kind, self._init_metadata(resource, raw)),
@@ -96,7 +101,7 @@ class ApiObjects:
     def replace_object(
         self, resource: Resource, namespace: str, name: str, raw: Json, sub: str = "", *, dry_run: bool = False
     ) -> tuple[Json, bool]:
-        """PUT; the object as it is then, and whether it is new."""
+        """Replace an object (PUT); returns it as it is then, and true if it is new."""
         old = self.store.get(resource, namespace, name)
         raw = self._decode_request(resource, namespace, raw)
         given_name, uid = raw["metadata"]["name"], raw["metadata"].get("uid")
@@ -136,12 +141,15 @@ class ApiObjects:
         return self._update_object(resource, old, raw, sub, dry_run=dry_run)
 
     def change_object(self, resource: Resource, old: Json, **parts: Json) -> Json:
-        """A controller's own write: the object with other ``metadata``, ``spec`` or ``status``, where they differ."""
+        """Write an object for a controller: with other ``metadata``, ``spec`` or ``status``, where they differ."""
         new = {**old, **parts}
         return old if new == old else self._put_unchanged(resource, old, new)
 
     def delete_object(self, resource: Resource, namespace: str, name: str, options: Json) -> tuple[Json, bool]:
-        """The object, and whether it is gone now: finalizers and pods on nodes take their time."""
+        """Delete an object; returns it, and true if it is gone now.
+
+        Finalizers and pods on nodes take their time.
+        """
         old = self.get_object(resource, namespace, name)
         self._check_preconditions(resource, old, options.get("preconditions") or {})
         if resource is NAMESPACE:
@@ -149,9 +157,10 @@ class ApiObjects:
         grace_period, metadata = options.get("gracePeriodSeconds"), old["metadata"]
         is_deleting = "deletionTimestamp" in metadata
         seconds = self._grace_seconds(old, grace_period) if resource is POD else 0
+        # An earlier deletion was marked, and stopped before it removed the object.
         if is_deleting and not metadata["deletionGracePeriodSeconds"] and not metadata.get("finalizers"):
-            return self.store.remove(resource, old), True  # whoever marked it did not live to delete it
-        # Whoever asks again may only shorten the time.
+            return self.store.remove(resource, old), True
+        # A repeated deletion may only shorten the time.
         if is_deleting and (grace_period is None or seconds >= metadata["deletionGracePeriodSeconds"]):
             return old, False
         begun = {"deletionTimestamp": format_timestamp(self.clock() + seconds), "deletionGracePeriodSeconds": seconds}
@@ -159,12 +168,12 @@ class ApiObjects:
             begun["generation"] = metadata.get("generation", 0) + 1
         leaving = {**old, "metadata": {**metadata, **begun}}
         if seconds == 0 and not metadata.get("finalizers"):
-            # The API server marks a pod before it deletes it, also where it has no time to end.
+            # The API server marks a pod before it deletes it, even if the pod gets no time to end.
             return self.store.remove(resource, self.store.put(resource, leaving) if resource is POD else old), True
         return self.store.put(resource, leaving), False
 
     def _terminate_namespace(self, namespace: Json) -> Json:
-        """A namespace goes once it is empty, which its controller sees to."""
+        """Mark a namespace as terminating; its controller removes it once it is empty."""
         if namespace["metadata"].get("deletionTimestamp"):
             return namespace
         leaving = {**namespace["metadata"], "deletionTimestamp": format_timestamp(self.clock())}
@@ -193,6 +202,7 @@ class ApiObjects:
         metadata = dict(old["metadata"])
         if annotations:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
+        # Binding clears the nomination, as in the API server.
         status = {key: value for key, value in old["status"].items() if key != "nominatedNodeName"}
         scheduled = {
             "type": "PodScheduled", "status": "True", "lastProbeTime": None,
@@ -210,7 +220,7 @@ class ApiObjects:
     # Parts ----------------------------------------------------------------------------------------------------------
 
     def _decode_request(self, resource: Resource, namespace: str, raw: Any) -> Json:
-        """``raw`` with its kind and namespace, as it was sent to an address, and as Go would decode it."""
+        """Return ``raw`` as Go would decode it, with the kind and namespace of the address that it was sent to."""
         if not isinstance(raw, dict):
             raise bad_request("the object provided is unrecognized (must be of type " + resource.kind + ")")
         if fault := _kind_fault(resource, raw):
@@ -239,8 +249,10 @@ class ApiObjects:
                 detail = "name or generateName is required"
                 raise invalid(resource, "", [required("metadata.name", detail)])
             metadata["name"] = base[:LONGEST_BASE] + "".join(self._random.choices(SUFFIX, k=5))
+        # The sandbox does not track who manages which field.
         metadata.pop("managedFields", None)
         if owners := metadata.get("ownerReferences"):
+            # Repeated owners are dropped, as the API server does.
             metadata["ownerReferences"] = [owner for at, owner in enumerate(owners) if owner not in owners[:at]]
         return events.convert_to_stored(resource, decoded)
 
@@ -260,24 +272,27 @@ class ApiObjects:
         return fresh
 
     def _update_object(self, resource: Resource, old: Json, raw: Json, sub: str, *, dry_run: bool = False) -> Json:
-        """``raw`` in the place of ``old``, or its status alone, or all but its status."""
+        """Update ``old`` from ``raw``: its status alone, or everything but its status."""
         metadata, given_metadata = old["metadata"], raw["metadata"]
         name = metadata["name"]
         uid = given_metadata.get("uid")
         if given_metadata.get("resourceVersion") not in (None, "", metadata["resourceVersion"]):
             raise conflict(resource, name)
         new = _merge_update(resource, old, raw, sub)
+        # The API server admits updates of pods, too; only this plugin may change one.
         if resource is POD and not sub:
             new = admit_pod(new, ClusterObjects(), ("DefaultTolerationSeconds",))
         merged = new["metadata"]
         validate_update(resource, new, old, uid or metadata["uid"])
         if resource.counted and new.get("spec") != old.get("spec"):
+            # Controllers compare the generation with the one that they have observed.
             new["metadata"]["generation"] = metadata.get("generation", 1) + 1
         finalized = metadata.get("deletionTimestamp") and not merged.get("finalizers")
         if dry_run:
             return new
         if finalized and metadata.get("finalizers") and not merged.get("deletionGracePeriodSeconds"):
             return self.store.remove(resource, new)
+        # An update that changes nothing gets no new resource version.
         return old if new == old else self._put_unchanged(resource, old, new)
 
     def _put_unchanged(self, resource: Resource, old: Json, new: Json) -> Json:
@@ -306,15 +321,16 @@ class ApiObjects:
 
     @staticmethod
     def _grace_seconds(pod: Json, grace_period: int | None) -> int:
-        """Seconds that the pod is given to end: none before it is on a node, or once it has ended."""
+        """Return how many seconds the pod gets to end: none before it is on a node, or once it has ended."""
         if not pod["spec"].get("nodeName") or pod["status"].get("phase") in ("Succeeded", "Failed"):
             return 0
         seconds = pod["spec"].get("terminationGracePeriodSeconds", 30) if grace_period is None else grace_period
+        # A negative period means one second, as in `BeforeDelete`.
         return 1 if seconds < 0 else min(int(seconds), LONGEST_GRACE)
 
 
 def _merge_update(resource: Resource, old: Json, raw: Json, sub: str) -> Json:
-    """``old`` with what ``raw`` may change of it."""
+    """Return ``old`` with the changes of ``raw`` that are allowed."""
     metadata, given_metadata = old["metadata"], raw["metadata"]
     fixed_fields = {field: metadata[field] for field in FIXED if field in metadata}
     merged = {key: value for key, value in given_metadata.items() if key not in FIXED} | fixed_fields
@@ -329,7 +345,7 @@ def _merge_update(resource: Resource, old: Json, raw: Json, sub: str) -> Json:
 
 
 def _kind_fault(resource: Resource, raw: Json) -> str:
-    """Why ``raw`` is no ``resource`` by its own words; "" where it is one."""
+    """Return why ``raw`` is not a ``resource`` by its own kind and version; "" if it is."""
     kind, version = raw.get("kind") or resource.kind, raw.get("apiVersion") or resource.api_version
     if (kind, version) == (resource.kind, resource.api_version):
         return ""

@@ -32,18 +32,22 @@ from kschedweb.engine.sandbox.status_errors import (
 )
 
 METRICS, REVIEWS = "metrics.k8s.io", "authorization.k8s.io"
+# (``nodes`` or ``pods``, namespace or "") -> list of metrics
 Metrics = Callable[[str, str], Json]
 SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
 class ApiServer:
-    """``metrics`` answers metrics.k8s.io: the list of ``nodes`` or ``pods`` of a namespace ("" for all)."""
+    """The API server over ``objects``.
+
+    ``metrics`` answers metrics.k8s.io: the list of ``nodes``, or of ``pods`` in a namespace ("" for all).
+    """
 
     def __init__(self, objects: ApiObjects, metrics: Metrics) -> None:
         self.objects, self._metrics = objects, metrics
 
     def handle(self, request: Request) -> ApiResponse | Watch:
-        """What the server answers; a refusal is an answer too."""
+        """Answer a request; a refusal is an answer, too."""
         try:
             return self._route(request)
         except ApiRefusal as refusal:
@@ -61,6 +65,7 @@ class ApiServer:
         if group == REVIEWS and segments == ["selfsubjectaccessreviews"] and request.method == "POST":
             return ApiResponse(201, {**_json_body(request), "status": {"allowed": True}})
         namespace = ""
+        # ``/namespaces/NAME/status`` is about the namespace itself, not about what is in it.
         if segments[:1] == ["namespaces"] and len(segments) > 2 and segments[2] not in ("status", "finalize"):
             namespace, segments = segments[1], segments[2:]
         if group == METRICS and request.method == "GET" and segments and segments[0] in ("nodes", "pods"):
@@ -93,7 +98,8 @@ class ApiServer:
         limit, token = _parse_integer(query, "limit"), query.get("continue", "")
         after, version = _decode_continue(token) if token else (None, store.version)
         if token and version != store.version:
-            store.changes_since(version, resource)  # refuses where the log does not reach back so far
+            # Raises ApiRefusal if the log does not reach back to the version of the first page.
+            store.changes_since(version, resource)
         matching = (raw for raw in store.all(resource, selection.namespace) if selection.matches(raw))
         if after is not None:
             matching = (raw for raw in matching if _object_key(raw) > after)
@@ -101,6 +107,7 @@ class ApiServer:
         metadata: Json = {"resourceVersion": str(version)}
         if limit and len(items) == limit and (remaining := sum(1 for _ in matching)):
             metadata["continue"] = _encode_continue(_object_key(items[-1]), version)
+            # As in the API server, no count is given where a selector may skip objects.
             if not selection.fields and selection.labels.is_empty:
                 metadata["remainingItemCount"] = remaining
         if f"as={PARTIAL}List" in request.accept.replace(" ", ""):
@@ -179,7 +186,7 @@ class ApiServer:
 
 
 def _parse_path(parts: list[str]) -> tuple[str, str, list[str]] | None:
-    """Group, version, and the rest of an address."""
+    """Return group, version, and the rest of an address."""
     if parts[:1] == ["api"] and len(parts) > 2:
         return "", parts[1], parts[2:]
     if parts[:1] == ["apis"] and len(parts) > 3:
@@ -194,7 +201,7 @@ def _json_body(request: Request) -> Json:
 
 
 def _decode_options(name: str, raw: Any) -> Json:
-    """A body that is no object to be stored, such as DeleteOptions."""
+    """Decode a body that is not an object to be stored, such as DeleteOptions."""
     try:
         return decode_body(f"v1.{name}", raw)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""What a Clock may say: whether the sandbox's time stands still, and how fast it passes otherwise."""
+"""Validate a Clock: whether the sandbox's time stands still, and how fast it passes otherwise."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.validation.fields import Problem, Typed, invalid
 
 NAME = "main"
+# Seconds of the sandbox in a real second.
 SLOWEST, FASTEST = 1, 60
 
 
 def clock_problems(raw: Json) -> Iterator[Problem]:
-    """What is wrong with a Clock, in the API server's words."""
+    """Yield what is wrong with a Clock, in the API server's words."""
     name, spec = raw["metadata"]["name"], raw.get("spec")
     if name != NAME:
         yield invalid("metadata.name", name, f'must be "{NAME}": there is one clock')

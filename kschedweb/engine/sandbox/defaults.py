@@ -1,4 +1,4 @@
-"""The values that the API server fills in where an object says none, and what a new object begins with.
+"""The API server's defaults for missing values, and the first status of new objects.
 
 Sources in Kubernetes: pkg/apis/*/v1/defaults.go, and PrepareForCreate in pkg/registry/*/strategy.go.
 """
@@ -16,19 +16,19 @@ ROUNDING = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
 def apply_defaults(kind: str, raw: Json) -> Json:
-    """``raw``, which is decoded, with its defaults, as at each write; ``raw`` stays as it is."""
+    """Return the decoded object ``raw`` with its defaults, as at each write; ``raw`` stays as it is."""
     fill = _KINDS.get(kind)
     return raw if fill is None else fill(raw)
 
 
 def prepare_for_create(kind: str, raw: Json, now: str) -> Json:
-    """``raw``, defaulted, as it is stored first; ``now`` is the time in the API's words."""
+    """Return ``raw``, which has its defaults, as it is first stored; ``now`` is the time as the API writes it."""
     begin = _FIRST.get(kind)
     return raw if begin is None else begin(raw, now)
 
 
 def pod_spec(spec: Json) -> Json:
-    """A pod's spec with its defaults."""
+    """Return a pod's spec with its defaults."""
     base: Json = {
         "restartPolicy": "Always",
         "dnsPolicy": "ClusterFirst",
@@ -46,6 +46,7 @@ def pod_spec(spec: Json) -> Json:
 
 def _default_container(container: Json) -> Json:
     image = container.get("image", "")
+    # Only the last part has the tag: the registry may have a port after a colon, too.
     tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
     base: Json = {
         "terminationMessagePath": "/dev/termination-log",
@@ -55,6 +56,7 @@ def _default_container(container: Json) -> Json:
     result = base | container
     resources = dict(result["resources"])
     if limits := resources.get("limits"):
+        # A limit without a request is the request, too.
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
     result["resources"] = resources
     if ports := container.get("ports"):
@@ -74,7 +76,7 @@ def _first_pod(raw: Json, now: str) -> Json:
 
 
 def _gated_condition(now: str) -> Json:
-    """What the API server says of a pod that comes with scheduling gates."""
+    """Return the condition of a pod that is created with scheduling gates."""
     return {
         "type": "PodScheduled",
         "status": "False",
@@ -86,7 +88,7 @@ def _gated_condition(now: str) -> Json:
 
 
 def compute_qos(spec: Json) -> str:
-    """The quality of service class of a pod's spec."""
+    """Return the quality of service class of a pod's spec."""
     requested, limited, guaranteed = False, False, True
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
         resources = container.get("resources") or {}
@@ -175,7 +177,7 @@ def _default_node(raw: Json) -> Json:
 
 
 def _first_node(raw: Json, _: str) -> Json:
-    """A node is not ready for pods until the node lifecycle controller has seen that it is."""
+    """Taint a new node: it takes pods once the node lifecycle controller has seen that it is ready."""
     taints = raw["spec"].get("taints") or []
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     return {**raw, "spec": {**raw["spec"], "taints": taints if taint in taints else [*taints, taint]}}

@@ -1,4 +1,4 @@
-"""What the API server says of itself: its version, groups and resources, as clients such as kubectl ask for them."""
+"""The API server's description of itself: version, groups and resources, as clients such as kubectl ask for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = {
     "platform": "",
 }
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
-# As people type them.
+# Abbreviations that people type.
 SHORT = {
     "configmaps": "cm", "daemonsets": "ds", "deployments": "deploy", "endpoints": "ep", "events": "ev",
     "horizontalpodautoscalers": "hpa", "namespaces": "ns", "nodes": "no", "persistentvolumeclaims": "pvc",
@@ -32,7 +32,7 @@ REVIEW = ("authorization.k8s.io", "v1")
 
 
 def discover(parts: list[str]) -> Json | None:
-    """The answer to a question about the server itself; ``None`` where it is about something else."""
+    """Answer a question about the server itself; returns ``None`` if the address is about something else."""
     if len(parts) == 1:
         return _TOP[parts[0]]() if parts[0] in _TOP else None
     match parts:

@@ -1,11 +1,11 @@
-"""Events are one kind of object in two groups: stored as those of the core group, seen as either."""
+"""Events are one kind of object in two groups: stored as those of the core group, and shown as either."""
 
 from __future__ import annotations
 
 from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import EVENT, Resource
 
-# The field of the core group, and that of events.k8s.io.
+# (field of the core group, field of events.k8s.io)
 FIELDS = (
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -19,14 +19,14 @@ _CORE_TO_EVENTS, _EVENTS_TO_CORE = dict(FIELDS), {later: core for core, later in
 
 
 def convert_for_resource(resource: Resource, raw: Json) -> Json:
-    """The stored object as ``resource`` shows it."""
+    """Return the stored object as ``resource`` shows it."""
     if resource.kind != EVENT.kind or resource is EVENT:
         return raw
     return {_CORE_TO_EVENTS.get(key, key): value for key, value in raw.items()} | {"apiVersion": resource.api_version}
 
 
 def convert_to_stored(resource: Resource, raw: Json) -> Json:
-    """What was sent to ``resource`` as it is stored."""
+    """Return what was sent to ``resource`` as it is stored."""
     if resource.kind != EVENT.kind:
         return raw
     stored = {_EVENTS_TO_CORE.get(key, key): value for key, value in raw.items()} if resource is not EVENT else raw

@@ -1,4 +1,4 @@
-"""The Eviction of a pod: a deletion that budgets may forbid. Source: pkg/registry/core/pod/storage/eviction.go."""
+"""The eviction of a pod: a deletion that budgets may forbid. Source: pkg/registry/core/pod/storage/eviction.go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUDGET = get_resource("PodDisruptionBudget", "policy/v1")
 
 
 def evict_pod(objects: ApiObjects, namespace: str, name: str, options: Json, *, dry_run: bool = False) -> None:
-    """Delete the pod where its budget allows it now; ``dry_run`` only asks. Raises Refusal."""
+    """Delete the pod if its budget allows it now; ``dry_run`` only asks. Raises ApiRefusal."""
     pod = objects.get_object(POD, namespace, name)
     if _is_budget_asked(pod):
         budgets = [budget for budget in objects.store.all(BUDGET, namespace) if _budget_matches(budget, pod)]
@@ -31,7 +31,7 @@ def evict_pod(objects: ApiObjects, namespace: str, name: str, options: Json, *, 
 
 
 def _set_disruption_target(objects: ApiObjects, pod: Json) -> None:
-    """Say in the pod's status that it leaves for an eviction."""
+    """Write into the pod's status that it leaves because of an eviction."""
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -47,7 +47,7 @@ def _set_disruption_target(objects: ApiObjects, pod: Json) -> None:
 
 
 def _is_budget_asked(pod: Json) -> bool:
-    """Whether a budget is asked at all: not for pods that do not run, or leave already."""
+    """Return true if budgets protect the pod: not if it does not run, or is leaving already."""
     return pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
 
 
@@ -69,4 +69,5 @@ def _use_budget(objects: ApiObjects, budget: Json, *, dry_run: bool) -> None:
         refusal.details["causes"] = [cause]
         raise refusal
     if not dry_run:
+        # Counted at once, so that the next eviction does not rely on the controller's next look.
         objects.change_object(BUDGET, budget, status={**status, "disruptionsAllowed": allowed - 1})

@@ -1,4 +1,4 @@
-"""The largest sandbox: it lives in the process of a site, where one object must not take the room of all others."""
+"""Limits of a sandbox: it lives in the process of a site, where one object must not take the room of all others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from kschedweb.engine.sandbox.status_errors import forbidden
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.validation.fields import Problem, invalid
 
-MOST_PODS, MOST_NODES, MOST_EVENTS, MOST_OTHERS = 2000, 500, 4000, 2000  # of others: of each kind
-BURST = 50  # pods that a controller makes or deletes for one object before others have their turn
-# The fields that say how many pods a controller makes.
+# Numbers of objects; the last one holds for each other kind.
+MOST_PODS, MOST_NODES, MOST_EVENTS, MOST_OTHERS = 2000, 500, 4000, 2000
+# Pods that a controller creates or deletes for one object before others have their turn.
+BURST = 50
+# Fields that say how many pods a controller creates.
 SIZES = {
     "Deployment": "replicas",
     "ReplicaSet": "replicas",
@@ -23,7 +25,7 @@ SIZES = {
 
 
 def check_room(store: Store, resource: Resource, name: str) -> None:
-    """Raise Refusal where the sandbox has as many objects of ``resource`` as it holds."""
+    """Raise ApiRefusal if the sandbox has as many objects of ``resource`` as it holds."""
     maximum = _max_objects(resource)
     if store.count_objects(resource) >= maximum:
         why = f"the sandbox holds at most {maximum:,} {resource.plural}; delete some of them first"
@@ -35,7 +37,7 @@ def _max_objects(resource: Resource) -> int:
 
 
 def find_size_problems(resource: Resource, raw: Json) -> Iterator[Problem]:
-    """Whether the object asks for more pods than the sandbox holds."""
+    """Yield a problem if the object asks for more pods than the sandbox holds."""
     field = SIZES.get(resource.kind)
     size = raw["spec"].get(field) if field else None
     if size is not None and size > MOST_PODS:

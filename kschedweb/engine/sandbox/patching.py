@@ -1,4 +1,4 @@
-"""How patches change an object: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and strategic merge patch.
+"""Apply patches to objects: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and strategic merge patch.
 
 Source of the last one's rules: k8s.io/apimachinery/pkg/util/strategicpatch, for the lists that have a merge key.
 """
@@ -15,7 +15,7 @@ MERGE, STRATEGIC, JSON_PATCH = (
     "application/strategic-merge-patch+json",
     "application/json-patch+json",
 )
-# The merge keys of lists, by the field that holds them; other lists are replaced.
+# Merge keys of lists, by field; lists of other fields are replaced.
 MERGE_KEYS = {
     "conditions": ("type",),
     "containers": ("name",),
@@ -35,11 +35,15 @@ MERGE_KEYS = {
 }
 # Lists of plain values that are joined.
 JOINED = frozenset({"finalizers"})
+# Directives of strategic merge patches, which kubectl sends.
 DIRECTIVE, ORDER, DELETE_PRIMITIVES, RETAIN = "$patch", "$setElementOrder/", "$deleteFromPrimitiveList/", "$retainKeys"
 
 
 def apply_patch(raw: Json, patch: Any, content: str) -> Json:
-    """``raw`` with ``patch`` applied, which is of type ``content``; ``raw`` stays as it is. Raises Refusal."""
+    """Return ``raw`` with ``patch`` applied, which is of the media type ``content``.
+
+    ``raw`` stays as it is. Raises ApiRefusal.
+    """
     if content == JSON_PATCH:
         return _json_patched(raw, patch)
     if not isinstance(patch, dict):
@@ -51,7 +55,7 @@ def apply_patch(raw: Json, patch: Any, content: str) -> Json:
 
 
 def json_merge(value: Any, patch: Any) -> Any:
-    """RFC 7386."""
+    """Return ``value`` with a JSON merge patch applied (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
     result = dict(value) if isinstance(value, dict) else {}
@@ -64,7 +68,10 @@ def json_merge(value: Any, patch: Any) -> Any:
 
 
 def strategic_merge(value: Any, patch: Json) -> Json:
-    """Objects are merged, lists with a merge key too; null deletes."""
+    """Return ``value`` with a strategic merge patch applied.
+
+    Objects are merged, and so are lists with a merge key; null deletes.
+    """
     if patch.get(DIRECTIVE) == "replace":
         return {key: item for key, item in patch.items() if key != DIRECTIVE}
     result = dict(value) if isinstance(value, dict) else {}
@@ -109,6 +116,7 @@ def _merge_list(field: str, value: Any, change: list[Any]) -> list[Any]:
 
 def _merge_key(field: str, items: list[Any]) -> str:
     for key in MERGE_KEYS.get(field, ()):
+        # A field such as ``ports`` has other keys in containers than in Services: the one that all items have counts.
         if all(isinstance(item, dict) and key in item for item in items):
             return key
     return ""
@@ -132,6 +140,7 @@ def _json_patched(raw: Json, patch: Any) -> Json:
 
 
 def _apply_step(raw: Any, step: Json, path: str) -> Any:
+    # In this order, as RFC 6901 says: ``~01`` means ``~1``.
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     match step.get("op"):
         case "add":
@@ -185,9 +194,11 @@ def _remove_at(raw: Any, parts: list[str]) -> Any:
     first, tail = parts[0], parts[1:]
     if isinstance(raw, list):
         place = int(first)
+        # Raises IndexError for a place that does not exist; a slice would not.
         raw[place]
         return [*raw[:place], *([_remove_at(raw[place], tail)] if tail else []), *raw[place + 1 :]]
     if tail:
         return {**raw, first: _remove_at(raw[first], tail)}
+    # Raises KeyError for a field that does not exist.
     raw[first]
     return {key: value for key, value in raw.items() if key != first}

@@ -1,4 +1,4 @@
-"""A request to the sandbox's API server, and its answer, as plain data."""
+"""Requests to the sandbox's API server, and its answers, as plain data."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from kschedweb.engine.sandbox.store import ADDED, DELETED, MODIFIED, Store, Stor
 from kschedweb.engine.values import dataclass
 
 PARTIAL = "PartialObjectMetadata"
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"  # clients that list by a watch wait for a bookmark with it
+# Clients that list by a watch wait for a bookmark with this annotation.
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``path`` is unquoted; ``body`` is what was parsed of JSON, ``None`` for none."""
+    """A request to the API server."""
 
     method: str
+    # Unquoted.
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
+    # Parsed JSON; ``None`` for no body.
     body: Any = None
     content: str = "application/json"
     accept: str = "application/json"
@@ -36,9 +39,9 @@ class ApiResponse:
 
 
 class Watch:
-    """The changes of a selection after ``since``; ``None``: after all that is there now, which comes first.
+    """The changes of a selection after the version ``since``.
 
-    ``listing`` is whether a bookmark says where that ends.
+    With ``None`` the watch begins with all objects that exist now; ``listing`` has a bookmark say where they end.
     """
 
     def __init__(
@@ -62,9 +65,10 @@ class Watch:
             self.first = [event for change in changes if (event := self.event(change)) is not None]
 
     def event(self, change: StoreChange) -> Json | None:
-        """What it says of a change; ``None`` where that is not about its selection."""
+        """Return the watch's event for a change; ``None`` if the change is not about its selection."""
         if change.resource.key != self.selection.resource.key:
             return None
+        # An object that begins or ceases to match a selector is added or deleted for this watch.
         was, is_now = self.selection.matches(change.old), self.selection.matches(change.new)
         if not (was or is_now):
             return None
@@ -73,7 +77,7 @@ class Watch:
         return self._event(ADDED if is_now else DELETED, change.last)
 
     def bookmark(self, annotations: Json | None = None) -> Json:
-        """That nothing else has changed up to now."""
+        """Return an event that says that nothing else has changed up to now."""
         resource = self.selection.resource
         metadata: Json = {"resourceVersion": str(self._store.version)}
         metadata |= {"annotations": annotations} if annotations else {}
@@ -93,10 +97,10 @@ class Watch:
 
 
 def partial_metadata(raw: Json) -> Json:
-    """The object's metadata alone."""
+    """Return the object's metadata alone."""
     return {"kind": PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": raw["metadata"]}
 
 
 def strip_kind(items: Iterator[Json]) -> list[Json]:
-    """Objects of a list, which do not say their kind one by one."""
+    """Return the objects of a list, which have no kind of their own."""
     return [{key: value for key, value in item.items() if key not in ("kind", "apiVersion")} for item in items]

@@ -1,4 +1,4 @@
-"""The resources that a sandbox serves: their addresses, and what the API server does otherwise with some of them."""
+"""The resources that a sandbox serves: their addresses, and the API server's exceptions for some of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of the API. ``store`` is the name that resources share which are the same objects."""
+    """A resource of the API."""
 
     kind: str
-    group: str  # "": the core group
+    # "" for the core group.
+    group: str
     version: str
     plural: str
     namespaced: bool = True
-    status: bool = False  # the status is written apart, under …/status
-    counted: bool = False  # a change of the spec counts as a generation
-    upsert: bool = False  # an update makes what is missing
-    versioned: bool = False  # an update has to name the version that it is about
+    # The status is written separately, under …/status.
+    status: bool = False
+    # Changes of the spec count as generations.
+    counted: bool = False
+    # An update creates the object if it is missing.
+    upsert: bool = False
+    # An update has to name the version that it changes.
+    versioned: bool = False
+    # A name that resources share if they show the same objects; "" for none.
     store: str = ""
 
     @property
@@ -32,11 +38,11 @@ class Resource:
 
     @property
     def qualified(self) -> str:
-        """As the API server names it in errors: ``pods``, ``deployments.apps``."""
+        """The name that the API server uses in errors: ``pods``, ``deployments.apps``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The address of one object, or of all of a namespace, or of all."""
+        """Return the address of one object, or of all in a namespace, or of all."""
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         namespace_part = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
         last = f"/{quote(name, safe='')}" if name else ""
@@ -75,7 +81,7 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates"),
     Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, counted=True),
     Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, counted=True),
-    # Of the sandbox itself: how fast its time passes.
+    # The sandbox's own resource: the speed of its time.
     Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, counted=True),
 )  # fmt: skip
 
@@ -84,12 +90,12 @@ BY_KIND = {(resource.api_version, resource.kind): resource for resource in RESOU
 
 
 def get_resource(kind: str, api_version: str = "v1") -> Resource:
-    """The resource of a kind; KeyError where it is not served."""
+    """Return the resource of a kind; KeyError if it is not served."""
     return BY_KIND[api_version, kind]
 
 
 def storage_resource(resource: Resource) -> Resource:
-    """The resource as which the objects of ``resource`` are stored."""
+    """Return the resource as which the objects of ``resource`` are stored."""
     return EVENT if resource.kind == EVENT.kind else resource
 
 

@@ -1,4 +1,4 @@
-"""Which objects a list or a watch is about: label and field selectors as the API server reads them."""
+"""Label and field selectors of lists and watches, as the API server reads them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.status_errors import bad_request
 from kschedweb.engine.values import dataclass
 
+# Fields that every resource can be selected by, and those of single resources.
 GENERAL = frozenset({"metadata.name", "metadata.namespace"})
 _EVENT = {f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid")} | {"reason", "type"}
 FIELDS = {
@@ -32,16 +33,18 @@ ALL = Selector()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The objects of a resource in ``namespace`` ("" for all) with these labels and fields."""
+    """The objects of a resource that a request is about."""
 
     resource: Resource
+    # "" for all namespaces.
     namespace: str = ""
     labels: Selector = ALL
-    fields: tuple[tuple[str, bool, str], ...] = ()  # path, whether it must be equal, value
+    # (path, whether it must be equal, value)
+    fields: tuple[tuple[str, bool, str], ...] = ()
 
     @classmethod
     def from_query(cls, resource: Resource, namespace: str, query: Mapping[str, str]) -> Selection:
-        """Raises Refusal where a selector cannot be read."""
+        """Read the selectors of a request. Raises ApiRefusal."""
         try:
             labels = _parse_label_selector(query.get("labelSelector", ""))
         except SelectorError as error:
@@ -49,7 +52,7 @@ class Selection:
         return cls(resource, namespace, labels, _parse_field_selector(resource, query.get("fieldSelector", "")))
 
     def matches(self, raw: Json | None) -> bool:
-        """Whether the object is there and one of those."""
+        """Return true if the object exists and matches."""
         if raw is None:
             return False
         metadata = raw["metadata"]
@@ -61,11 +64,12 @@ class Selection:
 
 
 def whole_number(text: str) -> int | None:
-    """A whole number of 64 bits without a sign; ``None`` for anything else."""
+    """Read a whole number of 64 bits without a sign; returns ``None`` for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 2**63 else None
 
 
 def _parse_label_selector(text: str) -> Selector:
+    # Commas within parentheses separate values, not requirements.
     terms = [term for term in re.split(r",(?![^()]*\))", text) if term.strip()]
     return Selector(tuple(_parse_requirement(term.strip()) for term in terms))
 
@@ -99,6 +103,7 @@ def _parse_field_selector(resource: Resource, text: str) -> tuple[tuple[str, boo
 def _field_value(raw: Json, path: str) -> str:
     value: Any = raw
     if path.startswith("involvedObject.") and "involvedObject" not in raw:
+        # An event in the form of events.k8s.io has the same object under another name.
         path = path.replace("involvedObject", "regarding", 1)
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None

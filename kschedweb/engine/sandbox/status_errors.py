@@ -1,4 +1,4 @@
-"""What the API server answers where it refuses: Status objects in its words."""
+"""The API server's refusals: Status objects in its words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def conflict(resource: Resource, name: str, why: str = MODIFIED, *, sub: str = "
 def precondition_failed(
     resource: Resource, name: str, subject: str, expected: str, actual: str, happened: str
 ) -> ApiRefusal:
-    """A precondition of a deletion that does not hold."""
+    """Refuse a deletion whose precondition does not hold."""
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     message = (
         f'Operation cannot be fulfilled on {kind} "{name}": the {subject} in the precondition ({expected}) '
@@ -81,7 +81,7 @@ def invalid(resource: Resource, name: str, problems: list[Problem]) -> ApiRefusa
 
 
 def _status_cause(problem: Problem) -> Json:
-    """``spec.x: Invalid value: …`` as a cause of a Status."""
+    """Return a problem (``spec.x: Invalid value: …``) as a cause of a Status."""
     message = problem.text.removeprefix(f"{problem.path}: ")
     reason = next((word for kind, word in _REASONS.items() if message.startswith(kind)), "FieldValueInvalid")
     return {"reason": reason, "message": message, "field": problem.path}
@@ -100,7 +100,7 @@ _REASONS = {
 
 
 def another_uid(resource: Resource, namespace: str, name: str, expected: str, actual: str) -> ApiRefusal:
-    """The object of that name is another one; in the words of the API server's storage."""
+    """Refuse a write about another object of the same name, in the words of the API server's storage."""
     place = _STORED.get(resource.plural, resource.plural)
     key = "/".join(filter(None, ("/registry", place, namespace, name)))
     why = (
@@ -110,11 +110,12 @@ def another_uid(resource: Resource, namespace: str, name: str, expected: str, ac
     return conflict(resource, name, why)
 
 
+# In etcd nodes still have the name from before Kubernetes 1.0.
 _STORED = {"nodes": "minions"}
 
 
 def missing_version(resource: Resource, name: str) -> ApiRefusal:
-    """An update that does not say which version it is about, of a resource where it must."""
+    """Refuse an update that does not name the version that it changes, though it must."""
     problem = Problem(
         "metadata.resourceVersion", "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     )
@@ -123,7 +124,7 @@ def missing_version(resource: Resource, name: str) -> ApiRefusal:
 
 
 def undecodable(resource: Resource, why: str, raw: Json | None = None) -> ApiRefusal:
-    """An object that cannot be decoded; ``raw`` is given where it says that it is of another kind."""
+    """Refuse an object that cannot be decoded; ``raw`` is given if it says that it is of another kind."""
     kind, version = (resource.kind, resource.version) if raw is None else (raw.get("kind"), raw.get("apiVersion"))
     return bad_request(
         f'{kind} in version "{version or resource.api_version}" cannot be handled as a {resource.kind}: {why}'
@@ -131,7 +132,7 @@ def undecodable(resource: Resource, why: str, raw: Json | None = None) -> ApiRef
 
 
 def invalid_patch(changed: Json, why: str) -> ApiRefusal:
-    """A patch that leaves an object which cannot be decoded."""
+    """Refuse a patch whose result cannot be decoded."""
     text = json.dumps(changed, separators=(",", ":"))
     problem = invalid_field("patch", text, why)
     return ApiRefusal(422, "Invalid", f' "" is invalid: {problem.text}', causes=[_status_cause(problem)])

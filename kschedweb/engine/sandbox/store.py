@@ -1,6 +1,6 @@
-"""The objects of a sandbox with their resource versions, and the log of what changed, as etcd keeps them.
+"""The objects of a sandbox with their resource versions, and the log of their changes, as etcd keeps them.
 
-Objects are never changed in place: whoever writes gives a new one. Every write has a resource version of its own.
+Objects are never changed in place: a write brings a new one. Every write has a resource version of its own.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from kschedweb.engine.sandbox.status_errors import expired
 from kschedweb.engine.values import dataclass
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
-LOG_SIZE = 4096  # changes, from which watches go on
-Key = tuple[str, str]  # namespace ("" for none), name
+# Number of changes that are kept, from which watches go on.
+LOG_SIZE = 4096
+# (namespace or "", name)
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class StoreChange:
-    """``new`` is ``None`` where the object is gone, ``old`` where it is a new one.
-
-    ``last`` is the object with the change's resource version: the new one, or the last state of a deleted one.
-    """
+    """A write."""
 
     version: int
     resource: Resource
+    # ``None`` for a new object.
     old: Json | None
+    # ``None`` for a deleted object.
     new: Json | None
+    # The object with the change's resource version: the new one, or the last state of a deleted one.
     last: Json
 
     @property
@@ -40,7 +42,7 @@ Listener = Callable[[StoreChange], None]
 
 
 class Store:
-    """``version`` is the resource version of the last write. Listeners hear of each change in its order."""
+    """The objects. ``version`` is the resource version of the last write; listeners hear of changes in their order."""
 
     def __init__(self, version: int = 0) -> None:
         self.version = self._oldest = version
@@ -49,12 +51,12 @@ class Store:
         self._listeners: list[Listener] = []
 
     def add_listener(self, listener: Listener) -> Callable[[], None]:
-        """Have ``listener`` told of every change from now on; returns what ends that."""
+        """Call ``listener`` with every change from now on; returns what ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def load_objects(self, objects: Iterable[tuple[Resource, Json]]) -> None:
-        """Take in objects of before, with the versions that they have; nobody is told."""
+        """Take in stored objects with the versions that they have; listeners do not hear of them."""
         for resource, raw in objects:
             self._objects[resource.key][get_object_key(raw)] = raw
 
@@ -62,7 +64,7 @@ class Store:
         return self._objects[resource.key].get((namespace, name))
 
     def all(self, resource: Resource, namespace: str = "") -> Iterator[Json]:
-        """The objects of ``resource`` (of one namespace, where it is named) by namespace and name."""
+        """Yield the objects of ``resource``, in one namespace if it is named, by namespace and name."""
         objects = self._objects[resource.key]
         for key in sorted(objects):
             if not namespace or key[0] == namespace:
@@ -72,7 +74,7 @@ class Store:
         return len(self._objects[resource.key])
 
     def put(self, resource: Resource, raw: Json) -> Json:
-        """Write ``raw``, whether it is there or not; returns it with its resource version."""
+        """Write ``raw``, whether it exists or not; returns it with its resource version."""
         objects, key = self._objects[resource.key], get_object_key(raw)
         old, new = objects.get(key), self._with_new_version(raw)
         objects[key] = new
@@ -95,7 +97,7 @@ class Store:
                 self.remove(change.resource, change.new)
 
     def changes_since(self, version: int, resource: Resource) -> list[StoreChange]:
-        """What changed after ``version``. Raises Refusal where that is not known any more."""
+        """Return the changes after ``version``. Raises ApiRefusal if the log does not reach back so far."""
         if version < self._oldest:
             raise expired(version, self._oldest + 1)
         return [change for change in self._log if change.version > version and change.resource.key == resource.key]

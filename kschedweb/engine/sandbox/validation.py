@@ -1,4 +1,4 @@
-"""What the API server refuses of an object because of what it says. Source: pkg/apis/*/validation of Kubernetes."""
+"""The API server's validation of objects. Source: pkg/apis/*/validation of Kubernetes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kschedweb.engine.validation.fields import Problem, Typed, forbidden
 from kschedweb.engine.validation.fields import invalid as invalid_field
 
 WORKLOADS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
-FREE = frozenset({"tolerations", "activeDeadlineSeconds", "nodeName", "schedulingGates"})  # of a pod's spec
+# Fields of a pod's spec that an update may change, within limits.
+FREE = frozenset({"tolerations", "activeDeadlineSeconds", "nodeName", "schedulingGates"})
 UNCHANGED = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
@@ -25,7 +26,7 @@ UNCHANGED = (
 
 
 def validate_update(resource: Resource, new: Json, old: Json | None = None, uid: str = "") -> None:
-    """Raise Refusal where ``new`` may not be, or not in the place of ``old``. ``uid`` is the one that was sent."""
+    """Raise ApiRefusal if ``new`` is invalid, or may not replace ``old``. ``uid`` is the one that was sent."""
     problems = [] if old is None else _fresh_problems(resource, new, old)
     if old is not None and uid != old["metadata"]["uid"]:
         problems.append(invalid_field("metadata.uid", uid, "field is immutable"))
@@ -42,13 +43,14 @@ def validate_update(resource: Resource, new: Json, old: Json | None = None, uid:
 
 
 def validate_create(resource: Resource, raw: Json) -> None:
-    """Raise Refusal where the API server would not take ``raw``, as it was sent, for a new object."""
+    """Raise ApiRefusal if the API server would not accept ``raw``, as it was sent, for a new object."""
     if problems := _object_problems(resource, raw):
         raise invalid(storage_resource(resource), raw["metadata"]["name"], problems)
 
 
 def _fresh_problems(resource: Resource, new: Json, old: Json) -> list[Problem]:
-    """What is wrong with ``new`` that was not wrong with ``old`` already."""
+    """Return the problems of ``new`` that ``old`` did not have already."""
+    # An old problem does not block other changes.
     problems = _object_problems(resource, new)
     old_texts = {problem.text for problem in _object_problems(resource, old)} if problems else set()
     return [problem for problem in problems if problem.text not in old_texts]
@@ -90,7 +92,7 @@ def _workload_problems(new: Json, old: Json | None) -> Iterator[Problem]:
 
 
 def _tolerations_kept(before: list[Json], after: list[Json]) -> bool:
-    """Whether every toleration of ``before`` is there still, with any tolerationSeconds."""
+    """Return true if every toleration of ``before`` still exists, with any tolerationSeconds."""
     parts = [_strip_seconds(toleration) for toleration in after]
     return all(_strip_seconds(toleration) in parts for toleration in before)
 
@@ -100,7 +102,7 @@ def _strip_seconds(toleration: Json) -> Json:
 
 
 def _immutable_spec(spec: Json) -> Json:
-    """What of a pod's spec never changes."""
+    """Return the part of a pod's spec that never changes."""
     immutable = {key: value for key, value in spec.items() if key not in FREE}
     for field in ("containers", "initContainers"):
         if spec.get(field):

@@ -1,4 +1,4 @@
-"""The types of the objects that a sandbox keeps, and decoding by Go's rules: what does not fit is refused.
+"""The types of the objects that a sandbox keeps, and decoding by Go's rules, which refuses what does not fit.
 
 ``types.tsv`` has the Go types of Kubernetes 1.37, as tests/originals/apitypes prints them.
 """

@@ -1,7 +1,7 @@
-"""Decoding of JSON as the API server does it (sigs.k8s.io/json into Go structs), and what Go would encode again.
+"""Decode JSON as the API server does (sigs.k8s.io/json into Go structs), and as Go would encode it again.
 
-A decoded object has only fields that its kind has, each of its type. Structs are there, and values that Go never leaves
-out have their zero. So whoever reads a stored object need not look at types again.
+A decoded object has only fields of its kind, each of the right type. Structs are always there, and values that Go never
+leaves out have their zero value. So readers of stored objects need not check types again.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from kschedweb.engine.sandbox.schema.times import normal_time
 from kschedweb.engine.sandbox.schema.types import INTEGERS, GoField, GoList, GoMap, Single, Struct, Type, find_struct
 from kschedweb.engine.values import dataclass
 
-DEEPEST = 100  # levels of what has no type of its own, such as the parameters of a driver
+# Levels of a value without a type of its own, such as the parameters of a driver.
+DEEPEST = 100
 _ZEROS = {"string": "", "bool": False, "float64": 0.0, "resource.Quantity": "0"}
-_UNREAD = object()  # a value that does not fit
+# Stands for a value that does not fit.
+_UNREAD = object()
 
 
 class DecodeError(ValueError):
-    """What does not fit, in the words of Go's decoder."""
+    """A value that does not fit; the text is that of Go's decoder."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The struct and the fields as Go's messages name them."""
+    """A place in an object, by the struct and the fields that Go's messages name."""
 
     struct: str = ""
     fields: tuple[str, ...] = ()
@@ -46,7 +48,8 @@ class _Place:
 
 def decode_object(resource: Resource, raw: Json) -> Json:
     """Return the object of ``resource`` as Go would hold it, with kind and apiVersion. Raises DecodeError."""
-    if resource is CLOCK:  # the sandbox's own: pace.py says what its spec may be
+    # The sandbox's own kind has no Go type; clock_validation.py validates its spec.
+    if resource is CLOCK:
         metadata = decode_body("v1.ObjectMeta", raw.get("metadata"), _Place("Clock", ("metadata",)))
         sections = {key: _Decoder().decode_untyped(raw[key]) for key in ("spec", "status") if raw.get(key) is not None}
         decoded = {"metadata": metadata, **sections}
@@ -58,7 +61,7 @@ def decode_object(resource: Resource, raw: Json) -> Json:
 
 
 def decode_body(name: str, raw: Any, place: _Place = _Place()) -> Json:  # noqa: B008  it never changes
-    """Return ``raw`` as the struct ``name`` of the table holds it, ``None`` as an empty one. Raises DecodeError."""
+    """Return ``raw`` as the struct ``name`` of the table holds it; ``None`` is an empty one. Raises DecodeError."""
     struct_type = find_struct(name)
     assert struct_type is not None, name
     decoder = _Decoder()
@@ -69,7 +72,7 @@ def decode_body(name: str, raw: Any, place: _Place = _Place()) -> Json:  # noqa:
 
 
 def decode_stored(resource: Resource, raw: Any) -> Json:
-    """Return an object that was stored as it can be kept. Raises DecodeError where a sandbox could not live with it."""
+    """Return a stored object as it can be kept. Raises DecodeError if a sandbox could not live with it."""
     if not isinstance(raw, dict):
         raise DecodeError("it is no object")
     decoded = decode_object(resource, raw)
@@ -83,9 +86,13 @@ def decode_stored(resource: Resource, raw: Any) -> Json:
 
 
 class _Decoder:
-    """``saved`` is the first value of a wrong type; like Go's, decoding goes on after it."""
+    """Decodes one object.
+
+    Like Go's decoder it goes on after a value of a wrong type, and reports the first one.
+    """
 
     def __init__(self) -> None:
+        # The first mismatch; "" for none.
         self.saved = ""
 
     def decode(self, type_: Type, raw: Any, place: _Place) -> Any:
@@ -165,7 +172,8 @@ class _Decoder:
 
     def _decode_time(self, raw: Any, place: _Place, *, micro: bool) -> Any:
         if not isinstance(raw, str):
-            self.saved = ""  # what reads itself stops the decoder at once
+            # A type that reads itself stops Go's decoder at once: this mismatch hides earlier ones.
+            self.saved = ""
             self._report_mismatch(raw, "string", place)
             raise DecodeError(self.saved)
         try:
@@ -182,7 +190,7 @@ class _Decoder:
         return raw
 
     def decode_untyped(self, raw: Any, depth: int = 0) -> Any:
-        """A value of no type of its own."""
+        """Return a value that has no type of its own."""
         if depth > DEEPEST:
             raise DecodeError("json: exceeded max depth")
         if isinstance(raw, dict):
@@ -203,12 +211,13 @@ def _is_of_kind(kind: str, raw: Any) -> bool:
 def _is_finite(number: float) -> bool:
     try:
         return math.isfinite(number)
-    except OverflowError:  # a whole number that no float holds
+    except OverflowError:
+        # A whole number that no float holds.
         return False
 
 
 def zero_value(type_: Type) -> Any:
-    """Return what Go encodes for a value of which nothing was said."""
+    """Return what Go encodes for a missing value."""
     match type_:
         case Struct():
             return _Decoder().decode(type_, {}, _Place())
@@ -220,7 +229,7 @@ def zero_value(type_: Type) -> Any:
 
 
 def _is_encoded(field: GoField) -> bool:
-    """Whether Go writes the field also where nothing was said: a struct, and what has no omitempty."""
+    """Return true if Go always writes the field: a struct, or a field without omitempty."""
     if isinstance(field.type, Struct):
         return True
     if isinstance(field.type, Single) and field.type.kind in ("v1.Time", "v1.MicroTime", "resource.Quantity"):
@@ -229,12 +238,12 @@ def _is_encoded(field: GoField) -> bool:
 
 
 def _is_empty(type_: Type, value: Any) -> bool:
-    """Whether Go's omitempty leaves the value out; it never does a struct."""
+    """Return true if Go's omitempty leaves the value out; it never does so with a struct."""
     if isinstance(type_, Single) and type_.kind not in ("string", "bool", "float64", *INTEGERS):
         return False
     return not isinstance(type_, Struct) and not value
 
 
 def _replace_surrogates(text: str) -> str:
-    """``text`` with the sign that Go puts in the place of half a character."""
+    """Return ``text`` with Go's replacement character in place of half a surrogate pair."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

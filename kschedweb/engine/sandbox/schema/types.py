@@ -9,15 +9,18 @@ from pathlib import Path
 from kschedweb.engine.values import dataclass
 
 TABLE = Path(__file__).with_name("types.tsv")
+# Bits of Go's types of integers.
 INTEGERS = {"int": 64, "int32": 32, "int64": 64, "uint8": 8}
 _MAP, _LIST = "map[string]", "[]"
 
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A single value; ``kind`` is Go's: string, bool, int32, float64, or the name of a type that reads itself."""
+    """A single value."""
 
+    # The name of its Go type.
     go: str
+    # Go's kind: string, bool, int32, float64, or the name of a type that reads itself.
     kind: str
 
 
@@ -35,21 +38,24 @@ class GoMap:
 
 @dataclass(frozen=True, slots=True)
 class GoField:
-    """``place`` are the names by which Go's errors call it: those of embedded structs, then its own."""
+    """A field of a struct."""
 
     name: str
     type: Type
     pointer: bool
     omit_empty: bool
     omit_zero: bool
+    # The names by which Go's errors call it: those of embedded structs, then its own.
     place: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """``go`` is its full name (``v1.PodSpec``)."""
+    """A struct of Go."""
 
+    # Its full name, such as ``v1.PodSpec``.
     go: str
+    # Its name in the table, which tells apart types of the same name.
     key: str
 
     @property
@@ -67,7 +73,7 @@ def _read_sections() -> dict[str, list[str]]:
 
 
 def find_struct(key: str) -> Struct | None:
-    """The struct of that name in the table, such as ``v1.Pod``; ``None`` where it has none."""
+    """Return the struct of that name in the table, such as ``v1.Pod``; ``None`` if it has none."""
     return Struct(key.partition("@")[0], key) if key in _read_sections() else None
 
 
@@ -85,7 +91,7 @@ def _parse_field(row: str) -> GoField:
 
 @cache
 def _parse_type(text: str) -> Type:
-    """A type as the table writes it: ``[]T``, ``map[string]T``, ``name~T`` for a name of T, ``!name`` for itself."""
+    """Read a type of the table: ``[]T``, ``map[string]T``, ``name~T`` for a name of T, ``!name`` for itself."""
     go, _, plain = text.rpartition("~") if re.match(r"[\w.]+~", text) else ("", "", text)
     if plain.startswith(_LIST):
         item = _parse_type(plain.removeprefix(_LIST))

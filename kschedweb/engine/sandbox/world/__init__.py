@@ -1,4 +1,4 @@
-"""What happens in a sandbox behind its API server: kubelets, controllers, use and happenings, on its own clock."""
+"""The world behind a sandbox's API server: kubelets, controllers, use and happenings, on its own clock."""
 
 from kschedweb.engine.sandbox.world.admission import Admission as admission
 from kschedweb.engine.sandbox.world.catalogue import seed_store as load_catalogue

@@ -1,4 +1,4 @@
-"""What admission makes of new objects: priorities, tolerations and overheads of pods, classes of claims; refusals."""
+"""Admission of new objects: priorities, tolerations and overheads of pods, classes of claims."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _API = {"PriorityClass": "scheduling.k8s.io/v1", "RuntimeClass": "node.k8s.io/v1
 
 
 class Admission:
-    """Callable as ``Objects`` wants it."""
+    """Admits objects for ``ApiObjects``."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._classes = store, _Classes(store)
 
     def __call__(self, resource: Resource, raw: Json) -> Json:
-        """The object as it is stored. Raises Refusal."""
+        """Return the object as it is stored. Raises ApiRefusal."""
         if resource.kind == "PersistentVolumeClaim":
             return set_default_class(raw, self._store.all(STORAGE_CLASS))
         return self._admit_pod(raw) if resource is POD else raw
@@ -30,6 +30,7 @@ class Admission:
         name = raw["metadata"]["name"]
         try:
             admitted = admit_pod(raw, self._classes)
+            # A pod that the engine cannot read is refused here rather than ignored by all schedulers.
             Pod.from_json(admitted)
         except AdmissionError as error:
             text = str(error).removeprefix(f"{describe_object(raw)}: ")
@@ -40,7 +41,7 @@ class Admission:
 
 
 class _Classes:
-    """The store, as admission asks it for classes."""
+    """The classes in the store, as admission asks for them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

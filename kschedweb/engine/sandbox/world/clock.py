@@ -1,4 +1,4 @@
-"""The sandbox's own time: how it follows real time, as the object Clock says, and how it goes on after a restart."""
+"""The sandbox's own time: it follows real time as the object Clock says, and goes on after a restart."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from kschedweb.engine.sandbox.resources import CLOCK
 from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.values import dataclass
 
-SAVED_EVERY = 10.0  # real seconds
-LONGEST_GAP = 30.0  # real seconds that count at most between two looks: a stopped process has no past to make up for
+# Real seconds.
+SAVED_EVERY = 10.0
+# Real seconds that count at most between two looks: a stopped process has no past to make up for.
+LONGEST_GAP = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClockPace:
-    """At the real time ``at`` the sandbox's was ``time``; since then it passes ``speed`` times as fast, 0: not at all.
+    """A pace of the sandbox's time. Times are seconds of the epoch."""
 
-    Both are seconds of the epoch.
-    """
-
+    # Real time from which on it holds.
     at: float
+    # The sandbox's time at that moment.
     time: float
+    # Seconds of the sandbox in a real second; 0 while time stands still.
     speed: float
 
     def time_at(self, now: float) -> float:
         return self.time + max(0.0, now - self.at) * self.speed
 
     def real_time_at(self, time: float) -> float:
-        """When the sandbox's time is ``time``; infinite where that does not come."""
+        """Return the real time at which the sandbox's time is ``time``; infinite if it never is."""
         if time <= self.time:
             return self.at
         return self.at + (time - self.time) / self.speed if self.speed else math.inf
@@ -48,6 +50,7 @@ class Clock:
         self.pace = ClockPace(now, now, SLOWEST) if raw is None else _restore_pace(raw, now)
         self._looked = self._saved = now
         if raw is not None and not (raw.get("status") or {}).get("time"):
+            # A Clock without a time in its status has never been saved: it is due at once.
             self._saved = -math.inf
 
     @property
@@ -56,11 +59,11 @@ class Clock:
 
     @property
     def happenings_enabled(self) -> bool:
-        """Whether things happen by themselves."""
+        """True if things happen by themselves."""
         return (self._clock_object or {}).get("spec", {}).get("happenings", True) is not False
 
     def on_change(self, change: StoreChange) -> None:
-        """Another pace counts from now on."""
+        """Follow a changed pace from now on."""
         if change.resource is not CLOCK or change.key[1] != NAME:
             return
         speed = SLOWEST if change.new is None else _read_speed(change.new)
@@ -70,7 +73,7 @@ class Clock:
             self._saved = -math.inf
 
     def advance_to(self, now: float) -> float:
-        """The sandbox's time; it is to be asked again by ``next_save``."""
+        """Return the sandbox's time at ``now``; call it again by ``next_save``."""
         gap = now - self._looked
         if gap > LONGEST_GAP:
             self.pace = ClockPace(now, self.pace.time_at(self._looked + LONGEST_GAP), self.pace.speed)
@@ -79,12 +82,12 @@ class Clock:
 
     @property
     def next_save(self) -> float:
-        """Real time at which the sandbox's time is to be written again; infinite while it stands still."""
+        """The real time at which to save the sandbox's time; infinite while it stands still."""
         unsaved = self._saved == -math.inf
         return self._saved + SAVED_EVERY if self.pace.speed or unsaved else math.inf
 
     def save_time(self, now: float) -> None:
-        """Write what a restart goes on from."""
+        """Save the time that a restart goes on from."""
         raw = self._clock_object
         self._saved = now
         if raw is not None:
@@ -98,12 +101,12 @@ class Clock:
 
 
 def micro_time(at: float) -> str:
-    """Seconds of the epoch as metav1.MicroTime."""
+    """Format seconds of the epoch as metav1.MicroTime."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: Any) -> float | None:
-    """The reverse of ``micro_time``, and of times without a fraction; ``None`` for what is no time."""
+    """Read what ``micro_time`` writes, and times without a fraction; returns ``None`` for anything else."""
     try:
         return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
     except (ValueError, OverflowError):
@@ -118,7 +121,10 @@ def _read_speed(raw: Json) -> float:
 
 
 def _restore_pace(raw: Json, now: float) -> ClockPace:
-    """Time did not pass while nobody was there to see it: it goes on from where it may have come to."""
+    """Go on from the saved time, with the time that may have passed since it was saved.
+
+    Time did not pass while the process was stopped.
+    """
     status = raw.get("status") or {}
     time, at = parse_time(status.get("time")), parse_time(status.get("observedAt"))
     if time is None or at is None:

@@ -1,4 +1,4 @@
-"""What kubelets and controllers act with: the store, what belongs to what, the time, and the events that they write."""
+"""The means of kubelets and controllers: the store, its index, the time, and the recorder of events."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ DOMAIN = "sandbox.kschedweb.dev"
 
 @dataclass
 class SandboxContext:
-    """``time`` is the sandbox's, in seconds; ``random`` is drawn from where it does not matter what comes of it."""
+    """The shared state of kubelets and controllers."""
 
     objects: ApiObjects
     index: ObjectIndex
     recorder: EventRecorder
+    # For draws whose outcome does not matter.
     random: Random
+    # The sandbox's time, in seconds.
     time: float = 0.0
     touched: set[tuple[str, Key]] = field(default_factory=set)
 
@@ -36,11 +38,11 @@ class SandboxContext:
         return self.objects.store
 
     def format_now(self) -> str:
-        """Now, as timestamps in objects say it."""
+        """Format the current time as timestamps in objects are written."""
         return format_timestamp(self.objects.clock())
 
     def annotate(self, resource: Resource, raw: Json, **parts: Json) -> Json:
-        """The object with other annotations (``annotations``; ``None`` takes one away) and ``parts``."""
+        """Write an object with other annotations and ``parts``; ``None`` removes an annotation."""
         annotations = parts.pop("annotations")
         merged = {**(raw["metadata"].get("annotations") or {}), **annotations}
         merged = {key: value for key, value in merged.items() if value is not None}
@@ -50,7 +52,7 @@ class SandboxContext:
         return self.objects.change_object(resource, raw, metadata=metadata, **parts)
 
     def delete_object(self, resource: Resource, raw: Json, seconds: int | None = None) -> None:
-        """Delete that very object, unless it is gone or going."""
+        """Delete this very object, unless it is gone or going."""
         metadata = raw["metadata"]
         options: Json = {"preconditions": {"uid": metadata["uid"]}}
         if seconds is not None:
@@ -58,33 +60,34 @@ class SandboxContext:
         try:
             self.objects.delete_object(resource, metadata.get("namespace") or "", metadata["name"], options)
         except ApiRefusal as refusal:
+            # Somebody else deleted or replaced the object meanwhile.
             if refusal.code not in (404, 409):
                 raise
 
 
 class Controller(Protocol):
-    """Looks at one object after the other. It remembers nothing that it could not read from the store again."""
+    """Looks at one object after the other. It keeps nothing in memory that it could not read from the store again."""
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
-        """The keys of the objects that are to be looked at after ``change``."""
+        """Yield the keys of the objects to look at after ``change``."""
 
     def sync(self, key: Key) -> float | None:
-        """Do what is to be done about one of them; when (sandbox time) to look again, ``None`` for not by time."""
+        """Do what is due about an object; returns when (sandbox time) to look again, ``None`` for not by time."""
 
 
 def get_annotation(raw: Json, name: str) -> str | None:
-    """The annotation of the sandbox's own domain."""
+    """Return an annotation of the sandbox's own domain."""
     value = (raw["metadata"].get("annotations") or {}).get(f"{DOMAIN}/{name}")
     return value if isinstance(value, str) else None
 
 
 def own_annotations(**names: str | None) -> dict[str, str | None]:
-    """Annotations of the sandbox's own domain: ``own_annotations(ends_at="…")``."""
+    """Return annotations of the sandbox's own domain: ``own_annotations(ends_at="…")``."""
     return {f"{DOMAIN}/{name.replace('_', '-')}": value for name, value in names.items()}
 
 
 def get_annotation_time(raw: Json, name: str) -> float | None:
-    """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no finite number."""
+    """Read an annotation that is a sandbox time in seconds; returns ``None`` if it is missing or not finite."""
     text = get_annotation(raw, name)
     try:
         time = math.nan if text is None else float(text)
@@ -94,7 +97,7 @@ def get_annotation_time(raw: Json, name: str) -> float | None:
 
 
 def owner_reference(resource: Resource, raw: Json) -> Json:
-    """What an object says of its controller."""
+    """Return the reference from an object to its controller."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,

@@ -1,8 +1,8 @@
-"""What happens in a sandbox by itself, so that it lives: jobs come, deployments grow and shrink, nodes fail.
+"""Happenings that keep a sandbox alive: Jobs come, Deployments grow and shrink, nodes fail.
 
-What happens in a slot of time is drawn from the seed and the slot's number alone, and is named after it: doing it again
-after a restart changes nothing. What takes time stands in annotations, which a person may set as well: silent-for and
-maintenance-for of nodes, leaves-after of pods, scales ("4-12") of deployments.
+A happening is drawn from the seed and the number of its slot of time alone, and named after the slot: to repeat it
+after a restart changes nothing. What takes time is written into annotations, which people may set as well: silent-for
+and maintenance-for of nodes, leaves-after of pods, scales ("4-12") of Deployments.
 """
 
 from __future__ import annotations
@@ -25,21 +25,26 @@ from kschedweb.engine.sandbox.world.kubelets.nodes import is_silent
 from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal, parse_duration
 from kschedweb.engine.sandbox.world.resources import DEPLOYMENT, JOB
 
-SLOT = 20.0  # seconds
-MOST_PODS = 360  # nothing that makes pods happens beyond; what is under way may add some more
-MISSED = 6  # slots that are made up for
-DRAIN_AGAIN = 10.0  # seconds until a pod is evicted again that its budget kept
+# Seconds.
+SLOT = 20.0
+# Number of pods from which on nothing that creates pods happens; what is under way may add some more.
+MOST_PODS = 360
+# Slots that are made up for.
+MISSED = 6
+# Seconds until a pod is evicted again that its budget protected.
+DRAIN_AGAIN = 10.0
 SLOTS: Key = ("", "")
 # How often each happens, in parts of all.
 WEIGHTS = {"nothing": 20, "job": 34, "scale": 30, "misfit": 5, "rollout": 5, "silence": 3, "maintenance": 3}
 
 
 class Happenings:
-    """Keys: the slots; nodes, which have no namespace; pods."""
+    """Makes things happen. Keys are those of the slots, of nodes (without a namespace), and of pods."""
 
     def __init__(self, context: SandboxContext, clock: Clock, seed: int) -> None:
         self._context, self._clock, self._seed = context, clock, seed
-        self._done: int | None = None  # the last slot
+        # The number of the last slot that was done.
+        self._done: int | None = None
         self._acts: dict[str, Callable[[Random, int], None]] = {
             "job": self._start_job,
             "scale": self._scale_deployment,
@@ -90,14 +95,14 @@ class Happenings:
         )
 
     def _create_object(self, resource: object, namespace: str, raw: Json) -> None:
-        """Make an object; that it is there already, or that its namespace is not, is no failure."""
+        """Create an object; it may exist already, or its namespace may be missing."""
         try:
             self._context.objects.create_object(resource, namespace, raw)  # type: ignore[arg-type]
         except ApiRefusal:
             return
 
     def _scale_deployment(self, random: Random, slot: int) -> None:
-        """A deployment gets as many pods as its hour asks for, and a few more or less."""
+        """Scale a Deployment to what its hour asks for, give or take a few pods."""
         deployments = [
             raw
             for raw in self._context.store.all(DEPLOYMENT)
@@ -116,7 +121,7 @@ class Happenings:
         self._replace_spec(raw, {**raw["spec"], "replicas": replicas})
 
     def _roll_out(self, random: Random, slot: int) -> None:
-        """A deployment gets another image."""
+        """Give a Deployment another image."""
         deployments = [
             raw
             for raw in self._context.store.all(DEPLOYMENT)
@@ -181,7 +186,7 @@ class Happenings:
         return min(end_time, context.time + DRAIN_AGAIN) if self._drain_node(key[1]) else end_time
 
     def _drain_node(self, node: str) -> bool:
-        """Evict the pods of a node; whether some stay for now."""
+        """Evict the pods of a node; returns true if some stay for now."""
         has_blocked = False
         for pod in self._context.index.pods_on_node(node):
             owner = get_controller_of(pod)
@@ -214,14 +219,14 @@ class Happenings:
 
 
 def _scale_bounds(raw: Json) -> tuple[int, int] | None:
-    """Between how many replicas the deployment is scaled."""
+    """Return between how many replicas the Deployment is scaled; ``None`` if it is not."""
     minimum, _, maximum = (get_annotation(raw, "scales") or "").partition("-")
     bounds = whole_number(minimum), whole_number(maximum)
     return bounds if None not in bounds else None  # type: ignore[return-value]
 
 
 def _takes_time(raw: Json) -> bool:
-    """Whether it is a node under maintenance, or a pod that is withdrawn."""
+    """Return true for a node under maintenance, or a pod that will be withdrawn."""
     if raw["kind"] == NODE.kind:
         return _is_in_maintenance(raw)
     return raw["kind"] == POD.kind and get_annotation(raw, "leaves-after") is not None

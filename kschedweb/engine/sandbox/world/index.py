@@ -1,4 +1,4 @@
-"""What belongs to what in the store: pods by node and namespace, objects by the owners that they name."""
+"""An index of the store: pods by node and namespace, objects by the owners that they name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.resources import EVENT, POD, RESOURCES, Resource
 from kschedweb.engine.sandbox.store import Key, Store, StoreChange, get_object_key
 
+# uid of the owner -> (key of the resource, key of the object) -> (resource, object)
 DependentsByUid = dict[str, dict[tuple[str, Key], tuple[Resource, Json]]]
 
 
 class ObjectIndex:
-    """Hears of every change of ``store``."""
+    """Indexes the objects of ``store``; it must hear of every change."""
 
     def __init__(self, store: Store) -> None:
-        self._owned: DependentsByUid = {}  # uid of the owner
+        # By the uid of the owner.
+        self._owned: DependentsByUid = {}
+        # Node -> its pods, and namespace -> its pods.
         self._on: dict[str, dict[Key, Json]] = {}
         self._within: dict[str, dict[Key, Json]] = {}
         self._uids: set[str] = set()
@@ -38,17 +41,17 @@ class ObjectIndex:
         return list(self._within.get(namespace, {}).values())
 
     def count_pods(self) -> int:
-        """How many pods there are."""
+        """Return the number of pods."""
         return sum(map(len, self._within.values()))
 
     def list_owned(self, uid: str, resource: Resource) -> list[Json]:
-        """The objects of ``resource`` whose controller is the object with ``uid``, the oldest first."""
+        """Return the objects of ``resource`` whose controller is the object with ``uid``, the oldest first."""
         candidates = [raw for owned_resource, raw in self._owned.get(uid, {}).values() if owned_resource is resource]
         mine = [raw for raw in candidates if (owner := get_controller_of(raw)) is not None and owner["uid"] == uid]
         return sorted(mine, key=lambda raw: (raw["metadata"]["creationTimestamp"], raw["metadata"]["name"]))
 
     def list_dependents(self, uid: str) -> list[tuple[Resource, Json]]:
-        """All objects that name the one with ``uid`` as an owner."""
+        """Return all objects that name the one with ``uid`` as an owner."""
         return list(self._owned.get(uid, {}).values())
 
     def exists(self, uid: str) -> bool:
@@ -76,7 +79,7 @@ class ObjectIndex:
 
 
 def all_objects(store: Store) -> Iterator[tuple[Resource, Json]]:
-    """All objects but events."""
+    """Yield all objects but events."""
     for resource in RESOURCES:
         if resource.key != EVENT.key:
             for raw in list(store.all(resource)):
@@ -84,7 +87,7 @@ def all_objects(store: Store) -> Iterator[tuple[Resource, Json]]:
 
 
 def get_controller_of(raw: Json) -> Json | None:
-    """The owner reference of the object's controller."""
+    """Return the owner reference of the object's controller."""
     owners = raw["metadata"].get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), None)
 

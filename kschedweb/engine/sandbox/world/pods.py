@@ -1,4 +1,4 @@
-"""How pods stand, and pods made from a template, as controllers see and make them."""
+"""The state of pods, and pods made from a template, as controllers see and create them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.world.context import owner_reference
 
 HEX = frozenset("0123456789abcdef")
-LONGEST = 366 * 86_400.0  # seconds
+# Seconds, the longest duration that is accepted.
+LONGEST = 366 * 86_400.0
 ENDED = ("Succeeded", "Failed")
 _FORM = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", re.ASCII)
-_BASIS, _PRIME, _BITS = 2166136261, 16777619, 0xFFFFFFFF  # FNV-1a of 32 bits
+# FNV-1a of 32 bits.
+_BASIS, _PRIME, _BITS = 2166136261, 16777619, 0xFFFFFFFF
 
 
 def get_phase(pod: Json) -> str:
@@ -32,7 +34,7 @@ def is_deleting(raw: Json) -> bool:
 
 
 def is_pod_active(pod: Json) -> bool:
-    """Whether its controller counts it: it has not ended, and is not about to."""
+    """Return true if its controller counts the pod: it has not ended, and is not being deleted."""
     return not is_pod_terminal(pod) and not is_deleting(pod)
 
 
@@ -47,7 +49,7 @@ def is_pod_ready(pod: Json) -> bool:
 
 
 def with_conditions(status: Json, now: str, *fresh: Json) -> Json:
-    """``status`` with these conditions; the time of one is ``now`` where its status is a new one."""
+    """Return ``status`` with these conditions; the time of one is ``now`` if its status has changed."""
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
     for condition in fresh:
         old = conditions.get(condition["type"])
@@ -57,7 +59,7 @@ def with_conditions(status: Json, now: str, *fresh: Json) -> Json:
 
 
 def with_disruption_target(status: Json, now: str, reason: str, message: str) -> Json:
-    """``status`` with the condition that says why the pod is to be deleted."""
+    """Return ``status`` with the condition that says why the pod will be deleted."""
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -71,7 +73,7 @@ def with_disruption_target(status: Json, now: str, reason: str, message: str) ->
 def pod_from_template(
     template: Json, resource: Resource, owner: Json, *, name: str = "", labels: Json | None = None
 ) -> Json:
-    """A pod of ``owner`` from its template: of a ``name``, or of one that the API server makes up."""
+    """Return a pod of ``owner`` from its template, with ``name`` or one that the API server draws."""
     metadata = template.get("metadata") or {}
     naming = {"name": name} if name else {"generateName": f"{owner['metadata']['name']}-"}
     pod_metadata: Json = {
@@ -86,7 +88,7 @@ def pod_from_template(
 
 
 def template_hash(template: Json) -> str:
-    """A short name of a template's content, in the form of pod-template-hash; the original hashes Go's own print."""
+    """Return a short hash of a template, in the form of pod-template-hash; the original hashes Go's own print."""
     value = _BASIS
     for byte in json.dumps(template, sort_keys=True).encode():
         value = (value ^ byte) * _PRIME & _BITS
@@ -94,7 +96,7 @@ def template_hash(template: Json) -> str:
 
 
 def uid_fraction(of_uid: str) -> float:
-    """A number in [0, 1) that stays the same for an object: pods do not all take equally long."""
+    """Return a number in [0, 1) that stays the same for an object, so that pods do not all take equally long."""
     digits = of_uid.replace("-", "")[:8] or "0"
     # People may name an owner by any uid.
     number = int(digits, 16) if set(digits) <= HEX else crc32(of_uid.encode())
@@ -102,7 +104,7 @@ def uid_fraction(of_uid: str) -> float:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of a duration such as 20m, 1h30m or 90s, of a year at most; ``None`` for anything else."""
+    """Read a duration such as 20m, 1h30m or 90s as seconds; returns ``None`` for others, and beyond a year."""
     match = _FORM.fullmatch(text.strip()) if text.strip() else None
     if match is None:
         return None
@@ -112,7 +114,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def get_scaled_value(value: object, total: int, *, up: bool) -> int:
-    """A count, or a percentage of ``total``, as a whole number. Raises ValueError for anything else."""
+    """Resolve a count, or a percentage of ``total``, to a whole number. Raises ValueError for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     percent = whole_number(value[:-1]) if isinstance(value, str) and value.endswith("%") else None

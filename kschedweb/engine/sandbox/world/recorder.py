@@ -1,4 +1,4 @@
-"""Events of kubelets and controllers, as client-go's older recorder writes them: what repeats is counted."""
+"""Events of kubelets and controllers, as client-go's older recorder writes them: repetitions are counted."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.store import StoreChange
 
 NORMAL, WARNING = "Normal", "Warning"
-KEPT_SECONDS = 3600.0  # real ones, as long as the API server keeps them
-MAX_EVENTS = 2000  # of more, the oldest go
+# Real seconds, as long as the API server keeps events.
+KEPT_SECONDS = 3600.0
+# Of more events, the oldest go.
+MAX_EVENTS = 2000
+# Characters of a message.
 LONGEST = 1024
+# (uid of the object, reason, message, component): such events are counted as one.
 Same = tuple[str, str, str, str]
 
 
 class EventRecorder:
-    """Hears of events, too, so that it knows those that it can count on."""
+    """Records events. It also hears of changes, so that it forgets events that are gone."""
 
     def __init__(self, objects: ApiObjects) -> None:
         self._objects = objects
-        self._known: dict[Same, str] = {}  # what it says -> its name
+        # What an event says -> its name.
+        self._known: dict[Same, str] = {}
         self._number = 0
 
     def on_change(self, change: StoreChange) -> None:
@@ -30,7 +35,7 @@ class EventRecorder:
     def record_event(
         self, resource: Resource, raw: Json, reason: str, message: str, *, by: str, kind: str = NORMAL, host: str = ""
     ) -> None:
-        """An event about an object; ``by`` is the component that says it."""
+        """Record an event about an object; ``by`` is the component that reports it."""
         now = self._objects.clock()
         metadata, stamp = raw["metadata"], format_timestamp(now)
         namespace = metadata.get("namespace") or "default"
@@ -60,12 +65,13 @@ class EventRecorder:
         }
         try:
             self._objects.create_object(EVENT, namespace, body)
-        except ApiRefusal:  # its namespace is gone, or going
+        except ApiRefusal:
+            # The event's namespace is gone, or going.
             return
         self._known[same] = name
 
     def delete_old_events(self) -> None:
-        """Remove what is too old, or too much."""
+        """Delete events that are too old, or too many."""
         store, oldest = self._objects.store, format_timestamp(self._objects.clock() - KEPT_SECONDS)
         events = sorted(store.all(EVENT), key=_last_time)
         for place, raw in enumerate(events):
@@ -75,7 +81,7 @@ class EventRecorder:
 
 
 def _last_time(raw: Json) -> str:
-    """When it happened last; times of one form are in the order of their texts, to the second."""
+    """Return when the event happened last; times of one form have the order of their texts, to the second."""
     series = (raw.get("series") or {}).get("lastObservedTime")
     times = (raw.get("lastTimestamp"), series, raw.get("eventTime"), raw["metadata"].get("creationTimestamp"))
     return max(str(time) for time in times if time)

@@ -1,4 +1,4 @@
-"""What pods and nodes use, as metrics.k8s.io answers it: worked out from the sandbox's time, for whoever asks."""
+"""The use of pods and nodes as metrics.k8s.io reports it, worked out from the sandbox's time on each request."""
 
 from __future__ import annotations
 
@@ -19,24 +19,29 @@ from kschedweb.engine.simulation.recording import UseRecording
 from kschedweb.engine.state.columns import Floats
 
 WINDOW = "15s"
-SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 2**20  # what the machine itself uses: cores, and bytes
-LEAST_CPU, LEAST_MEMORY = 0.01, 16 * 2**20  # what a container is taken to ask for that asks for nothing
-RHYTHM = 540.0  # seconds of the faster of a pod's own two waves
+# Use of the machine itself: cores, and bytes.
+SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 2**20
+# Assumed requests of containers without any: cores, and bytes.
+LEAST_CPU, LEAST_MEMORY = 0.01, 16 * 2**20
+# Seconds of the faster of a pod's own two waves.
+RHYTHM = 540.0
 
 Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 class SandboxUsage:
-    """Pods say what they are like in the annotation sandbox.kschedweb.dev/use, a name of a pattern in curves.py.
+    """Computes what pods and nodes use.
 
-    Where there is a ``recording`` each workload follows one of its machines instead: that much of the CPU it requests.
+    A pod names a pattern of use_curves.py in its annotation sandbox.kschedweb.dev/use. With a ``recording`` each
+    workload follows one of its machines instead: it uses that share of the CPU it requests.
     """
 
     def __init__(self, store: Store, seed: int, recording: UseRecording | None = None) -> None:
         self._store, self._seed, self._recording = store, seed, recording
 
     def list_metrics(self, plural: str, namespace: str, time: float, now: float) -> Json:
-        """The list of ``nodes``, or of ``pods`` in a namespace ("" for all): used at the sandbox's ``time``."""
+        """Return the list of ``nodes``, or of ``pods`` in a namespace ("" for all), used at the sandbox's ``time``."""
+        # As in metrics-server, a silent kubelet has no figures.
         nodes = [raw for raw in self._store.all(NODE) if not is_silent(raw)]
         names = {raw["metadata"]["name"]: place for place, raw in enumerate(nodes)}
         pods = [
@@ -69,7 +74,7 @@ class SandboxUsage:
     def _compute_usage(
         self, pods: list[Json], on: Places, time: float, cores: Floats, size: Floats
     ) -> tuple[Floats, Floats]:
-        """Cores and bytes of each pod, within what its node has."""
+        """Return cores and bytes of each pod, within what its node has."""
         if not pods:
             return np.zeros(0), np.zeros(0)
         requests = [pod_requests(raw) for raw in pods]
@@ -83,6 +88,7 @@ class SandboxUsage:
         )
         of_memory = np.array([pattern.memory for pattern in use_curves.PATTERNS.values()])[places]
         fractions = np.array([uid_fraction(raw["metadata"]["uid"]) for raw in pods])
+        # Two waves of a pod's own length and phase keep pods of a workload apart.
         wave = np.sin(2 * np.pi * (time / (RHYTHM * (0.8 + fractions)) + fractions)) + np.sin(
             2 * np.pi * (time / 5400 + 7 * fractions)
         )
@@ -98,7 +104,7 @@ class SandboxUsage:
         return used, memory_used
 
     def _busy_shares(self, pods: list[Json], places: Places, fractions: Floats, wave: Floats, time: float) -> Floats:
-        """The share of its requested CPU that each pod uses."""
+        """Return the share of its requested CPU that each pod uses."""
         if self._recording is None:
             level = use_curves.curves_at(self._seed, places, time + 3600 * (fractions - 0.5))
             return np.asarray(level * (0.75 + 0.5 * fractions) * np.maximum(0.1, 1 + 0.12 * wave))
@@ -110,13 +116,13 @@ class SandboxUsage:
 
 
 def _workload_uid(pod: Json) -> str:
-    """The uid of the pod's controller, else its own: pods of a workload are equally busy."""
+    """Return the uid of the pod's controller, else its own: pods of a workload are equally busy."""
     owner = get_controller_of(pod)
     return str(owner["uid"] if owner is not None else pod["metadata"]["uid"])
 
 
 def pod_requests(pod: Json) -> tuple[float, float]:
-    """Cores and bytes that the pod's containers ask for."""
+    """Return cores and bytes that the pod's containers request."""
     requests = [
         _parse_pair(container.get("resources", {}).get("requests") or {}) for container in pod["spec"]["containers"]
     ]
@@ -124,7 +130,7 @@ def pod_requests(pod: Json) -> tuple[float, float]:
 
 
 def pod_limits(pod: Json) -> tuple[float, float]:
-    """Cores and bytes that the pod's containers may use at most; infinite where one of them has no limit."""
+    """Return cores and bytes that the pod's containers may use; infinite if one of them has no limit."""
     limits = [container.get("resources", {}).get("limits") or {} for container in pod["spec"]["containers"]]
     whole = [
         sum(
@@ -149,7 +155,7 @@ def _select_metadata(raw: Json) -> Json:
 
 
 def _container_metrics(pod: Json, cpu: float, memory: float) -> list[Json]:
-    """The use of a pod, shared by its containers as they ask for it."""
+    """Divide the use of a pod among its containers by their requests."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     requests = [
         _parse_pair(container.get("resources", {}).get("requests") or {}) for container in pod["spec"]["containers"]

@@ -1,4 +1,4 @@
-"""How busy pods are over a day: a table of patterns, and the curve of each in steps of five minutes.
+"""Curves of use over a day: a table of patterns, and the curve of each in steps of five minutes.
 
 Nothing here was recorded: a curve is a rest, a daily peak or two, and fluctuation from a seed, with the figures of the
 demo cluster's habits (watermarks/demo.py). Recorded traces are not part of the project.
@@ -13,22 +13,25 @@ import numpy as np
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-DAY, STEP = 86_400, 300  # seconds
+# Seconds.
+DAY, STEP = 86_400, 300
 STEPS = DAY // STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Shares of what a pod requests: at rest, at its peaks (hours in UTC), of memory; ``wavers``: how much it varies.
+    """The habits of a workload, as shares of what a pod requests."""
 
-    ``sharp``: how narrow the peaks are.
-    """
-
+    # CPU at rest.
     base: float
+    # CPU at the peaks.
     peak: float
+    # Hours of the peaks, in UTC.
     hours: tuple[float, ...]
     memory: float
+    # How much the CPU fluctuates.
     wavers: float = 0.15
+    # The higher, the narrower the peaks.
     sharp: int = 2
 
 
@@ -54,20 +57,21 @@ NAMES = tuple(PATTERNS)
 
 @lru_cache(maxsize=8)
 def day_curves(seed: int) -> Floats:
-    """The share of its requested CPU that a pod uses, by pattern and step of the day. Shape [patterns, steps]."""
+    """Return the share of its requested CPU that a pod uses. Shape [patterns, steps of the day]."""
     random = np.random.default_rng(seed)
     hour = np.arange(STEPS) * (STEP / 3600)
     rows = []
     for pattern in PATTERNS.values():
         waves = [(0.5 + 0.5 * np.cos(2 * np.pi * (hour - peak) / 24)) ** pattern.sharp for peak in pattern.hours]
         level = pattern.base + (pattern.peak - pattern.base) * np.max(waves, axis=0)
+        # A moving sum of nine draws over the root of nine: it is smooth, and has the variance of one draw.
         noise = np.convolve(random.normal(0, 1, STEPS + 8), np.ones(9) / 3, "valid")
         rows.append(np.maximum(0.01, level * (1 + pattern.wavers * noise)))
     return np.array(rows)
 
 
 def curves_at(seed: int, places: np.ndarray[tuple[int], np.dtype[np.intp]], times: Floats) -> Floats:
-    """The curves of the patterns at ``places`` (of ``NAMES``), each at its own time (seconds of the epoch)."""
+    """Return the curves of the patterns at ``places`` (of ``NAMES``), each at its own time (seconds of the epoch)."""
     step = times % DAY / STEP
     before = step.astype(np.intp) % STEPS
     part = step - np.floor(step)
@@ -77,7 +81,7 @@ def curves_at(seed: int, places: np.ndarray[tuple[int], np.dtype[np.intp]], time
 
 
 def peak_share(seed: int, pattern: str, time: float) -> float:
-    """How near to its daily peak a pattern is at ``time``, from 0 to 1."""
+    """Return how near a pattern is to its daily peak at ``time``, from 0 to 1."""
     row = day_curves(seed)[NAMES.index(pattern if pattern in PATTERNS else DEFAULT_PATTERN)]
     value = row[int(time % DAY / STEP) % STEPS]
     return float((value - row.min()) / max(1e-9, row.max() - row.min()))

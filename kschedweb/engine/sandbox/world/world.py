@@ -1,7 +1,7 @@
 """The world behind a sandbox's API server: it hears of every change, and does what is due in the cluster.
 
-What matters stands in API objects alone. A world that is made of stored objects looks at each of them once, and goes on
-where the one before it ended.
+Everything that matters is in API objects. A world that is made of stored objects looks at each of them once, and goes
+on where the one before it ended.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ from kschedweb.engine.sandbox.world.recorder import EventRecorder
 from kschedweb.engine.sandbox.world.usage import SandboxUsage
 from kschedweb.engine.simulation.recording import UseRecording
 
-QUANTUM = 0.1  # real seconds: what is due by time is done at most as often
-RETRY_SECONDS, MUCH_LATER = 10.0, 600.0  # seconds of the sandbox until what was refused, or failed, is tried again
-TIDY_EVERY = 60.0  # real seconds
-MOST_AT_ONCE = 5000  # looks at objects in one go: more are done the next time
-MOST_WRITES = 500  # in one go, so that requests are answered meanwhile
-Look = tuple[int, Key]  # which controller, which object
+# Real seconds between two times at which due work is done, at least.
+QUANTUM = 0.1
+# Seconds of the sandbox until a refused look is repeated, and one that failed.
+RETRY_SECONDS, MUCH_LATER = 10.0, 600.0
+# Real seconds.
+TIDY_EVERY = 60.0
+# Looks at objects in one go; more are done the next time.
+MOST_AT_ONCE = 5000
+# Writes in one go, so that requests are answered in between.
+MOST_WRITES = 500
+# (position of the controller, key of the object)
+Look = tuple[int, Key]
 
 
 class SandboxWorld:
-    """Listens to the store of ``objects``; whatever it does itself it does within ``advance``.
+    """Runs kubelets, controllers and happenings on the store of ``objects``, within ``advance``.
 
     ``seed`` decides what happens by itself. Pods use what a ``recording`` says; without one the curves of a table.
     """
@@ -52,8 +58,10 @@ class SandboxWorld:
         happenings = Happenings(self._context, self.clock, seed)
         self._controllers: list[Controller] = [*make_controllers(self._context), happenings]
         self._use = SandboxUsage(objects.store, seed, recording)
-        self._dirty: dict[Look, None] = {}  # a set that keeps its order
+        # A set that keeps its order.
+        self._dirty: dict[Look, None] = {}
         self._due: dict[Look, float] = {}
+        # A heap of times and looks; an entry counts only while ``_due`` has the same time.
         self._agenda: list[tuple[float, Look]] = []
         self._tidied = self._advanced = objects.clock()
         version = objects.store.version
@@ -63,7 +71,7 @@ class SandboxWorld:
         objects.store.add_listener(self.on_change)
 
     def on_change(self, change: StoreChange) -> None:
-        """Note what is to be looked at."""
+        """Note which objects to look at."""
         self.clock.on_change(change)
         self._index.on_change(change)
         self._recorder.on_change(change)
@@ -98,7 +106,7 @@ class SandboxWorld:
             self._recorder.delete_old_events()
 
     def _sync_object(self, look: Look) -> None:
-        """Have a controller look at an object. What fails is tried again: nobody else will ask for it."""
+        """Have a controller look at an object. A failed look is repeated, since no change would ask for it."""
         try:
             retry_at = self._controllers[look[0]].sync(look[1])
         except ApiRefusal:
@@ -117,14 +125,14 @@ class SandboxWorld:
             heapq.heappush(self._agenda, (time, look))
 
     def next_time(self, now: float) -> float:
-        """When to call ``advance`` again if nothing changes."""
+        """Return when to call ``advance`` again if nothing changes."""
         if self._dirty:
             return now
         due = self.clock.pace.real_time_at(self._agenda[0][0]) if self._agenda else math.inf
         return min(max(due, self._advanced + QUANTUM), self.clock.next_save, self._tidied + TIDY_EVERY)
 
     def list_metrics(self, plural: str, namespace: str) -> Json:
-        """metrics.k8s.io: the list of ``nodes``, or of ``pods`` in a namespace ("" for all)."""
+        """Return the list of metrics.k8s.io of ``nodes``, or of ``pods`` in a namespace ("" for all)."""
         objects = self._context.objects
         now = objects.clock()
         return self._use.list_metrics(plural, namespace, self.clock.pace.time_at(now), now)

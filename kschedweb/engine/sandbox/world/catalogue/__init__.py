@@ -1,4 +1,4 @@
-"""What a new sandbox begins with."""
+"""The first contents of a new sandbox."""
 
 from kschedweb.engine.sandbox.world.catalogue.seeding import seed_store
 

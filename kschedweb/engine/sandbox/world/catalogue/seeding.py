@@ -1,4 +1,4 @@
-"""Makes the first contents of a sandbox from the tables."""
+"""Create the first contents of a sandbox from the tables."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ from kschedweb.engine.sandbox.world.resources import (
 COMPONENT, CONFIG_KEY = {"component": "kube-scheduler"}, "config.yaml"
 SYSTEM = "kube-system"
 _KINDS = {resource.kind: resource for resource in (DAEMON_SET, DEPLOYMENT, STATEFUL_SET)}
-CatalogueObject = tuple[Resource, str, Json]  # the resource, the namespace, and the object
+# (resource, namespace, object)
+CatalogueObject = tuple[Resource, str, Json]
 
 
 def seed_store(objects: ApiObjects, *, extender: str = "") -> bool:
-    """Fill an empty store; whether it was empty. ``extender`` is the address of the site's extender, "" for none."""
+    """Fill an empty store; returns true if it was empty.
+
+    ``extender`` is the address of the site's extender, "" for none.
+    """
     if objects.store.get(CLOCK, "", NAME) is not None:
         return False
     for resource, namespace, raw in catalogue_objects(extender):
@@ -41,7 +45,7 @@ def seed_store(objects: ApiObjects, *, extender: str = "") -> bool:
 
 
 def catalogue_objects(extender: str = "") -> Iterator[CatalogueObject]:
-    """All objects but the clock, in the order in which they can be made."""
+    """Yield all objects but the clock, in the order in which they can be created."""
     for name in tables.NAMESPACES:
         yield NAMESPACE, "", {"metadata": {"name": name}}
     for name, (value, description) in tables.PRIORITIES.items():
@@ -63,7 +67,7 @@ def catalogue_objects(extender: str = "") -> Iterator[CatalogueObject]:
 
 
 def make_job(kind: JobKind, name: str, pods: int, minutes: int) -> Json:
-    """A Job of this kind."""
+    """Return a Job of this kind."""
     template = pod_template(
         kind.name, kind.cpu, kind.memory, kind.image, kind.spec, kind.scheduler, "batch", kind.gpus, kind.use
     )
@@ -74,7 +78,7 @@ def make_job(kind: JobKind, name: str, pods: int, minutes: int) -> Json:
 
 
 def make_misfit(kind: Misfit, name: str, minutes: int) -> Json:
-    """A Pod that fits nowhere, and is withdrawn after a while."""
+    """Return a Pod that fits nowhere, and is withdrawn after a while."""
     image = f"example.com/{kind.namespace}/{kind.name}:1.0.0"
     pod = pod_template(kind.name, kind.cpu, kind.memory, image, kind.spec, kind.scheduler)
     pod["metadata"]["name"] = name
@@ -86,7 +90,7 @@ def pod_template(
     app: str, cpu: int, memory: int, image: str, spec: Json, scheduler: str, priority: str = "", gpus: int = 0,
     use: str = "steady",
 ) -> Json:  # fmt: skip
-    """The template of a workload's pods."""
+    """Return the template of a workload's pods."""
     requests: Json = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
     limits: Json = {"memory": f"{memory * 2}Mi"}
     if gpus:
@@ -100,6 +104,7 @@ def pod_template(
 
 def _make_node(pool: SandboxPool, zone: str, name: str) -> Json:
     capacity: Json = {"cpu": str(pool.cpu), "memory": f"{pool.memory}Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+    # A part of each node is reserved for the system.
     allocatable = {**capacity, "cpu": f"{pool.cpu * 1000 - 100}m", "memory": f"{pool.memory * 1024 - 1024}Mi"}
     if pool.gpus:
         capacity[tables.GPU] = allocatable[tables.GPU] = str(pool.gpus)
@@ -161,7 +166,7 @@ def _workload_objects(workload: SandboxWorkload) -> Iterator[CatalogueObject]:
 
 
 def _render_configuration(scheduler: str, extender: str) -> str:
-    """The KubeSchedulerConfiguration of a stock scheduler, as a person would write it."""
+    """Return the KubeSchedulerConfiguration of a stock scheduler, as a person would write it."""
     lines = [
         "apiVersion: kubescheduler.config.k8s.io/v1",
         "kind: KubeSchedulerConfiguration",

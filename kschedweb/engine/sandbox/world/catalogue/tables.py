@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (tables read better in one line an entry)
-"""The first contents of a sandbox, as tables; making.py turns them into objects."""
+"""The first contents of a sandbox, as tables; seeding.py turns them into objects."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ STOCK, GUARDED, EXTENDED = "default-scheduler", "guarded", "extended"
 
 @dataclass(frozen=True)
 class SandboxPool:
-    """Nodes of one size; ``counts`` is how many in each zone. Memory in GiB."""
+    """Nodes of one size."""
 
     name: str
     machine: str
+    # Number of nodes in each zone.
     counts: tuple[int, int, int]
+    # Cores.
     cpu: int
+    # GiB.
     memory: int
     gpus: int = 0
+    # (key, value, effect)
     taint: tuple[str, str, str] | None = None
 
 
@@ -72,13 +76,13 @@ STORAGE = {
 
 
 def pool_tolerations(pool: str) -> list[Json]:
-    """The tolerations of a pod meant for ``pool``."""
+    """Return the tolerations of a pod meant for ``pool``."""
     taint = next(candidate.taint for candidate in POOLS if candidate.name == pool)
     return [{"key": taint[0], "operator": "Equal", "value": taint[1], "effect": taint[2]}] if taint else []
 
 
 def pinned_to_pool(pool: str, **more: object) -> Json:
-    """The part of a pod's spec that puts it on ``pool``."""
+    """Return the part of a pod's spec that puts it on ``pool``."""
     return {"nodeSelector": {POOL: pool}, "tolerations": pool_tolerations(pool), **more}
 
 
@@ -93,7 +97,7 @@ def spread_constraints(app: str, key: str = ZONE, *, hard: bool = False) -> Json
 
 
 def pod_anti_affinity(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
-    """Pods of ``app`` keep away from each other: always without a ``weight``, else where they can."""
+    """Keep pods of ``app`` away from each other: always without a ``weight``, else where possible."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     if weight:
         return {
@@ -108,25 +112,28 @@ def pod_anti_affinity(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
 
 @dataclass(frozen=True)
 class SandboxWorkload:
-    """A controller and its pods; ``cpu`` in millicores, ``memory`` in MiB, ``storage`` in GiB a replica.
-
-    ``max_replicas``: it is scaled between ``replicas`` and so many over the day. ``use`` names a pattern of curves.py.
-    """
+    """A controller and its pods."""
 
     namespace: str
     kind: str
     name: str
     replicas: int
+    # Millicores of each pod.
     cpu: int
+    # MiB of each pod.
     memory: int
     image: str
+    # Name of a pattern of use_curves.py.
     use: str = "steady"
     spec: Json = field(default_factory=dict)
     priority: str = ""
     scheduler: str = STOCK
+    # The most replicas over the day, from ``replicas`` on; 0 if it is not scaled.
     max_replicas: int = 0
     gpus: int = 0
+    # GiB of each replica; 0 for none.
     storage: int = 0
+    # True if a PodDisruptionBudget lets only one pod be missing.
     budget: bool = False
 
 
@@ -161,14 +168,18 @@ WORKLOADS = (
 
 @dataclass(frozen=True)
 class JobKind:
-    """Jobs that come in: ``pods`` at once at most, which run for ``minutes`` (least, most)."""
+    """A kind of Jobs that come in."""
 
     namespace: str
     name: str
+    # Millicores of each pod.
     cpu: int
+    # MiB of each pod.
     memory: int
     image: str
+    # The least and the most that a pod runs.
     minutes: tuple[int, int]
+    # The most pods at once.
     pods: int = 1
     scheduler: str = STOCK
     spec: Json = field(default_factory=dict)
@@ -195,7 +206,9 @@ class Misfit:
 
     namespace: str
     name: str
+    # Millicores.
     cpu: int
+    # MiB.
     memory: int
     spec: Json = field(default_factory=dict)
     scheduler: str = STOCK

@@ -1,4 +1,4 @@
-"""Controllers: each looks at an object of its kind, and brings the cluster a step nearer to what it says."""
+"""Controllers: each looks at an object of its kind, and brings the cluster a step nearer to its spec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kschedweb.engine.sandbox.world.resources import REPLICA_SET, REPLICATION_CO
 
 
 def make_controllers(context: SandboxContext) -> list[Controller]:
-    """All that a cluster has without its scheduler."""
+    """Return all controllers and kubelets of a cluster; a scheduler is not among them."""
     return [
         NodeKubelet(context),
         NodeLifecycleController(context),

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many of their pods may be evicted now. Source: pkg/controller/disruption."""
+"""The status of PodDisruptionBudgets: how many pods may be evicted now. Source: pkg/controller/disruption."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DisruptionController:
         return None
 
     def _expected_pod_count(self, budget: Json, pods: list[Json]) -> tuple[int, int]:
-        """How many pods there should be, and how many of them healthy."""
+        """Return how many pods there should be, and how many of them healthy."""
         spec = budget["spec"]
         min_available, max_unavailable = spec.get("minAvailable"), spec.get("maxUnavailable")
         try:
@@ -78,12 +78,14 @@ class DisruptionController:
                 return expected, get_scaled_value(min_available, expected, up=True)
             return len(pods), 1 if min_available is None else get_scaled_value(min_available, len(pods), up=True)
         except ValueError:
+            # An unreadable number allows no disruption.
             return len(pods), len(pods)
 
     def _expected_scale(self, pods: list[Json]) -> int:
-        """What the controllers of the pods want together."""
+        """Return how many pods the controllers of ``pods`` want together."""
         owners = {owner["uid"]: (pod, owner) for pod in pods if (owner := get_controller_of(pod)) is not None}
         total = sum(get_controller_of(pod) is None for pod in pods)
+        # Pods of one Deployment may have several ReplicaSets: the Deployment counts once.
         tops: dict[str, int] = {}
         for pod, owner in owners.values():
             scales = self._find_scale(pod["metadata"]["namespace"], owner)
@@ -91,7 +93,10 @@ class DisruptionController:
         return total + sum(tops.values())
 
     def _find_scale(self, namespace: str, owner: Json, below: frozenset[str] = frozenset()) -> dict[str, int]:
-        """How many pods the controller above all wants; ``below`` are the uids on the way: owners may go in circles."""
+        """Return how many pods the topmost controller wants, by its uid.
+
+        ``below`` are the uids on the way, since owners may go in circles.
+        """
         resource = SCALED.get(owner["kind"])
         raw = None if resource is None else self._context.store.get(resource, namespace, owner["name"])
         if raw is None:

@@ -26,12 +26,14 @@ from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM, CLAIM_TEMPLATE, RESOURCE_CLAIM
 
-RETRY_SECONDS = 15.0  # seconds until a claim that could not be made is tried again
-OF_CLAIM = "claim\x00"  # begins the keys of claims in ResourceClaims
+# Seconds until a claim that could not be created is tried again.
+RETRY_SECONDS = 15.0
+# The keys of claims begin with this in ResourceClaimController; no namespace can.
+OF_CLAIM = "claim\x00"
 
 
 class _KnownClaims:
-    """The store, as controllers of claims ask it."""
+    """The claims in the store, as controllers of claims ask for them."""
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
@@ -54,7 +56,7 @@ class _KnownClaims:
 
 
 class EphemeralVolumeController:
-    """Keys are those of pods."""
+    """Creates the claims of ephemeral volumes. Keys are those of pods."""
 
     BY, REASON = "ephemeral_volume", "FailedBinding"
 
@@ -94,7 +96,10 @@ class EphemeralVolumeController:
 
 
 class ResourceClaimController:
-    """Keys are those of pods, and those of claims, whose namespaces begin with ``OF_CLAIM``."""
+    """Creates, reserves and releases ResourceClaims.
+
+    Keys are those of pods, and those of claims, whose namespaces begin with ``OF_CLAIM``.
+    """
 
     BY, REASON = "resource_claim", "FailedResourceClaimCreation"
 
@@ -116,7 +121,7 @@ class ResourceClaimController:
                     yield namespace, pod["metadata"]["name"]
 
     def _keys_for_pod(self, change: StoreChange) -> Iterable[Key]:
-        """The pod while it may need claims, and its claims once it does not."""
+        """Yield the pod while it may need claims, and its claims once it does not."""
         raw = change.last
         if not raw["spec"].get("resourceClaims"):
             return
@@ -136,6 +141,7 @@ class ResourceClaimController:
         if pod is None or is_deleting(pod) or is_pod_terminal(pod):
             return None
         retry_at = self._create_claims(pod)
+        # Creating claims has written the pod's status.
         pod = self._context.store.get(POD, *key)
         if pod is not None and pod["spec"].get("nodeName"):
             self._reserve_claims(pod)
@@ -144,7 +150,7 @@ class ResourceClaimController:
     # Pods.
 
     def _create_claims(self, pod: Json) -> float | None:
-        """Make the pod's claims and name them in its status; when to try again, if something was missing."""
+        """Create the pod's claims and name them in its status; returns when to try again if something was missing."""
         generated, namespace = _generate_claims(pod, self._known), pod["metadata"]["namespace"]
         names, problem = dict(generated.existing_names), generated.resource_problem
         for entry, claim in generated.resource_claims.items():
@@ -177,7 +183,7 @@ class ResourceClaimController:
     # Claims.
 
     def _release_claim(self, claim: Json) -> None:
-        """Take back what is reserved for pods that are gone or have ended; a claim that nobody uses has no devices."""
+        """Take back the reservations of pods that are gone or have ended; a claim without users loses its devices."""
         namespace, status = claim["metadata"]["namespace"], claim.get("status") or {}
         users = status.get("reservedFor") or []
         remaining_users = [
@@ -198,7 +204,7 @@ class ResourceClaimController:
             self._context.delete_object(RESOURCE_CLAIM, claim)
 
     def _remove_protection(self, claim: Json) -> Json:
-        """Take away the finalizer of a claim without devices, which may end one that is being deleted."""
+        """Take the finalizer from a claim without devices, so that its deletion can end."""
         finalizers = claim["metadata"].get("finalizers") or []
         if DELETE_PROTECTION not in finalizers:
             return claim
@@ -216,17 +222,18 @@ def _generate_claims(pod: Json, known_claims: _KnownClaims) -> GeneratedClaims:
     try:
         read = Pod.from_json(pod)
         return make_claims_for_pod(read, known_claims) if needs_claims(read) else GeneratedClaims()
-    except ObjectError:  # a template that cannot be read makes no claim
+    except ObjectError:
+        # A template that cannot be read creates no claim.
         return GeneratedClaims()
 
 
 def _is_pod_finished(pod: Json) -> bool:
-    """Whether none of its containers runs, or will."""
+    """Return true if none of the pod's containers runs, or ever will."""
     return is_pod_terminal(pod) or (is_deleting(pod) and not pod["spec"].get("nodeName"))
 
 
 def _named_claims(pod: Json) -> list[str]:
-    """The names of the pod's resource claims that are known."""
+    """Return the names of the pod's resource claims, as far as they are known."""
     try:
         return [claim.claim for claim in Pod.from_json(pod).resource_claims if claim.claim]
     except ObjectError:

@@ -1,4 +1,4 @@
-"""DaemonSets: a pod on each node that fits, which the scheduler binds by the affinity to that node."""
+"""DaemonSets: a pod on each node that fits, which the scheduler binds by its affinity to that node."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kschedweb.engine.sandbox.world.pods import (
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET
 
+# Labels of pods that tell their template.
 HASH, GENERATION = "controller-revision-hash", "pod-template-generation"
 
 
@@ -68,7 +69,8 @@ class DaemonSetController:
             if pod["status"].get("phase") == "Failed" and not is_deleting(pod):
                 maker.delete_pod(owner, pod)
             elif is_deleting(pod):
-                pods_by_node.setdefault(node, pod)  # the next one comes when it is gone
+                # The next pod is created when this one is gone.
+                pods_by_node.setdefault(node, pod)
             elif node not in (stays if pod["spec"].get("nodeName") else specs_by_node) or (
                 node in pods_by_node and is_pod_active(pods_by_node[node])
             ):
@@ -104,6 +106,7 @@ class DaemonSetController:
             max_unavailable = 1
         missing = sum(not is_pod_ready(pod) for pod in pods if pod not in stale)
         missing += len(self._maker.list_pods(owner)) - len(pods)
+        # Pods that are not ready go first: replacing them takes nothing away.
         for pod in sorted(stale, key=is_pod_ready)[: max(0, max(1, max_unavailable) - missing)]:
             self._maker.delete_pod(owner, pod)
 
@@ -124,7 +127,7 @@ class DaemonSetController:
 
 
 def _get_target_node(pod: Json) -> str:
-    """The node of a daemon's pod, also before it is bound: its affinity says."""
+    """Return the node of a daemon's pod, also before it is bound: its affinity names it."""
     if node := pod["spec"].get("nodeName"):
         return str(node)
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
@@ -137,7 +140,7 @@ def _get_target_node(pod: Json) -> str:
 
 
 def _placement_state(node: Json | None) -> object:
-    """What of a node decides whether daemons belong there."""
+    """Return the properties of a node that decide whether daemons belong there."""
     if node is None:
         return None
     spec = node.get("spec") or {}

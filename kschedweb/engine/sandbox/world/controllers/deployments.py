@@ -36,7 +36,7 @@ class DeploymentController:
             yield from self._deployment_of_pod(change)
 
     def _deployment_of_pod(self, change: StoreChange) -> Iterable[Key]:
-        """The deployment of a pod that is gone, for which the next one may wait."""
+        """Yield the Deployment of a deleted pod, which may wait for that before it creates the next one."""
         owner = get_controller_of(change.last)
         if owner is not None and owner["kind"] == "ReplicaSet":
             above = self._context.store.get(REPLICA_SET, change.key[0], owner["name"])
@@ -58,6 +58,7 @@ class DeploymentController:
         if new is None:
             self._sync_status(deployment, sets, None)
             return None
+        # A paused Deployment is not rolled out, but still scaled while one ReplicaSet has all of its pods.
         if not paused or len([replica_set for replica_set in sets if replica_set["spec"]["replicas"]]) <= 1:
             self._roll_out(deployment, new, [replica_set for replica_set in sets if replica_set is not new])
         deployment, sets = self._maker.find_owner(key) or deployment, self._list_replica_sets(deployment)
@@ -71,7 +72,7 @@ class DeploymentController:
 
     @staticmethod
     def _find_new_replica_set(deployment: Json, sets: list[Json]) -> Json | None:
-        """The ReplicaSet of the deployment's template."""
+        """Return the ReplicaSet of the Deployment's template."""
         template = _strip_hash(deployment["spec"]["template"])
         return next(
             (replica_set for replica_set in sets if _strip_hash(replica_set["spec"]["template"]) == template), None
@@ -79,6 +80,7 @@ class DeploymentController:
 
     def _create_replica_set(self, deployment: Json, sets: list[Json]) -> Json | None:
         spec, metadata = deployment["spec"], deployment["metadata"]
+        # Counts names that were taken, so that the next try gets another one.
         collisions = int(deployment["status"].get("collisionCount") or 0)
         hash_name = template_hash({"template": spec["template"], **({"count": collisions} if collisions else {})})
         revision = 1 + max((_get_revision(replica_set) for replica_set in sets), default=0)
@@ -113,12 +115,13 @@ class DeploymentController:
         return created
 
     def _roll_out(self, deployment: Json, new: Json, old: list[Json]) -> None:
-        """One step from the old sets to the new one."""
+        """Take one step from the old ReplicaSets to the new one."""
         desired = deployment["spec"]["replicas"]
         before = sum(replica_set["spec"]["replicas"] for replica_set in old)
         if deployment["spec"]["strategy"].get("type") == "Recreate":
             for replica_set in old:
                 self._scale_replica_set(deployment, replica_set, 0)
+            # Recreate waits until the last old pod is gone.
             if not any(self._context.index.list_owned(replica_set["metadata"]["uid"], POD) for replica_set in old):
                 self._scale_replica_set(deployment, new, desired)
             return
@@ -141,7 +144,7 @@ class DeploymentController:
     def _reconcile_old_replica_sets(
         self, deployment: Json, old: list[Json], missing: int, max_scaled_down: int, new: Json
     ) -> None:
-        """Scale old sets down by at most so many pods: first those that are not available, then others."""
+        """Scale old ReplicaSets down by at most so many pods: unavailable ones first, then others."""
         min_available = deployment["spec"]["replicas"] - _resolve_fenceposts(deployment)[1]
         remaining = max_scaled_down - missing
         if remaining <= 0:
@@ -182,7 +185,7 @@ class DeploymentController:
         )
 
     def _cleanup_old_replica_sets(self, deployment: Json, old: list[Json]) -> None:
-        """Delete what is older than the history that is to be kept."""
+        """Delete ReplicaSets beyond the history limit."""
         history_limit = deployment["spec"].get("revisionHistoryLimit", 10)
         empty = [
             replica_set
@@ -223,7 +226,7 @@ class DeploymentController:
 
 
 def _strip_hash(template: Json) -> Json:
-    """A template without what the controller adds to it."""
+    """Return a template without the label that the controller adds."""
     metadata = dict(template.get("metadata") or {})
     metadata["labels"] = {key: value for key, value in (metadata.get("labels") or {}).items() if key != HASH}
     return {**template, "metadata": metadata}
@@ -235,7 +238,7 @@ def _size_annotations(deployment: Json) -> Json:
 
 
 def _resolve_fenceposts(deployment: Json) -> tuple[int, int]:
-    """How many pods too many there may be, and how many too few."""
+    """Return how many pods there may be too many, and too few."""
     spec = deployment["spec"]
     rolling = spec["strategy"].get("rollingUpdate") or {}
     if spec["strategy"].get("type") == "Recreate":
@@ -245,6 +248,7 @@ def _resolve_fenceposts(deployment: Json) -> tuple[int, int]:
         unavailable = get_scaled_value(rolling.get("maxUnavailable", "25%"), spec["replicas"], up=False)
     except ValueError:
         return 1, 0
+    # With both at 0 nothing could ever move, as in `ResolveFenceposts`.
     return surge, unavailable if surge or unavailable else 1
 
 

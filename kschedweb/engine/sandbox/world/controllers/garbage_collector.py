@@ -1,4 +1,4 @@
-"""The garbage collector: what was owned goes with its last owner."""
+"""The garbage collector: objects go with the last of their owners."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.context import SandboxContext
 
 _BY_KEY = {resource.key: resource for resource in RESOURCES}
+# No name of a resource or namespace contains it.
 SEPARATOR = "\x00"
 
 
 class GarbageCollector:
-    """Keys name the resource as well: ``deployments.apps`` and the namespace, then the name."""
+    """Deletes objects without owners.
+
+    A key names the resource as well: (``deployments.apps``, ``SEPARATOR``, namespace; name).
+    """
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context

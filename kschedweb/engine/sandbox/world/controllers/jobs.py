@@ -1,4 +1,7 @@
-"""Jobs: pods until enough of them have succeeded. Each pod that ended is counted once: its finalizer says not yet."""
+"""Jobs: pods until enough of them have succeeded.
+
+A finalizer marks pods that were not counted yet, so that each is counted once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ from kschedweb.engine.sandbox.world.resources import JOB
 
 TRACKED = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
-DEFAULT_TTL_SECONDS = 1800.0  # seconds for which a job is kept that does not say
+# Seconds for which a Job is kept that does not set its own time.
+DEFAULT_TTL_SECONDS = 1800.0
 
 
 class JobController:
@@ -71,6 +75,7 @@ class JobController:
                     uncounted[kind].append(uid)
         if not any(uncounted.values()):
             return job
+        # As the original does: the uids are noted first, then the finalizers go, then the numbers rise.
         job = context.objects.change_object(JOB, job, status={**job["status"], "uncountedTerminatedPods": uncounted})
         noted = {uid for uids in uncounted.values() for uid in uids}
         for pod in pods:
@@ -88,6 +93,7 @@ class JobController:
         if remaining:
             metadata["finalizers"] = remaining
         changed = self._context.objects.change_object(POD, pod, metadata=metadata)
+        # Only the finalizer kept the pod.
         if is_deleting(changed) and not remaining and not metadata.get("deletionGracePeriodSeconds"):
             self._context.delete_object(POD, changed, 0)
 
@@ -97,14 +103,14 @@ class JobController:
                 self._untrack_pod(pod)
 
     def _untrack_orphans(self, key: Key) -> None:
-        """The job is gone: nobody counts its pods any more."""
+        """Take the finalizers from the pods of a deleted Job: nobody counts them any more."""
         for pod in self._context.index.pods_in_namespace(key[0]):
             owners = pod["metadata"].get("ownerReferences") or ()
             if _is_tracked(pod) and any(owner["kind"] == "Job" and owner["name"] == key[1] for owner in owners):
                 self._untrack_pod(pod)
 
     def _manage_job(self, job: Json) -> float | None:
-        """Make as many pods as may run at once, or say that the job has come to an end."""
+        """Create as many pods as may run at once, or finish the Job."""
         spec, status = job["spec"], job["status"]
         succeeded, failed = status.get("succeeded", 0), status.get("failed", 0)
         completions = spec.get("completions")
@@ -167,7 +173,7 @@ class JobController:
             self._maker.record_event(job, reason, message, WARNING)
 
     def _delete_after_ttl(self, job: Json) -> float | None:
-        """Delete a job whose time after its end is over."""
+        """Delete a finished Job once its time is over."""
         at = get_annotation_time(job, "ended-at")
         due = (self._context.time if at is None else at) + job["spec"].get(
             "ttlSecondsAfterFinished", DEFAULT_TTL_SECONDS

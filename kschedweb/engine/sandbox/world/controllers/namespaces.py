@@ -1,4 +1,4 @@
-"""Namespaces: what is in one that is deleted goes first, then the namespace."""
+"""Namespaces: the contents of a deleted one go first, then the namespace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.context import SandboxContext
 from kschedweb.engine.sandbox.world.pods import is_deleting
 
-# Pods last: their controllers would make others.
+# Pods last: their controllers would create others.
 _CONTENT = sorted(
     (resource for resource in RESOURCES if resource.namespaced and not resource.store),
     key=lambda resource: resource is POD,

@@ -1,4 +1,4 @@
-"""The node lifecycle controller and the taint-eviction controller: nodes in trouble, and who must leave them.
+"""The node lifecycle controller and the taint-eviction controller.
 
 Their rules are those of simulations (engine/controllers); here they read and write API objects.
 """
@@ -19,7 +19,8 @@ from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotation_time, own_annotations
 from kschedweb.engine.sandbox.world.pods import get_condition, is_deleting, with_conditions, with_disruption_target
 
-MONITOR, EVICTIONS = ("", "monitor"), ("", "evictions")  # keys that stand for all nodes, and all pods
+# Keys that stand for all nodes, and for all pods.
+MONITOR, EVICTIONS = ("", "monitor"), ("", "evictions")
 CONTROLLER, EVICTION = "node-controller", "taint-eviction-controller"
 STOPPED = "Kubelet stopped posting node status."
 
@@ -28,7 +29,8 @@ class NodeLifecycleController:
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
         self._lifecycle, self._eviction = NodeLifecycle(), TaintEviction()
-        self._look_at = float("-inf")  # when to look at all nodes next
+        # When to look at all nodes next.
+        self._look_at = float("-inf")
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is NODE:
@@ -56,7 +58,7 @@ class NodeLifecycleController:
     # One node.
 
     def _track_node(self, change: StoreChange) -> None:
-        """Take note at once: all nodes may be looked at before this one is, and all of them count."""
+        """Note a node's change at once: it counts at the next look at all nodes, which may come before its own."""
         name, node = change.key[1], None if change.new is None else _parse_node(change.new)
         if change.new is None or node is None:
             self._lifecycle.forget_node(name)
@@ -80,7 +82,7 @@ class NodeLifecycleController:
         self._eviction.node_changed(node.name, node.taints, pods, time if tainted is None else tainted)
 
     def _note_taint_time(self, raw: Json) -> Json:
-        """The node with a note since when pods must leave it, which outlives a restart."""
+        """Annotate the node with the time since when pods must leave it, which outlives a restart."""
         taints = raw["spec"].get("taints") or ()
         hard = any(taint.get("effect") == NO_EXECUTE for taint in taints)
         if hard == (get_annotation_time(raw, "tainted-at") is not None):
@@ -122,7 +124,7 @@ class NodeLifecycleController:
     # Writing.
 
     def _write_node(self, raw: Json, node: Node) -> Json:
-        """Write the taints and conditions that ``node`` has, where they are others than those of ``raw``."""
+        """Write the taints and conditions of ``node`` that differ from those of ``raw``."""
         before, now = _parse_node(raw) or node, self._context.format_now()
         parts: dict[str, Json] = {}
         if set(node.taints) != set(before.taints):
@@ -142,7 +144,7 @@ class NodeLifecycleController:
         return raw
 
     def _not_ready(self, raw: Json, now: str) -> None:
-        """What runs on a silent node may run or not: its pods are not ready any more."""
+        """Mark the pods of a silent node as not ready: nobody knows whether they run."""
         name = raw["metadata"]["name"]
         message = f"Node {name} status is now: NodeNotReady"
         self._context.recorder.record_event(NODE, raw, "NodeNotReady", message, by=CONTROLLER)
@@ -157,7 +159,7 @@ class NodeLifecycleController:
 
 
 def _list_taints(raw: Json, taints: Iterable[Taint], now: str) -> list[Json]:
-    """Taints as the node lists them; new ones say when they were added."""
+    """Return taints as the node lists them; new ones get the time when they were added."""
     old_taints = {
         (taint.get("key"), taint.get("value") or "", taint.get("effect")): taint
         for taint in raw["spec"].get("taints") or ()
@@ -170,14 +172,14 @@ def _list_taints(raw: Json, taints: Iterable[Taint], now: str) -> list[Json]:
 
 
 def _has_moved(old: Json | None, new: Json) -> bool:
-    """Whether a pod came to a node, or tolerates other taints than before."""
+    """Return true if a pod came to a node, or tolerates other taints than before."""
     if not new["spec"].get("nodeName"):
         return False
     return old is None or any(old["spec"].get(key) != new["spec"].get(key) for key in ("nodeName", "tolerations"))
 
 
 def _parse_node(raw: Json) -> Node | None:
-    """``None`` for a node that cannot be read: it is left alone."""
+    """Read a node; returns ``None`` for one that cannot be read, which is left alone."""
     try:
         return Node.from_json(raw)
     except ObjectError:

@@ -1,4 +1,4 @@
-"""What controllers of equal pods have in common: making some, and choosing which of too many go."""
+"""The creation and deletion of pods that controllers share."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from kschedweb.engine.sandbox.world.index import get_controller_of
 from kschedweb.engine.sandbox.world.pods import get_phase, is_pod_ready
 from kschedweb.engine.sandbox.world.recorder import WARNING
 
-RETRY_SECONDS = 15.0  # seconds until a pod that was refused is tried again
+# Seconds until a pod that was refused is tried again.
+RETRY_SECONDS = 15.0
 
 
 class PodControl:
-    """Makes and deletes the pods of one controller's objects, and says so."""
+    """Creates and deletes the pods of one controller's objects, and records that as events."""
 
     def __init__(self, context: SandboxContext, resource: Resource, by: str) -> None:
         self.context, self.resource, self.by = context, resource, by
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
-        """The objects of this resource that ``change`` is about: they themselves, or pods that they control."""
+        """Yield the objects of this resource that ``change`` is about, themselves or as controllers of a pod."""
         if change.resource is self.resource:
             yield change.key
         elif change.resource is POD:
@@ -34,7 +35,7 @@ class PodControl:
                     yield change.key[0], owner["name"]
 
     def find_owner(self, key: Key) -> Json | None:
-        """The object, unless it is gone or going."""
+        """Return the object, unless it is gone or going."""
         owner = self.context.store.get(self.resource, *key)
         return None if owner is None or owner["metadata"].get("deletionTimestamp") else owner
 
@@ -42,7 +43,7 @@ class PodControl:
         return self.context.index.list_owned(owner["metadata"]["uid"], POD)
 
     def create_pod(self, owner: Json, pod: Json) -> bool:
-        """Whether the pod is there now."""
+        """Create a pod; returns false if it was refused."""
         try:
             created = self.context.objects.create_object(POD, owner["metadata"]["namespace"], pod)
         except ApiRefusal as refusal:
@@ -52,14 +53,14 @@ class PodControl:
         return True
 
     def create_pods(self, owner: Json, missing: int, pod: Callable[[Json], Json]) -> float | None:
-        """Make as many of the ``missing`` pods as one look may; when to look again."""
+        """Create as many of the ``missing`` pods as one look may; returns when to look again."""
         for _ in range(min(missing, BURST)):
             if not self.create_pod(owner, pod(owner)):
                 return self.context.time + RETRY_SECONDS
         return self.context.time if missing > BURST else None
 
     def delete_pods(self, owner: Json, pods: list[Json]) -> float | None:
-        """Delete as many of ``pods`` as one look may; when to look again."""
+        """Delete as many of ``pods`` as one look may; returns when to look again."""
         for pod in pods[:BURST]:
             self.delete_pod(owner, pod)
         return self.context.time if len(pods) > BURST else None
@@ -72,7 +73,7 @@ class PodControl:
         self.context.recorder.record_event(self.resource, owner, reason, message, by=self.by, kind=kind)
 
     def update_status(self, owner: Json, **values: object) -> Json:
-        """Write the status with these values; those that are ``None`` or 0 are left out, as Go's omitempty does."""
+        """Write the status with these values, without those that are ``None`` or 0, as Go's omitempty does."""
         status = {**(owner.get("status") or {}), **values}
         status = {key: value for key, value in status.items() if value or key in _ALWAYS}
         if "observedGeneration" not in values:
@@ -80,6 +81,7 @@ class PodControl:
         return self.context.objects.change_object(self.resource, owner, status=status)
 
 
+# Fields without omitempty, which Go writes even if they are 0.
 _ALWAYS = frozenset({
     "replicas", "availableReplicas", "numberAvailable", "currentNumberScheduled", "desiredNumberScheduled",
     "numberMisscheduled", "numberReady",
@@ -87,7 +89,7 @@ _ALWAYS = frozenset({
 
 
 def rank_pods_for_deletion(pods: Iterable[Json]) -> list[Json]:
-    """Pods in the order in which too many are deleted: without a node, not running, not ready, then the youngest."""
+    """Return pods in the order of deletion: without a node, not running, not ready, then the youngest."""
     order = {"Pending": 0, "Unknown": 1}
     youngest = sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
     return sorted(

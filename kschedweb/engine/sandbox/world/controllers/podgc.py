@@ -1,4 +1,4 @@
-"""Pod garbage: pods whose node is gone, and pods that ended long ago. Source: pkg/controller/podgc."""
+"""The pod garbage collector: pods whose node is gone, and pods that ended long ago. Source: pkg/controller/podgc."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotatio
 from kschedweb.engine.sandbox.world.index import get_controller_of
 from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal, with_disruption_target
 
-QUARANTINE = 40.0  # seconds for which a node that is missing may still come
-ENDED_POD_TTL_SECONDS = 1800.0  # seconds for which a pod that ended is kept, where no job does so
+# Seconds for which a missing node may still come.
+QUARANTINE = 40.0
+# Seconds for which an ended pod is kept that no Job keeps.
+ENDED_POD_TTL_SECONDS = 1800.0
 
 
 class PodGCController:
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._missing: dict[str, float] = {}  # uid of the pod -> when its node was first missed
+        # uid of the pod -> when its node's quarantine is over
+        self._missing: dict[str, float] = {}
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is POD:
@@ -51,7 +54,7 @@ class PodGCController:
         return self._delete_old(key)
 
     def _delete_old(self, key: Key) -> float | None:
-        """Delete a pod that ended long ago, unless a job counts it."""
+        """Delete a pod that ended long ago, unless a Job counts it."""
         context = self._context
         pod = context.store.get(POD, *key)
         owner = None if pod is None else get_controller_of(pod)

@@ -1,4 +1,4 @@
-"""ReplicaSets and ReplicationControllers: as many equal pods as they say."""
+"""ReplicaSets and ReplicationControllers: as many equal pods as their spec asks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kschedweb.engine.sandbox.world.pods import is_pod_active, is_pod_ready, pod
 
 
 class ReplicaSetController:
-    """``resource`` is one of both kinds."""
+    """Controls the objects of ``resource``, which is one of both kinds."""
 
     def __init__(self, context: SandboxContext, resource: Resource, by: str) -> None:
         self._maker = PodControl(context, resource, by)

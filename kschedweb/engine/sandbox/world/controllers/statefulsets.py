@@ -1,4 +1,4 @@
-"""StatefulSets: numbered pods, each with claims of its own, one after the other unless they say Parallel."""
+"""StatefulSets: numbered pods, each with its own claims, one after the other unless the policy is Parallel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StatefulSetController:
         return retry_at
 
     def _reconcile_pods(self, owner: Json, revision: str) -> float | None:
-        """Bring as many pods nearer to what is wanted as may change at once."""
+        """Bring as many pods nearer to the spec as may change at once."""
         maker, spec = self._maker, owner["spec"]
         pods = {_parse_ordinal(pod): pod for pod in maker.list_pods(owner)}
         start = int((spec.get("ordinals") or {}).get("start") or 0)
@@ -72,12 +72,13 @@ class StatefulSetController:
         return None
 
     def _rolling_update(self, owner: Json, pods: list[Json], revision: str) -> None:
-        """Replace the pod with the highest number that has an older template, once all others are well."""
+        """Replace the pod of an older template with the highest number, once all higher ones are ready."""
         strategy = owner["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete" or len(pods) < owner["spec"]["replicas"]:
             return
         partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
         for pod in pods:
+            # Pods below the partition keep their template.
             if _parse_ordinal(pod) < partition:
                 return
             if not is_deleting(pod) and pod["metadata"]["labels"].get(HASH) != revision:
@@ -99,7 +100,7 @@ class StatefulSetController:
         return self._maker.create_pod(owner, pod)
 
     def _ensure_claim(self, owner: Json, claim: Json) -> bool:
-        """Whether the pod's claim is there now."""
+        """Create the pod's claim unless it exists; returns false if it was refused."""
         metadata = claim["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         if self._context.store.get(CLAIM, namespace, name) is not None:

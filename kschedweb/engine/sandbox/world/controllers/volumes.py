@@ -1,4 +1,4 @@
-"""Claims and volumes: the volume controller, and a provisioner that makes what claims ask for."""
+"""Claims and volumes: the volume controller, and a provisioner that creates what claims ask for."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from kschedweb.engine.sandbox.world.context import SandboxContext
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM, STORAGE_CLASS, VOLUME
 
+# Annotations that kube-scheduler and the volume controller use.
 SELECTED = "volume.kubernetes.io/selected-node"
 COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
 BY = "persistentvolume-controller"
 
 
 class PersistentVolumeController:
-    """Keys of claims have a namespace, those of volumes none."""
+    """Binds claims to volumes. Keys of claims have a namespace, those of volumes none."""
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
@@ -68,7 +69,7 @@ class PersistentVolumeController:
             self._context.objects.change_object(CLAIM, claim, status={**claim["status"], "phase": "Pending"})
 
     def _find_reserved_volume(self, claim: Json) -> Json | None:
-        """The volume that the scheduler, or a person, has taken for the claim."""
+        """Return the volume that the scheduler, or a person, has reserved for the claim."""
         metadata = claim["metadata"]
         mine = (metadata["namespace"], metadata["name"])
         for volume in self._context.store.all(VOLUME):
@@ -79,7 +80,7 @@ class PersistentVolumeController:
         return None
 
     def _find_or_provision(self, claim: Json) -> Json | None:
-        """A volume that is made for the claim, or that fits one of a class which nobody provides."""
+        """Return a volume that is created for the claim, or one that fits if its class has no provisioner."""
         spec, store = claim["spec"], self._context.store
         name = spec.get("storageClassName") or ""
         storage_class = store.get(STORAGE_CLASS, "", name) if name else None
@@ -96,7 +97,7 @@ class PersistentVolumeController:
         return self._provision_volume(claim, storage_class, node or "")
 
     def _find_smallest_volume(self, claim: Json) -> Json | None:
-        """The smallest free volume of the claim's class that is large enough."""
+        """Return the smallest free volume of the claim's class that is large enough."""
         spec = claim["spec"]
         requested_size, modes = (
             _parse_storage(spec.get("resources", {}).get("requests") or {}),
@@ -131,6 +132,7 @@ class PersistentVolumeController:
             },
         }
         on = self._context.store.get(NODE, "", node)
+        # A volume stays in the zone of the node that was chosen for its first pod.
         zone = None if on is None else (on["metadata"].get("labels") or {}).get(ZONE)
         if zone:
             expression = {"key": ZONE, "operator": "In", "values": [zone]}
@@ -138,6 +140,7 @@ class PersistentVolumeController:
         try:
             volume = self._context.objects.create_object(VOLUME, "", raw)
         except ApiRefusal:
+            # An earlier try created the volume, and ended before it was bound.
             return self._context.store.get(VOLUME, "", name)
         message = f"Successfully provisioned volume {name}"
         self._context.recorder.record_event(
@@ -146,7 +149,7 @@ class PersistentVolumeController:
         return volume
 
     def _bind_volume(self, claim: Json, volume: Json) -> None:
-        """The volume first, then the claim: who restarts in between finds the one by the other."""
+        """Bind the volume first, then the claim: after a restart in between one leads to the other."""
         context, claim_ref = self._context, volume["spec"].get("claimRef") or {}
         if claim_ref.get("uid") not in (None, "", claim["metadata"]["uid"]):
             return
@@ -168,7 +171,7 @@ class PersistentVolumeController:
     # Volumes.
 
     def _sync_volume(self, volume: Json) -> None:
-        """A volume whose claim is gone is released, or goes too."""
+        """Release or delete a volume whose claim is gone."""
         claim_ref = volume["spec"].get("claimRef") or {}
         claim = self._context.store.get(CLAIM, claim_ref.get("namespace") or "", claim_ref.get("name") or "")
         phase = (volume.get("status") or {}).get("phase")

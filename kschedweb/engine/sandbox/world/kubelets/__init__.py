@@ -1,1 +1,1 @@
-"""What kubelets do: pods start, end and leave on their nodes, and nodes say how they are."""
+"""Kubelets: pods start, end and leave on their nodes, and nodes report their state."""

@@ -1,4 +1,4 @@
-"""A node's kubelet and its node: it says that it is well, unless it is silent for a while."""
+"""A kubelet's reports of its node: it is well, unless it is silent for a while."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotatio
 from kschedweb.engine.sandbox.world.pods import get_condition, parse_duration, uid_fraction, with_conditions
 from kschedweb.engine.sandbox.world.recorder import NORMAL, WARNING
 
-HEARTBEAT = 300.0  # seconds
+# Seconds, as kubelets report without a change.
+HEARTBEAT = 300.0
 CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -22,16 +23,20 @@ CONDITIONS = (
 
 
 def is_silent(node: Json) -> bool:
-    """Whether its kubelet says nothing."""
+    """Return true if the node's kubelet is silent."""
     return get_annotation_time(node, "silent-until") is not None or get_annotation(node, "silent-for") is not None
 
 
 class NodeKubelet:
-    """Kubelets, as far as nodes see them. The annotation silent-for (15m) makes one silent for so long."""
+    """Kubelets, as far as nodes see them.
+
+    The annotation silent-for (15m) makes one silent for so long.
+    """
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._posted: dict[str, float] = {}  # node -> when it last said how it is
+        # node -> when it last reported
+        self._posted: dict[str, float] = {}
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is NODE:
@@ -66,10 +71,11 @@ class NodeKubelet:
         return self._context.annotate(NODE, node, annotations=own_annotations(silent_for=None) | annotations)
 
     def _post_status(self, node: Json) -> float:
-        """The kubelet says how the node is, at once where it did not say so yet, else as a heartbeat."""
+        """Report the node: at once if it was not well, else as a heartbeat. Returns when to report next."""
         name, time = node["metadata"]["name"], self._context.time
         was = get_condition(node, "Ready")
         well = was is not None and was.get("status") == "True"
+        # Spread by the uid, so that after a restart not all nodes report at once.
         posted = self._posted.setdefault(name, time - HEARTBEAT * uid_fraction(node["metadata"]["uid"]))
         if well and time < posted + HEARTBEAT:
             return posted + HEARTBEAT
@@ -91,7 +97,7 @@ class NodeKubelet:
 
 
 def _registered_status(node: Json) -> Json:
-    """The status of a node whose kubelet has registered it: what it does not say yet is filled in."""
+    """Return the status of a registered node, with defaults for what it lacks."""
     name, status = node["metadata"]["name"], node.get("status") or {}
     part = int(256 * uid_fraction(node["metadata"]["uid"]))
     addresses = [{"type": "InternalIP", "address": f"10.0.{part}.{1 + sum(name.encode()) % 254}"}]

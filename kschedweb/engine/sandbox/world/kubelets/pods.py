@@ -1,4 +1,4 @@
-"""A node's kubelet and its pods: they start, run as long as they say, end, and leave when they are deleted."""
+"""A kubelet's pods: they start, run as long as they say, end, and leave when they are deleted."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ from kschedweb.engine.sandbox.world.pods import (
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import CLAIM
 
-STARTS, SPREAD = 1.0, 1.0  # seconds until a pod runs, or has ended after its deletion: so many, and up to so many more
-VOLUMES_AGAIN = 5.0  # seconds between looks at claims that are not bound
-JOB_RUNS = 120.0  # seconds for which a job's pod runs that does not say
+# Seconds until a pod runs, or has ended after its deletion: so many, and up to so many more.
+STARTS, SPREAD = 1.0, 1.0
+# Seconds between looks at claims that are not bound.
+VOLUMES_AGAIN = 5.0
+# Seconds for which a Job's pod runs that does not say.
+JOB_RUNS = 120.0
 TRUE, FALSE = "True", "False"
 
 
@@ -37,7 +40,7 @@ class PodKubelet:
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        # When something that has begun will be done, by uid: beginning anew after a restart does no harm.
+        # When something that has begun will be done, by uid. To begin anew after a restart does no harm.
         self._starting: dict[str, float] = {}
         self._ending: dict[str, float] = {}
 
@@ -89,7 +92,7 @@ class PodKubelet:
         return self._run_pod(pod)
 
     def _reject_pod(self, pod: Json, node: Json) -> bool:
-        """Whether the kubelet does not take the pod in, as with one that named a node without room by itself."""
+        """Fail a pod that the kubelet does not admit, as one that named a node without room; returns true if it did."""
         present = [
             raw for raw in self._context.index.pods_on_node(node["metadata"]["name"]) if not is_pod_terminal(raw)
         ]
@@ -140,7 +143,7 @@ class PodKubelet:
         return None
 
     def _recover_pod(self, pod: Json) -> None:
-        """The node is back: the pod runs as before."""
+        """Let a pod be ready again: its node is back."""
         now = self._context.format_now()
         status = with_conditions(pod["status"], now, *(_true_condition(kind) for kind in ("Ready", "ContainersReady")))
         self._context.objects.change_object(POD, pod, status=status)
@@ -169,7 +172,7 @@ def _true_condition(kind: str) -> Json:
 
 
 def _running_status(pod: Json, node: Json, now: str) -> Json:
-    """The status of a pod whose containers have started."""
+    """Return the status of a pod whose containers have started."""
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
     scheduled = get_condition(pod, "PodScheduled")
     status = {**pod["status"], "conditions": [scheduled] if scheduled is not None else []}
@@ -212,7 +215,7 @@ def _container_status(pod: Json, container: Json, state: Json, *, up: bool) -> J
 
 
 def _succeeded_status(pod: Json, now: str) -> Json:
-    """The status of a pod whose containers have all ended well."""
+    """Return the status of a pod whose containers have all succeeded."""
     status = pod["status"]
     started = status.get("startTime") or now
     terminated = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": now}}
@@ -233,6 +236,6 @@ def _internal_ip(node: Json) -> str:
 
 
 def _pod_address(pod: Json, node: Json) -> str:
-    """An address within the node's own range, so that it tells where the pod is."""
+    """Return an address in the node's own range, so that it tells where the pod is."""
     third = whole_number(_internal_ip(node).rpartition(".")[2]) or 0
     return f"10.244.{third}.{2 + int(252 * uid_fraction(pod['metadata']['uid']))}"

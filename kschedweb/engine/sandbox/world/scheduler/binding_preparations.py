@@ -1,7 +1,7 @@
-"""A pod's claims before it is bound: they get volumes and devices, as PreBind of kube-scheduler's plugins does it.
+"""Prepare a pod's claims before it is bound: they get volumes and devices, as in PreBind of kube-scheduler's plugins.
 
-A preparation is written, its answer looked at, and then what waits for others is waited for, by what is heard of the
-claims.
+Preparations are written one after the other, each after the answer to the one before. Claims that wait for a volume are
+then followed through their changes.
 """
 
 from __future__ import annotations
@@ -27,25 +27,30 @@ from kschedweb.engine.sandbox.requests import ApiResponse, Request
 from kschedweb.engine.sandbox.world.scheduler.writes import Write, claim_path, merge_request, pod_path
 from kschedweb.engine.values import dataclass
 
-SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
+# Seconds, the default of VolumeBinding's bindTimeoutSeconds.
+SECONDS = 600.0
 SELECTED, COMPLETED = "volume.kubernetes.io/selected-node", "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
-Continuation = Callable[[str, float], list[Write]]  # "" or why it failed, and the time
+# Called with "" or the reason of the failure, and the time.
+Continuation = Callable[[str, float], list[Write]]
 
 
 @dataclass
 class PendingBinding:
-    """A binding whose preparations are under way; ``waits`` are claims (namespace, name) that are not bound yet."""
+    """A binding whose preparations are under way."""
 
     bind: BindPod
+    # Seconds of the epoch.
     deadline: float
+    # Claims (namespace, name) that are not bound yet.
     waits: set[tuple[str, str]] = field(default_factory=set)
+    # True once every preparation is written.
     is_written: bool = False
 
 
 class BindingPreparer:
-    """``done`` is called with the pod's uid once all is prepared, or has failed."""
+    """Prepares bindings; calls ``on_done`` with the binding, "" or why it failed, and the time."""
 
     def __init__(self, on_done: Callable[[BindPod, str, float], list[Write]]) -> None:
         self._done = on_done
@@ -60,7 +65,7 @@ class BindingPreparer:
         return self._write_next(binding, list(bind.preparations), now)
 
     def on_claim(self, claim: Json, now: float) -> list[Write]:
-        """A PersistentVolumeClaim is so now."""
+        """Take in the state of a PersistentVolumeClaim."""
         metadata = claim["metadata"]
         key = (metadata["namespace"], metadata["name"])
         writes: list[Write] = []
@@ -71,7 +76,7 @@ class BindingPreparer:
         return writes
 
     def remove_pod(self, uid: str) -> None:
-        """The pod is gone."""
+        """Forget a pod that is gone."""
         self._under_way.pop(uid, None)
 
     def expire_bindings(self, now: float) -> list[Write]:
@@ -79,7 +84,7 @@ class BindingPreparer:
         return [write for binding in late for write in self._finish(binding, "context deadline exceeded", now)]
 
     def _write_next(self, binding: PendingBinding, remaining: list[Preparation], now: float) -> list[Write]:
-        """Write the first of those that are left; the others follow its answer."""
+        """Write the first of the remaining preparations; the others follow its answer."""
         if not remaining:
             binding.is_written = True
             return self._finish_if_bound(binding, now)
@@ -113,7 +118,7 @@ class BindingPreparer:
 
 
 def deallocate_claim(pod: PodRef, preparation: FreeClaim) -> list[Write]:
-    """Take away the devices of a claim that only ``pod`` uses, as PostFilter does."""
+    """Free the devices of a claim that only ``pod`` uses, as PostFilter does."""
     path = f"{CLAIMS.format(preparation.namespace)}/{preparation.claim}"
 
     def on_read(answer: ApiResponse, now: float) -> list[Write]:
@@ -121,6 +126,7 @@ def deallocate_claim(pod: PodRef, preparation: FreeClaim) -> list[Write]:
         if answer.code != 200:
             return []
         if preparation.is_generated:
+            # The finalizer protects claims with devices: without it the deletion can end.
             finalizers = [name for name in answer.body["metadata"].get("finalizers") or () if name != DELETE_PROTECTION]
             unheld = merge_request(path, {"metadata": {"finalizers": finalizers}})
             return [Write(unheld), Write(Request("DELETE", path))]
@@ -173,6 +179,7 @@ def _reserve_claim(pod: PodRef, namespace: str, name: str, allocation: Json | No
         if bool(status.get("allocation")) is (allocation is not None):
             return then(f"claim {key} got {'allocated' if allocation else 'deallocated'} elsewhere meanwhile", now)
         finalizers = claim["metadata"].get("finalizers") or []
+        # The finalizer comes first: a claim with devices must never be without it.
         if allocation is not None and DELETE_PROTECTION not in finalizers:
             version = {"resourceVersion": claim["metadata"]["resourceVersion"]}
             return [
@@ -192,7 +199,7 @@ def _reserve_claim(pod: PodRef, namespace: str, name: str, allocation: Json | No
 
 
 def _create_claim(pod: PodRef, preparation: MakeClaim, then: Continuation) -> list[Write]:
-    """Make the claim for extended resources, write its devices, and name it in the pod's status."""
+    """Create the claim for extended resources, write its devices, and name it in the pod's status."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid, "controller": True}
     metadata = {
         "generateName": f"{pod.name}-extended-resources-",

@@ -1,4 +1,4 @@
-"""The configuration of a stock scheduler: a ConfigMap in kube-system, which a person may change."""
+"""The configuration of a stock scheduler: a ConfigMap in kube-system, which people may change."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _LABELLED = label_selector({"matchLabels": {"component": "kube-scheduler"}})
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfiguration:
-    """What a ConfigMap says: ``configuration``, or ``None`` and why not (``problem``)."""
+    """The configuration in a ConfigMap."""
 
     name: str
+    # ``None`` if it cannot be used; ``problem`` says why.
     configuration: Configuration | None
     problem: str = ""
 
 
 def is_configuration_change(change: StoreChange) -> bool:
-    """Whether ``change`` is about the configuration of a stock scheduler, or was."""
+    """Return true if ``change`` is about the configuration of a stock scheduler."""
     if change.resource is not CONFIG_MAP or change.key[0] != NAMESPACE:
         return False
     return any(raw is not None and is_configuration(raw) for raw in (change.old, change.new))
@@ -46,7 +47,7 @@ def load_configuration(raw: Json, release: Release = releases.CURRENT) -> Loaded
 
 
 def rejection_event(raw: Json, problem: str, now: float) -> Write:
-    """The event that says why a configuration was not taken over."""
+    """Return the event that says why a configuration was not taken over."""
     note = f"The configuration was not taken over, the one before stays in force: {problem}"
     metadata = raw["metadata"]
     regarding = {"kind": "ConfigMap", "apiVersion": "v1"}

@@ -1,7 +1,7 @@
-"""A kube-scheduler without the connection: it hears of changes, and says what is to be written.
+"""A kube-scheduler without the connection: it hears of changes, and returns what to write.
 
-Whoever runs it calls ``step`` when ``next_time`` says, carries out each Write in its order, and passes each answer to
-``answered``, which may say what is to be written next.
+Its caller calls ``step`` at ``next_time``, carries out the writes in their order, and passes each answer to
+``on_response``, which may return further writes.
 """
 
 from __future__ import annotations
@@ -44,12 +44,14 @@ from kschedweb.engine.sandbox.world.scheduler.writes import (
     pod_status,
 )
 
+# Kinds that kube-scheduler does not watch.
 NOT_READ = frozenset({
     "Event", "ConfigMap", "Endpoints", "Lease", "Job", "ResourceQuota", "HorizontalPodAutoscaler", "PriorityClass",
     "RuntimeClass", "Clock",
 })  # fmt: skip
 READ = tuple(resource for resource in RESOURCES if resource.kind not in NOT_READ)
-SERIES = 360.0  # seconds for which an event that is repeated is counted
+# Seconds for which repetitions of an event are counted, as client-go's recorder does.
+SERIES = 360.0
 
 
 class StockScheduler:
@@ -63,17 +65,18 @@ class StockScheduler:
     ) -> None:
         self._loop = LiveLoop(configuration, extenders=extenders, holds=frozenset(), draw=draw)
         self._preparing = BindingPreparer(self._on_prepared)
+        # (uid, reason, note) -> (event, count, time of the last one)
         self._recent_events: dict[tuple[str, str, str], tuple[Json, int, float]] = {}
         self._writes: deque[Write] = deque()
 
     def load_store(self, store: Store, now: float) -> None:
-        """Take in all that is there; hear of every later change."""
+        """Take in all objects of a store; ``on_change`` must hear of every later change."""
         for resource in READ:
             items = [raw for raw in store.all(resource) if resource is not POD or not is_pod_terminal(raw)]
             self._queue_intents(self._loop.replace_objects(resource.kind, items, now), now)
 
     def on_change(self, change: StoreChange, now: float) -> None:
-        """An object changed."""
+        """Take in a changed object."""
         if change.resource not in READ:
             return
         raw = change.new
@@ -87,7 +90,7 @@ class StockScheduler:
                 self._writes += self._preparing.on_claim(raw, now)
 
     def step(self, now: float) -> list[Write]:
-        """Do what is due, and try at most one pod."""
+        """Do what is due, and try at most one pod; returns what to write."""
         self._writes += self._preparing.expire_bindings(now)
         self._queue_intents(self._loop.step(now), now)
         writes = list(self._writes)
@@ -95,23 +98,24 @@ class StockScheduler:
         return writes
 
     def next_time(self, now: float) -> float | None:
-        """When to call ``step`` next if nothing changes; ``None``: only after a change."""
+        """Return when to call ``step`` next if nothing changes; ``None`` for only after a change."""
         if self._writes:
             return now
         times = (self._loop.next_time(now), self._preparing.next_deadline)
         return min((time for time in times if time is not None), default=None)
 
     def on_response(self, write: Write, answer: ApiResponse, now: float) -> list[Write]:
-        """What is to be written after this answer."""
+        """Return what to write after this answer."""
         return [] if write.then is None else write.then(answer, now)
 
     def run(self, call: Callable[[Request], ApiResponse | Watch], now: float) -> None:
-        """One step, carried out by ``call``."""
+        """Run one step, and carry it out by ``call``."""
         writes = deque(self.step(now))
         while writes:
             write = writes.popleft()
             answer = call(write.request)
             if isinstance(answer, ApiResponse):
+                # Writes that follow an answer come before the others of the step.
                 writes.extendleft(reversed(self.on_response(write, answer, now)))
 
     # Intents.
@@ -174,7 +178,7 @@ class StockScheduler:
         return writes
 
     def _evict_pod(self, intent: EvictPod, now: float) -> list[Write]:
-        """The condition, then the deletion, then the event; the preemptor is tried again where that fails."""
+        """Write the condition, the deletion and the event; the preemptor is tried again if the deletion fails."""
         message = f"{intent.scheduler}: preempting to accommodate a higher priority {intent.preemptor.kind}"
         condition = (DISRUPTION_TARGET, "True", "PreemptionByScheduler", message)
 
@@ -194,7 +198,8 @@ class StockScheduler:
     def _write_event(
         self, pod: PodRef, by: str, severity: str, reason: str, action: str, note: str, now: float
     ) -> Write:
-        """An event, or that one is repeated."""
+        """Write an event, or that it was repeated."""
+        # The events are forgotten in one go, when there are many, and only the old ones.
         if len(self._recent_events) > 4096:
             self._recent_events = {key: entry for key, entry in self._recent_events.items() if entry[2] > now - SERIES}
         same = (pod.uid, reason, note)

@@ -1,4 +1,4 @@
-"""What a stock scheduler writes, as requests to the API server, in kube-scheduler's words."""
+"""The requests of a stock scheduler to the API server, in kube-scheduler's words."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from kschedweb.engine.sandbox.world.clock import micro_time
 from kschedweb.engine.values import dataclass
 
 NORMAL, WARNING = "Normal", "Warning"
-LONGEST_NOTE = 1024  # bytes
+# Bytes.
+LONGEST_NOTE = 1024
 SCHEDULED, DISRUPTION_TARGET = "PodScheduled", "DisruptionTarget"
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """``then`` makes of the answer what is to be written next; without it, no answer matters."""
+    """A request to the API server."""
 
     request: Request
+    # Returns what to write after the answer; ``None`` if no answer matters.
     then: Callable[[ApiResponse, float], list[Write]] | None = None
 
 
@@ -46,9 +48,9 @@ def merge_request(path: str, body: Json) -> Request:
 def pod_status(
     pod: PodRef, raw: Json, now: float, condition: tuple[str, str, str, str] | None = None, nominated: str | None = None
 ) -> Request | None:
-    """A ``condition`` (type, status, reason, message) and the nominated node; ``None`` where that is so already.
+    """Set a ``condition`` (type, status, reason, message) and the nominated node; returns ``None`` if both are so.
 
-    ``nominated`` is "" to clear it and ``None`` to leave it. ``raw`` is the pod as it was last seen.
+    ``nominated`` of "" clears it, and ``None`` leaves it. ``raw`` is the pod as it was last seen.
     """
     old_status, status = raw.get("status") or {}, {}
     if condition is not None:
@@ -77,7 +79,7 @@ def deletion_request(pod: PodRef) -> Request:
 def event_request(
     regarding: Json, severity: str, reason: str, action: str, note: str, now: float, *, by: str
 ) -> Request:
-    """An event of events.k8s.io about an object."""
+    """Return the request for an event of events.k8s.io about an object."""
     namespace = regarding.get("namespace") or "default"
     body = {
         "apiVersion": "events.k8s.io/v1",
@@ -96,7 +98,7 @@ def event_request(
 
 
 def event_series_request(recorded_event: Json, count: int, now: float) -> Request:
-    """That the event ``recorded_event`` happened again."""
+    """Return the request that counts a repetition of ``recorded_event``."""
     metadata = recorded_event["metadata"]
     path = f"/apis/events.k8s.io/v1/namespaces/{metadata['namespace']}/events/{metadata['name']}"
     return merge_request(path, {"series": {"count": count, "lastObservedTime": micro_time(now)}})
