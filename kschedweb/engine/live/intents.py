@@ -1,4 +1,4 @@
-"""What the live loop wants done in the cluster; its caller carries out the intents."""
+"""Intents of the live loop: writes to the cluster, which its caller carries out."""
 
 from __future__ import annotations
 

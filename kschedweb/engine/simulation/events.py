@@ -89,7 +89,7 @@ class PodGroupLeaves(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PermitAllows(SimulationEvent):
-    """``plugin`` allows a pod that waits at Permit."""
+    """Somebody allows a pod for ``plugin`` that waits at Permit."""
 
     pod: str
     plugin: str
@@ -97,7 +97,7 @@ class PermitAllows(SimulationEvent):
 
 @dataclass(frozen=True, slots=True)
 class PermitRejects(SimulationEvent):
-    """``plugin`` rejects a pod that waits at Permit."""
+    """Somebody rejects a pod for ``plugin`` that waits at Permit."""
 
     pod: str
     plugin: str

@@ -29,7 +29,7 @@ MILLI = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """What the pods of a workload follow."""
+    """The curve that the pods of a workload follow."""
 
     # Row of the curves.
     row: int

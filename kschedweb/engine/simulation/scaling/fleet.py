@@ -18,7 +18,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WorkloadTemplate:
-    """How further pods of a workload are made."""
+    """The template of further pods of a workload."""
 
     workload: str
     # A raw pod, which is copied under another name.

@@ -28,7 +28,7 @@ BY_HAND, BY_CRON, ENTRY = "by hand", "cron", "cron entry {}"
 
 @dataclass(frozen=True, slots=True)
 class Scaler:
-    """What scales a workload from now on: an autoscaler, or cron entries."""
+    """A workload's autoscaler, or its cron entries."""
 
     kind: WorkloadTemplate
     autoscaler: Autoscaler | None = None
