@@ -1,4 +1,4 @@
-"""REST: scenarios, their revisions and files, what is wrong with a document, and scenarios as one file."""
+"""REST views of scenarios, their revisions and files, of validation, and of export and import."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
 
+# Key of the parsed data that holds the body; no field of JSON can have this name.
 RAW = "\0body"
 
 
@@ -208,6 +209,7 @@ class RawFile(parsers.BaseParser):
 
     media_type = "*/*"
 
+    # The stream is not read here: receive_file reads it within the limit.
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
         return {RAW: stream}
 
@@ -277,7 +279,7 @@ class ScenarioFileDetail(APIView):
 
 
 def _get_body(request: ApiRequest) -> IO[bytes]:
-    """What was sent; no parser is asked about a request without a body."""
+    """Return the body as a stream; it is empty if the request has no body, since no parser runs then."""
     data: Any = request.data
     return data.get(RAW) or BytesIO()
 

@@ -1,7 +1,7 @@
 """The form of a scenario: fields from its document, and fields written back into the document.
 
-A posted form is compared with the document from which it was filled (the base), and only differences are written into
-the posted document. So a person can change fields and YAML at once, and neither overwrites the other.
+A posted form is compared with the document from which it was filled (the base), and only differences are written
+into the posted document. So a person can change fields and YAML at once, and neither overwrites the other.
 """
 
 from __future__ import annotations
@@ -22,28 +22,35 @@ from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from kschedweb.web.translating import gettext_lazy as _
 
+# Value of the field `base` for a cluster without nodes; other values are ids of snapshots.
 EMPTY = "empty"
 SECTIONS = {"changes": _("Changes"), "arrivals": _("Arrivals")}
 # The key of each group of fields in the document; general fields are at the top level.
 GROUPS = {"general": "", "use": "use", "run": "run"}
+# Changes and arrivals that are shown as forms; a page with more would be slow.
 MOST_ITEMS = 100
 
 
 def _group_shape(name: str) -> Schema:
-    """The shape of one of GROUPS."""
+    """Return the shape of one of GROUPS."""
     fields = schema.form_properties(*([GROUPS[name]] if GROUPS[name] else []))
+    # The other fields of the top level have forms of their own.
     properties = {key: fields[key] for key in ("name", "description")} if name == "general" else fields
     return {"type": "object", "properties": properties}
 
 
 @dataclass
 class Item:
-    """One change or arrival as a small form; ``at`` is ``None`` if the kind has no time."""
+    """A change or an arrival as a small form."""
 
+    # Key of SECTIONS.
     section: str
+    # Position in the document's list, from 0.
     index: int
+    # Key of the item, such as addNodes; "" if it is unknown.
     kind: str
     group: FormField
+    # The time of a change; None for an arrival, whose time is one of its own fields.
     at: FormField | None
     problems: list[MarkedProblem] = field(default_factory=list)
 
@@ -66,19 +73,21 @@ class Item:
 
 @dataclass
 class ScenarioForm:
-    """The whole form; ``left_out`` is the number of items beyond the limit, which can be edited in the YAML."""
+    """The whole form."""
 
     general: FormField
     base: FormField
     use: FormField
     run: FormField
     items: dict[str, list[Item]]
+    # Number of Kubernetes objects in the document, which have no form.
     objects: int
+    # Items beyond MOST_ITEMS, which can be edited in the YAML.
     left_out: int
 
     @property
     def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
-        """Name, title, items, and the kinds to add with their titles."""
+        """For each section its name, title and items, and the kinds to add with their titles."""
         return [
             (name, title, self.items[name], [(kind, TITLES[kind]) for kind in schema.item_kinds(name)])
             for name, title in SECTIONS.items()
@@ -92,9 +101,9 @@ def build_form(
     snapshots: Mapping[str, str] | None = None,
     files: Sequence[str] = (),
 ) -> ScenarioForm:
-    """The form for a document's plain data, with ``problems`` at their fields.
+    """Return the form for a document's plain data, with ``problems`` at their fields.
 
-    ``snapshots`` are choices (id, label), ``files`` the names of the scenario's files.
+    ``snapshots`` maps ids to labels, ``files`` are the names of the scenario's files.
     """
     data = as_dict(data)
     groups = {
@@ -124,24 +133,26 @@ def build_form(
 
 
 def apply_posted(text: str, base: str, posted: Posted) -> str:
-    """``text`` with the changes of ``posted`` relative to the form of ``base``.
+    """Return ``text`` with the changes of ``posted`` relative to the form of ``base``.
 
     Raises ``DocumentError`` if one of the two is not a YAML document.
     """
     data, base_data = as_dict(parse_document(text).data), as_dict(parse_document(base).data)
     target = deepcopy(data)
     for name in GROUPS:
+        # A group without any posted field was not on the page; its fields must not count as emptied.
         if any(key.startswith(f"{name}.") for key in posted):
             _write_group(target, base_data, name, posted)
     if "base" in posted and posted["base"] != _base_value(base_data):
         _write_base(target, posted["base"])
     for section in SECTIONS:
         _write_items(target, base_data, section, posted)
+    # The text stays as typed if nothing changed, since rewriting may alter its layout.
     return text if target == data else rewrite_yaml(text, target)
 
 
 def add_item(text: str, section: str, kind: str) -> str:
-    """``text`` with one more change or arrival of ``kind``."""
+    """Return ``text`` with one more change or arrival of ``kind``."""
     data = as_dict(parse_document(text).data)
     if section not in SECTIONS or kind not in schema.item_kinds(section):
         return text
@@ -149,7 +160,7 @@ def add_item(text: str, section: str, kind: str) -> str:
 
 
 def remove_item(text: str, section: str, index: int) -> str:
-    """``text`` without one of its changes or arrivals."""
+    """Return ``text`` without one of its changes or arrivals."""
     data = as_dict(parse_document(text).data)
     items = as_list(data.get(section))
     if section not in SECTIONS or index >= len(items):
@@ -161,7 +172,7 @@ def remove_item(text: str, section: str, index: int) -> str:
 
 
 def move_earlier(text: str, section: str, index: int) -> str:
-    """``text`` with item ``index`` moved up by one."""
+    """Return ``text`` with item ``index`` moved up by one."""
     data = as_dict(parse_document(text).data)
     items = as_list(data.get(section))
     if section not in SECTIONS or not 0 < index < len(items):
@@ -174,7 +185,7 @@ def move_earlier(text: str, section: str, index: int) -> str:
 
 
 def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
-    """``shape`` with ``files`` as choices of fields for files."""
+    """Return ``shape`` with ``files`` as choices of fields for files."""
     if not files:
         return shape
     properties = {
@@ -201,7 +212,7 @@ def _build_item(section: str, index: int, value: Any, files: Sequence[str]) -> I
 
 
 def _item_kind(section: str, value: Any) -> str:
-    """The kind of a change or arrival; "" if unknown."""
+    """Return the kind of a change or arrival; "" if it is unknown."""
     return next((key for key in as_dict(value) if key in schema.item_kinds(section)), "")
 
 
@@ -215,6 +226,7 @@ def _base_value(data: dict[str, Any]) -> str:
 def _base_field(data: dict[str, Any], snapshots: Mapping[str, str]) -> FormField:
     value = _base_value(data)
     labels = {EMPTY: gettext("An empty cluster"), **snapshots}
+    # A snapshot that was deleted stays a choice, or the form would silently choose another one.
     if value and value not in labels:
         labels[value] = gettext("Snapshot %(snapshot)s") % {"snapshot": value}
     return FormField(
@@ -246,6 +258,7 @@ def place_problems(form: ScenarioForm, problems: Sequence[MarkedProblem]) -> Non
         if hits:
             max(hits, key=lambda candidate: len(candidate.path)).problems.append(problem)
             continue
+        # A problem without a field belongs to the whole item.
         for item in form.items.get(str(problem.keys[0]), []) if problem.keys else []:
             if problem.keys[:2] == (item.section, item.index):
                 item.problems.append(problem)
@@ -264,6 +277,7 @@ def _write_group(target: dict[str, Any], base_data: dict[str, Any], name: str, p
         new = arguments.read_value(item, f"{name}.{key}", posted)
         if old == new:
             continue
+        # Only what differs is written: a field may show less than the document has.
         value = arguments.overlay_changes(old, new, holder.get(key, ABSENT))
         if value is ABSENT:
             holder.pop(key, None)
@@ -287,6 +301,7 @@ def _write_items(target: dict[str, Any], base_data: dict[str, Any], section: str
     for index, old_item in enumerate(before[:MOST_ITEMS]):
         kind = _item_kind(section, old_item)
         prefix = f"{section}.{index}"
+        # Items are matched by position: one whose kind was changed in the YAML meanwhile is left alone.
         is_posted = any(key.startswith(f"{prefix}.") for key in posted)
         if not kind or not is_posted or index >= len(items) or _item_kind(section, items[index]) != kind:
             continue

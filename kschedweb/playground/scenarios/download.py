@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def export_response(revision: ScenarioRevision) -> HttpResponse:
-    """The revision with everything it needs as one file of gzipped JSON."""
+    """Return the revision with everything it needs as one file of gzipped JSON."""
     response = HttpResponse(selectors.export_revision(revision), content_type="application/gzip")
     filename = f"scenario-{revision.scenario_id}-{revision.number}.json.gz"
     response["Content-Disposition"] = f'attachment; filename="{filename}"'

@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choices:
-    """The choices of form fields: snapshots as (id, label), and the scenario's files."""
+    """The choices of form fields."""
 
+    # Labels of snapshots by id.
     snapshots: Mapping[str, str] = field(default_factory=dict)
+    # Names of the scenario's files.
     files: tuple[str, ...] = ()
 
 
 @dataclass
 class Editor:
-    """The editor. ``base`` is the document from which the form was filled; see ``form.apply``."""
+    """The editor of a scenario."""
 
+    # The document as it would be saved.
     document: str
+    # The document from which the form was filled; see ``document_form.apply_posted``.
     base: str
     checked: CheckedScenario
     form: ScenarioForm
@@ -43,7 +47,7 @@ class Editor:
         return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
 
     def add_problems(self, problems: Sequence[MarkedProblem]) -> None:
-        """Show also ``problems`` that were found on saving."""
+        """Show ``problems`` that were found on saving, too."""
         self.checked.problems.extend(problems)
         document_form.place_problems(self.form, problems)
 
@@ -54,7 +58,7 @@ class Editor:
 
 
 def open_editor(document: str, choices: Choices) -> Editor:
-    """The editor for a saved document."""
+    """Return the editor for a saved document."""
     checked = check_scenario(document, files=choices.files)
     filled_form = document_form.build_form(
         checked.data, checked.problems, snapshots=choices.snapshots, files=choices.files
@@ -63,8 +67,9 @@ def open_editor(document: str, choices: Choices) -> Editor:
 
 
 def open_posted(fields: Mapping[str, str], choices: Choices) -> Editor:
-    """The editor for posted fields and YAML, with the effect of a pressed button."""
+    """Return the editor for posted fields and YAML, with the effect of a pressed button."""
     document = normalise_text(fields.get("document", ""))
+    # Browsers post line ends as CRLF.
     base = normalise_text(fields.get("base_document", document))
     try:
         if "base_document" in fields:
@@ -82,13 +87,14 @@ def _apply_button(document: str, fields: Mapping[str, str]) -> str:
             return document_form.add_item(document, section, fields.get(f"new_{section}", ""))
     for button, act in (("remove", document_form.remove_item), ("earlier", document_form.move_earlier)):
         section, _, index = fields.get(button, "").partition(".")
+        # Longer numbers are not positions, and int() of a huge one is slow.
         if index.isdecimal() and len(index) < 6:
             return act(document, section, int(index))
     return document
 
 
 def _unreadable_editor(document: str, base: str, fields: Mapping[str, str], choices: Choices) -> Editor:
-    """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
+    """Return the editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
         data = parse_document(
             document_form.apply_posted(base, base, fields) if "base_document" in fields else base

@@ -20,6 +20,7 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
+# Singular and plural for each kind of event that is counted, in the order of the sentences.
 _WORDS: dict[type[events.SimulationEvent], tuple[str, str]] = {
     events.PodLeaves: ngettext_noop("%(number)s pod is deleted", "%(number)s pods are deleted"),
     events.PodChanges: ngettext_noop("%(number)s pod is changed", "%(number)s pods are changed"),
@@ -40,6 +41,7 @@ _WORDS: dict[type[events.SimulationEvent], tuple[str, str]] = {
         "%(number)s scaled workload is deleted", "%(number)s scaled workloads are deleted"
     ),
 }
+# Sentences by `use.from` of a document.
 _USED = {
     "none": _("nothing is measured; annotations of nodes count as they are"),
     "watermarks": _("what was measured when the snapshot was taken; pods take their use along when they move"),
@@ -49,24 +51,30 @@ _USED = {
     ),
     "trace": _("recorded use of machines, dealt out to the workloads"),
 }
+# Notes in a preview; the others are counted.
 MOST_NOTES = 20
-MOST_ARRIVING = 20_000  # pods of each arrival in a preview, which takes about a second
+# Pods of each arrival in a preview, which takes about a second.
+MOST_ARRIVING = 20_000
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Counts at the beginning, sentences about events, and notes on what was left out or interpreted."""
+    """The effect of a scenario."""
 
+    # Nodes and pods at the beginning.
     nodes: int
     bound: int
     waiting: int
+    # Sentences about events.
     sentences: list[str]
+    # Notes on what was left out or interpreted.
     notes: list[str]
+    # Notes beyond MOST_NOTES.
     more_notes: int = 0
 
     @property
     def beginning(self) -> str:
-        """Such as ``60 nodes and 1 pod on them``."""
+        """The cluster at the beginning, such as ``60 nodes and 1 pod on them``."""
         args = {
             "nodes": format_count(self.nodes, "nodes") if self.nodes else gettext("no node"),
             "pods": format_count(self.bound, "pods") if self.bound else gettext("no pod"),
@@ -75,18 +83,19 @@ class Effect:
 
 
 def describe_real_use(document: Mapping[str, Any]) -> str:
-    """The source of real use in a document's plain data."""
+    """Return a sentence on where a document's real use comes from; ``document`` is plain data."""
     section = document.get("use")
     use = section if isinstance(section, Mapping) else {}
     return _USED.get(str(use.get("from")), _USED["none"]).format(window=spell_duration(use.get("window") or DAY))
 
 
 def shorten_document(document: ScenarioDocument) -> ScenarioDocument:
-    """``document`` with at most about MOST_ARRIVING pods of each arrival, for a preview."""
+    """Return ``document`` with at most about MOST_ARRIVING pods of each arrival, for a preview."""
 
     def shorten_part(part: Trace | Generate) -> Trace | Generate:
         if isinstance(part, Trace):
-            if part.format == "records":  # changes may name its workloads
+            # Changes may name workloads of the records, so all of them stay.
+            if part.format == "records":
                 return part
             return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
         return replace(part, end=min(part.end, _last_arrival(part)))
@@ -95,7 +104,7 @@ def shorten_document(document: ScenarioDocument) -> ScenarioDocument:
 
 
 def _last_arrival(part: Generate) -> float:
-    """When MOST_ARRIVING pods have arrived at the highest rate."""
+    """Return the time, in seconds, at which MOST_ARRIVING pods have arrived at the highest rate."""
     return part.at + MOST_ARRIVING * 3600.0 / part.per_hour
 
 
@@ -104,7 +113,7 @@ def describe_effect(
 ) -> Effect:
     """Describe ``prepared``; ``before`` are the objects of the base.
 
-    ``document`` is given if ``prepared`` was made from it :func:`shorten_document`.
+    ``document`` is the whole document if ``prepared`` was made from a shortened one (:func:`shorten_document`).
     """
     cut = document is not None and any(
         isinstance(arrival, Generate) and arrival.end > _last_arrival(arrival) for arrival in document.arrivals
@@ -113,6 +122,7 @@ def describe_effect(
     bound_before = {key for key, pod in _pods_by_key(before).items() if _node_of(pod)}
     bound = {key for key, pod in _pods_by_key(prepared.objects).items() if _node_of(pod)}
     first = [event for event in prepared.events if isinstance(event, events.PodArrives) and event.time == 0]
+    # Recordings list pods that were on a node from the beginning as arrivals at time 0.
     recorded = {
         key for key, pod in _pods_by_key(map(_raw_pod, first)).items() if _node_of(pod)
     }  # recorded on their nodes
@@ -152,6 +162,7 @@ def _later_sentences(listed: Sequence[events.SimulationEvent], cut: bool) -> lis
             "%(pods)s pods arrive between %(begin)s and %(end)s",
             len(arriving),
         )
+        # A shortened preview knows only a lower bound.
         if cut or len(arriving) >= MOST_ARRIVING:
             sentence = gettext("at least %(pods)s pods arrive between %(begin)s and %(end)s")
         sentences.append(sentence % args)
@@ -167,6 +178,7 @@ def _later_sentences(listed: Sequence[events.SimulationEvent], cut: bool) -> lis
 def _count_changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
     old = {node["metadata"]["name"]: node for node in before if node.get("kind") == "Node"}
     new = {node["metadata"]["name"]: node for node in after if node.get("kind") == "Node"}
+    # Most nodes are the same object as before, which is quicker to see than equality.
     return sum(old[name] is not node and old[name] != node for name, node in new.items() if name in old)
 
 

@@ -1,4 +1,4 @@
-"""The plain forms of the scenario pages; the structured editor is form.py."""
+"""The plain forms of the scenario pages; the structured editor is document_form.py."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+# Prefix of a choice of `start` that names a scenario instead of a snapshot.
 COPY = "copy:"
 
 
 class ScenarioCreateForm(forms.Form):
-    """A new scenario from a snapshot, a copy of another one, or an empty cluster."""
+    """A new scenario from a snapshot, a copy of another scenario, or an empty cluster."""
 
     name = forms.CharField(
         label=_("Name"), max_length=NAME_LIMIT, help_text=_("Shown in lists, such as “a zone fails at noon”.")
@@ -48,7 +49,8 @@ class ScenarioCreateForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._user = user
         if not (self.data.get("cordon") or self.initial.get("cordon")):
-            del self.fields["cordon"]  # who comes to make a scenario says on the next page what changes
+            # Only a link from the page of a cluster cordons nodes; otherwise the changes follow on the next page.
+            del self.fields["cordon"]
         copies = [(f"{COPY}{scenario.pk}", scenario.name) for scenario in selectors.scenario_list(user)]
         choices: list[Any] = []
         if snapshots := list(selectors.snapshot_choices().items()):
@@ -60,7 +62,7 @@ class ScenarioCreateForm(forms.Form):
 
     @property
     def copied_id(self) -> str:
-        """The id of the scenario to copy, "" for none."""
+        """The id of the scenario to copy; "" for none."""
         start = str(self.cleaned_data["start"])
         return start.removeprefix(COPY) if start.startswith(COPY) else ""
 
@@ -69,6 +71,7 @@ class ScenarioCreateForm(forms.Form):
         """The first document of a scenario that is not a copy."""
         start = self.cleaned_data["start"]
         description = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
+        # A node that is named twice is cordoned once; dict keeps the order.
         cordoned = list(dict.fromkeys(self.cleaned_data.get("cordon", "").split()))
         changes = {"changes": [{"cordonNodes": {"nodes": cordoned}}]} if cordoned else {}
         return as_yaml(
@@ -108,7 +111,7 @@ class ImportForm(forms.Form):
         return data
 
     def keep(self, text: str) -> None:
-        """Show a document as if it were pasted: no browser sends a file again."""
+        """Show a document as if it had been pasted, because browsers do not send a file again."""
         if isinstance(self.data, QueryDict):
             self.data = posted = self.data.copy()
             posted["text"] = text

@@ -20,11 +20,12 @@ Json = dict[str, Any]
 
 
 def scenario_on(snapshot: Snapshot, *, name: str, description: str, parts: Json, author: User) -> Scenario:
-    """A scenario with these ``parts`` of a document; with the snapshot's figures of use where there are any.
+    """Create a scenario on ``snapshot`` with these ``parts`` of a document, and with its watermarks if there are any.
 
     A taken name gets a number. Raises InvalidDocument.
     """
     free = name_free(name, author)
+    # Whether figures of use exist is known only once they are read: the first try fails without them.
     for use in ({"use": {"from": "watermarks"}}, {}):
         with suppress(InvalidScenario), transaction.atomic():
             return scenario_create(text=_document_text(snapshot, free, description, {**parts, **use}), author=author)

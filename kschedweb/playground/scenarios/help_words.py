@@ -1,4 +1,4 @@
-"""What the engine's schema of a scenario says of its fields, for the catalogues."""
+"""Help texts of fields from the engine's schema of a scenario, so that the catalogues of translations include them."""
 
 from __future__ import annotations
 

@@ -20,13 +20,17 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+# Characters of the name of a scenario or a file.
 NAME_LIMIT = 100
 
 
 def _rows_in_reach(reach: Reach) -> models.Q:
-    """Scenarios that come with the site; else none of whose revisions starts from a cluster beyond it, and which start
-    from one within it or were made by the person.
+    """Return the condition on scenarios that are within ``reach``.
+
+    Scenarios that come with the site always are. Others are if they start from a cluster within reach, or were made
+    by the person, and none of their revisions starts from a cluster beyond reach.
     """
+    # The base manager, since the default one filters by reach itself.
     based = ScenarioRevision._base_manager.exclude(snapshot=None)
     inside = models.Q(snapshot__in=rows_within(Snapshot, reach))
     theirs = models.Q(pk__in=based.filter(inside).values("scenario")) | models.Q(created_by=reach.user)
@@ -34,22 +38,22 @@ def _rows_in_reach(reach: Reach) -> models.Q:
 
 
 class Scenario(models.Model):
-    """A named scenario. Its documents are its revisions; name and description are those of the newest.
-
-    With ``shared``, everyone who is signed in can read it, otherwise only its owner and admins. ``built_in`` scenarios
-    come with the site: everyone can read and copy them, nobody can change them.
-    """
+    """A named scenario. Its documents are its revisions; name and description are those of the newest revision."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=NAME_LIMIT)
-    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)  # of the name, unique for each owner
+    # Slug of the name, unique for each owner.
+    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)
     description = models.CharField(max_length=500, blank=True)
+    # True if everyone who is signed in can read it; otherwise only its owner and admins can.
     shared = models.BooleanField(default=False)
+    # True for scenarios that come with the site: everyone can read and copy them, nobody can change them.
     built_in = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    newest: int  # number of the newest revision, set by selectors.scenario_list
+    # Number of the newest revision, set by selectors.scenario_list.
+    newest: int
 
     objects = Covered(rule=_rows_in_reach)
 
@@ -62,31 +66,30 @@ class Scenario(models.Model):
 
     @property
     def title(self) -> str:
-        """The name; that of one that comes with the site in the language of the reader."""
+        """The name; for a scenario that comes with the site, in the language of the reader."""
         return gettext(self.name) if self.built_in else self.name
 
     @property
     def shown_description(self) -> str:
-        """The description, likewise."""
+        """The description; for a scenario that comes with the site, in the language of the reader."""
         return gettext(self.description) if self.built_in and self.description else self.description
 
     @property
     def private(self) -> bool:
-        """Whether only the owner and admins may see it."""
+        """True if only the owner and admins may see it."""
         return not (self.shared or self.built_in)
 
 
 class ScenarioRevision(models.Model):
-    """A saved document of a scenario: valid when saved, never changed, numbered from 1.
-
-    ``snapshot`` is the cluster at the start; ``None`` for an empty cluster, and for an imported scenario, which has its
-    snapshot as a file.
-    """
+    """A saved document of a scenario: valid when saved, never changed, numbered from 1."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    text = models.TextField()  # the YAML as written, with comments
+    # The YAML as it was written, with comments.
+    text = models.TextField()
     comment = models.CharField(max_length=500, blank=True)
+    # The cluster at the start. None for an empty cluster, and for an imported scenario, which has its snapshot as a
+    # file.
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -99,7 +102,7 @@ class ScenarioRevision(models.Model):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The text as plain data, which must not be changed."""
+        """The text as plain data, which must not be changed because it is cached."""
         data: dict[str, Any] = parse_document(self.text).data
         return data
 
@@ -114,7 +117,8 @@ class FileKind(models.TextChoices):
     FIGURES = "figures", _("What its nodes and workloads used")
 
 
-UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files of a base, which no document names
+# Files of a base, which no document names.
+UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)
 
 
 class ScenarioFile(models.Model):
@@ -123,12 +127,17 @@ class ScenarioFile(models.Model):
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=NAME_LIMIT)
     kind = models.CharField(max_length=16, choices=FileKind.choices)
-    content = models.BinaryField()  # gzipped text in UTF-8
-    size = models.PositiveBigIntegerField()  # bytes before compression
-    sha256 = models.CharField(max_length=64)  # of the text
+    # Gzipped text in UTF-8.
+    content = models.BinaryField()
+    # Bytes before compression.
+    size = models.PositiveBigIntegerField()
+    # Hash of the text, not of the gzipped bytes.
+    sha256 = models.CharField(max_length=64)
     lines = models.PositiveIntegerField()
-    problems = models.JSONField(default=list)  # [{"line": 7, "message": "…"}], line 0 for the whole file
-    about = models.JSONField(default=dict)  # columns, rows (the first), usable, looked_at, objects, span (seconds)
+    # [{"line": 7, "message": "…"}]; line 0 stands for the whole file.
+    problems = models.JSONField(default=list)
+    # columns, rows (the first ones), usable, looked_at, objects, and span (first and last time in seconds).
+    about = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -140,12 +149,15 @@ class ScenarioFile(models.Model):
 
     @property
     def kib(self) -> int:
-        """Size in KiB, rounded up."""
+        """The size in KiB, rounded up."""
         return -(-self.size // 1024)
 
 
 def readable_by(user: User, scenario: str = "") -> models.Q:
-    """The condition on rows that ``user`` may read; ``scenario`` is the lookup to the scenario, "" for scenarios."""
+    """Return the condition on rows that ``user`` may read.
+
+    ``scenario`` is the lookup from a row to its scenario; "" if the rows are scenarios.
+    """
     if user.everywhere(Action.ADMINISTER):
         return models.Q()
     before = f"{scenario}__" if scenario else ""

@@ -1,4 +1,4 @@
-"""A drawing of a small cluster: its zones, their nodes, and the pods there."""
+"""A drawing of a small cluster: its zones, their nodes, and the pods on them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
 from kschedweb.web.counting import format_count
 
-ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
-MOST_PODS = 6  # pods of a node that are drawn one by one
-MOST_NODES = 12  # nodes drawn with names and pods; if there are more, each is a square
+# Labels of zones; the second is that of examples in the Kubernetes documentation.
+ZONES = ("topology.kubernetes.io/zone", "zone")
+# Pods of a node that are drawn one by one.
+MOST_PODS = 6
+# Nodes that are drawn with names and pods; if there are more, each is a square.
+MOST_NODES = 12
 
 
 @dataclass
 class DrawnNode:
-    """A node. ``level`` is its CPU use in percent, from an annotation; ``state`` is a decision's verdict.
-
-    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``note`` is the reason, or the
-    score; ``reading`` is the reason in the language of the reader.
-    """
+    """A node of the drawing."""
 
     name: str
     pods: list[str] = field(default_factory=list)
+    # CPU use in percent, from an annotation.
     level: float | None = None
+    # Verdict of a decision on the node: "chosen", "fits", "rejected", or "" without a decision.
     state: str = ""
+    # The reason for a rejection, or the score.
     note: str = ""
+    # The reason in the language of the reader.
     reading: str = ""
 
     @property
     def share(self) -> int:
-        """The level in thousandths."""
+        """The level in thousandths, for the width of a bar."""
         return round((self.level or 0.0) * 10)
 
     @property
@@ -54,9 +57,10 @@ class Zone:
 
 @dataclass
 class Picture:
-    """The drawing; ``waiting`` are pending pods; ``small`` is whether nodes are drawn with their pods."""
+    """The drawing."""
 
     zones: list[Zone]
+    # Names of pending pods.
     waiting: list[str]
 
     @property
@@ -69,7 +73,7 @@ class Picture:
 
     @property
     def levels(self) -> bool:
-        """Whether the drawing shows the nodes' use."""
+        """True if the drawing shows the nodes' use."""
         return any(node.level is not None for node in self.nodes)
 
     @property
@@ -85,7 +89,7 @@ class Picture:
 
 
 def draw_picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
-    """The drawing of ``objects``, which are raw nodes and pods; pending pods have no ``nodeName``."""
+    """Draw ``objects``, which are raw nodes and pods; pending pods have no ``nodeName``."""
     zones: dict[str, Zone] = {}
     nodes: dict[str, DrawnNode] = {}
     pods: list[Mapping[str, Any]] = []
@@ -97,6 +101,7 @@ def draw_picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
         elif raw.get("kind") == "Pod":
             pods.append(raw)
     waiting = []
+    # Pods are placed in a second pass, since their nodes may stand after them.
     for raw in pods:
         name, node = raw["metadata"]["name"], (raw.get("spec") or {}).get("nodeName")
         if node in nodes:

@@ -1,4 +1,4 @@
-"""Puts the ready scenarios into the database."""
+"""Put the ready scenarios into the database."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# Comment of revisions that this module saves; it also marks a policy that no person has changed.
 COMMENT = "Comes with the site"
 
 
 def ready_place(*, keys: Collection[str] = ()) -> list[ScenarioRevision]:
-    """Make or update every ready scenario to this version of the site; unchanged ones stay as they are.
+    """Create every ready scenario, or update it to this version of the site; unchanged ones stay as they are.
 
     With ``keys``, only these. Copies belong to people and stay as they are.
     """
@@ -37,7 +38,8 @@ def ready_place(*, keys: Collection[str] = ()) -> list[ScenarioRevision]:
     for ready in (ready for ready in all_ready() if not keys or ready.key in keys):
         try:
             revision = _place_scenario(ready)
-        except ApplicationError as error:  # The site must start without it, too.
+        # The site must start without the scenario, too.
+        except ApplicationError as error:
             logger.warning("a ready scenario cannot be put in place", scenario=ready.key, reason=error.detail)
             continue
         placed.append(revision)
@@ -58,13 +60,14 @@ def _place_scenario(ready: Ready) -> ScenarioRevision:
     if newest.text == text:
         return newest
     _policy_place(ready)
+    # The demo cluster of a new version has another id, so the old file stays for older revisions.
     for file in files_of(ready):
         services.file_add(scenario=scenario, upload=file, author=None)
     return services.scenario_save(scenario=scenario, text=text, author=None, expected=newest.number, comment=COMMENT)
 
 
 def _with_free_name(ready: Ready, text: str) -> str:
-    """``text`` with another name if a person has a scenario of that name."""
+    """Return ``text`` with another name if a person has a scenario of that name."""
     data = parse_document(text).data
     if not Scenario.objects.filter(slug=services.slug_of(data["name"])).exclude(pk=ready.id).exists():
         return text
@@ -72,7 +75,7 @@ def _with_free_name(ready: Ready, text: str) -> str:
 
 
 def _policy_place(ready: Ready) -> None:
-    """Make or update the policy; one that a person changed stays as it is."""
+    """Create or update the policy; one that a person changed stays as it is."""
     policy = Policy.objects.filter(name=ready.policy).first()
     if policy is None:
         description = "The policy of a ready scenario."

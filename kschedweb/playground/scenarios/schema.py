@@ -13,6 +13,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 Schema = dict[str, Any]
 
+# Only kinds with a title can be added in the form.
 TITLES = {
     "addNodes": _("Add nodes"),
     "drainNodes": _("Drain nodes"),
@@ -43,6 +44,7 @@ NEW: dict[str, dict[str, Any]] = {
     "trace": {"format": "openb"},
     "generate": {"perHour": 60, "shapes": [{"cpu": "500m", "memory": "1Gi", "life": "2h"}]},
 }
+# The engine takes taints as Kubernetes has them, whose schema would need more than a row.
 _TAINT: Schema = {
     "type": "object",
     "properties": {
@@ -53,12 +55,13 @@ _TAINT: Schema = {
 }
 # The columns of tables; what a table does not show is edited in the YAML.
 _TABLES = {"shapes": ("cpu", "memory", "weight", "life"), "entries": ("schedule", "replicas"), "steps": ("at", "cores")}
+# Objects that are shown as groups of inputs; other objects are edited as YAML.
 _GROUPS = ("tide", "load", "conditions", "admission")
 
 
 @cache
 def form_properties(*path: str) -> dict[str, Schema]:
-    """The fields at ``path`` of a document, such as ``("changes", "addNodes")``; lists are skipped in it."""
+    """Return the fields at ``path`` of a document, such as ``("changes", "addNodes")``; the path skips lists."""
     part = json_schema()
     for key in path:
         part = part["properties"][key]
@@ -68,7 +71,7 @@ def form_properties(*path: str) -> dict[str, Schema]:
 
 @cache
 def item_kinds(section: str) -> dict[str, Schema]:
-    """The kinds of changes or arrivals, each with the shape of its form."""
+    """Return the kinds of changes or arrivals, each with the shape of its form."""
     properties = json_schema()["properties"][section]["items"]["properties"]
     return {
         key: {
@@ -83,17 +86,17 @@ def item_kinds(section: str) -> dict[str, Schema]:
 
 @cache
 def time_shape() -> Schema:
-    """The shape of the field for the time of a change."""
+    """Return the shape of the field for the time of a change."""
     return form_properties("changes")["at"]
 
 
 def field_defaults(fields: dict[str, Schema]) -> dict[str, Any]:
-    """The default of each field."""
+    """Return the default of each field that has one."""
     return {key: item["default"] for key, item in fields.items() if "default" in item}
 
 
 def _simplify(key: str, item: Schema) -> Schema:
-    """``item`` as one input, or a table or group of inputs."""
+    """Return ``item`` as one input, or as a table or group of inputs."""
     common = {name: item[name] for name in ("description", "default") if name in item}
     shape = item
     if key == "taints":
@@ -103,6 +106,7 @@ def _simplify(key: str, item: Schema) -> Schema:
         shape = common | {"type": "array", "items": {"type": "object", "properties": columns}}
     elif "enum" in item:
         shape = common | {"type": "string", "enum": item["enum"]}
+    # Durations are a number of seconds or a text such as 1h30m; the form has the text.
     elif "anyOf" in item:
         spoken = {"default": spell_duration(item["default"])} if "default" in item else {}
         shape = common | spoken | {"type": "string"}
@@ -115,7 +119,7 @@ def _simplify(key: str, item: Schema) -> Schema:
 
 
 def spell_duration(seconds: Any) -> Any:
-    """``5400.0`` -> ``"1h30m"``; other values are not changed."""
+    """Return seconds as text, ``5400.0`` as ``"1h30m"``; other values are returned as they are."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return seconds
     if seconds < 1 and seconds:

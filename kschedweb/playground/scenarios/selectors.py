@@ -1,4 +1,4 @@
-"""Reads scenarios, and prepares them for the engine."""
+"""Read scenarios, and prepare them for the engine."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 def scenario_list(user: User) -> QuerySet[Scenario]:
-    """The scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
+    """Return the scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
     rows = with_newest(Scenario.objects.select_related("created_by"), ScenarioRevision.objects.all(), "scenario")
     return rows.filter(readable_by(user)).order_by("name", "id")
 
 
 def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
-    """The scenario of this id; raises ``Http404`` if there is none that ``user`` may see."""
+    """Return the scenario of this id; raise ``Http404`` if ``user`` may see no such scenario."""
     scenario = scenario_list(user).filter(pk=scenario_id).first()
     if scenario is None:
         raise Http404("There is no such scenario, or whoever made it has not shared it.")
@@ -53,28 +53,28 @@ def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
 
 
 def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
-    """Newest first."""
+    """Return the revisions of ``scenario``, newest first."""
     return scenario.revisions.select_related("scenario", "author").order_by("-number")
 
 
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
-    """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
+    """Return revision ``number``, by default the newest; raise ``Http404`` if it does not exist."""
     return get_revision(revision_list(scenario), number, f"Scenario {scenario.name}")
 
 
 def cluster_version(revision: ScenarioRevision) -> str:
-    """The version of the cluster that the scenario begins with; "" where it begins with none, or says none."""
+    """Return the version of the cluster that the scenario begins with; "" for no cluster, or an unknown version."""
     return "" if revision.snapshot is None else revision.snapshot.cluster.server_version
 
 
 def newest_revisions() -> QuerySet[ScenarioRevision]:
-    """The newest revision of each scenario, and with it the scenario."""
+    """Return the newest revision of each scenario, and with it the scenario."""
     later = ScenarioRevision.objects.filter(scenario=OuterRef("scenario"), number__gt=OuterRef("number"))
     return ScenarioRevision.objects.filter(~Exists(later)).select_related("scenario")
 
 
 def file_get(scenario: Scenario, name: str) -> ScenarioFile:
-    """The file ``name`` of ``scenario``; raises ``Http404`` if there is none."""
+    """Return the file ``name`` of ``scenario``; raise ``Http404`` if there is none."""
     file = scenario.files.filter(name=name).first()
     if file is None:
         raise Http404(f"Scenario {scenario.name} has no file {name}.")
@@ -82,12 +82,13 @@ def file_get(scenario: Scenario, name: str) -> ScenarioFile:
 
 
 def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
-    """The files without content."""
+    """Return the files without their content."""
     return scenario.files.select_related("created_by").defer("content")
 
 
 def snapshot_choices() -> dict[str, str]:
-    """The complete snapshots that a scenario can start from, newest of each cluster first: id and label."""
+    """Return the complete snapshots that a scenario can start from as id and label, newest of each cluster first."""
+    # Snapshots with a moment are states of a cluster's history, which scenarios cannot start from.
     rows = Snapshot.objects.filter(complete=True, moment=None).order_by("cluster__name", "-taken_at", "-id")
     return {
         str(pk): gettext("%(cluster)s, %(taken)s UTC (%(nodes)s, %(pods)s)")
@@ -107,24 +108,25 @@ _bases: LRU[ScenarioBase] = LRU(2)
 
 @dataclass(frozen=True)
 class ScenarioBase:
-    """The cluster at the start of a revision; ``taken_at`` is in seconds of the epoch, 0 for an empty cluster.
+    """The cluster at the start of a revision."""
 
-    ``objects`` are raw Kubernetes objects, which are shared and must not be changed.
-    """
-
+    # Raw Kubernetes objects, which are shared and must not be changed.
     objects: list[dict[str, Any]]
+    # Seconds of the epoch; 0 for an empty cluster.
     taken_at: float
+    # Name of the cluster; "" for an empty one.
     cluster: str
+    # None for an empty cluster, and for one that was imported with the scenario.
     snapshot: Snapshot | None = None
 
 
 def load_base(revision: ScenarioRevision) -> ScenarioBase:
-    """The cluster at the start of ``revision``; raises ``Unprocessable`` if it was deleted."""
+    """Return the cluster at the start of ``revision``; raise ``Unprocessable`` if it was deleted."""
     return start_of(revision.scenario, check_scenario(revision.text))
 
 
 def start_of(scenario: Scenario, checked: CheckedScenario) -> ScenarioBase:
-    """The cluster at the start of a document of ``scenario``: an imported file, else a snapshot."""
+    """Return the cluster at the start of a document of ``scenario``: an imported file, or else a snapshot."""
     snapshot_id = checked.snapshot
     if not snapshot_id:
         return ScenarioBase([], 0.0, "")
@@ -143,6 +145,7 @@ def start_of(scenario: Scenario, checked: CheckedScenario) -> ScenarioBase:
         problems = [place_problem(checked.parsed, "base.snapshot", message)] if checked.parsed else []
         raise _invalid_scenario(message, problems)
     name, taken_at = snapshot.cluster.name, snapshot.taken_at.timestamp()
+    # The name of the cluster is part of the key, since clusters can be renamed.
     return _bases.get((snapshot.pk, name), lambda: ScenarioBase(snapshot_objects(snapshot), taken_at, name, snapshot))
 
 
@@ -151,11 +154,12 @@ def _imported_base(file: ScenarioFile) -> ScenarioBase:
     return ScenarioBase(body["objects"], float(body["takenAt"]), body["cluster"])
 
 
+# Nodes and pods of drawn bases: the list draws every ready scenario.
 _objects: LRU[list[dict[str, Any]]] = LRU(16)
 
 
 def draw_base(revision: ScenarioRevision) -> Picture:
-    """A drawing of the cluster at the start of ``revision``, before its changes. The caller may change it."""
+    """Draw the cluster at the start of ``revision``, before its changes. The caller may change the drawing."""
 
     def read_objects() -> list[dict[str, Any]]:
         objects = [*load_base(revision).objects, *(revision.document.get("objects") or ())]
@@ -174,7 +178,7 @@ class ListedScenario:
 
 
 def ready_list() -> list[ListedScenario]:
-    """The ready scenarios in the database, in order."""
+    """Return the ready scenarios that are in the database, in order."""
     revisions_by_id = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
     return [
         ListedScenario(ready.translated, revisions_by_id[ready.id].scenario, draw_base(revisions_by_id[ready.id]))
@@ -187,6 +191,7 @@ class Files(Mapping[str, bytes]):
     """The gzipped files of a scenario by name, read on demand."""
 
     def __init__(self, scenario: Scenario) -> None:
+        # A snapshot is the base, not a file that a document names.
         self._names = list(scenario.files.exclude(kind=FileKind.SNAPSHOT).values_list("name", flat=True))
         self._scenario = scenario
 
@@ -202,6 +207,7 @@ class Files(Mapping[str, bytes]):
         return len(self._names)
 
 
+# Preparing takes seconds for a large cluster, and runs with equal seeds share it.
 _prepared: LRU[PreparedScenario] = LRU(3)
 
 
@@ -217,7 +223,8 @@ def prepare_revision(revision: ScenarioRevision, seed: int) -> PreparedScenario:
 
 
 def at_hand(revision: ScenarioRevision, seed: int) -> bool:
-    """Whether a request may ask for ``prepare_revision``: the cluster is small, or this process has read it already."""
+    """Return whether a request may call ``prepare_revision``: the cluster is small, or this process has it in its
+    cache."""
     if (revision.scenario_id, revision.number, seed) in _prepared.cached_keys():
         return True
     snapshot_id = check_scenario(revision.text).snapshot
@@ -231,7 +238,7 @@ def at_hand(revision: ScenarioRevision, seed: int) -> bool:
 
 
 def prepare_preview(text: str, start: ScenarioBase, scenario: Scenario) -> PreparedScenario:
-    """As :func:`make_ready`, with few enough arrivals for a preview."""
+    """Prepare as :func:`make_ready` does, with few enough arrivals for a preview."""
     return make_ready(text, start, scenario, seed=1, change=shorten_document)
 
 
@@ -250,6 +257,7 @@ def make_ready(
     if checked.document is None or checked.problems:
         raise _invalid_scenario("The scenario is not valid.", checked.problems)
     files, use = Files(scenario), checked.document.use
+    # Figures that were stored with the scenario take precedence: collected samples are deleted some day.
     brought = checked.figures in list(files)
     figures = None if brought or start.snapshot is None else figures_of(use, start.snapshot)
     try:
@@ -263,7 +271,7 @@ def make_ready(
 
 
 def figures_of(use: UsageSource, snapshot: Snapshot) -> CollectedWatermarks | None:
-    """The collected figures of the cluster of ``snapshot`` that ``use`` needs; ``None`` if it needs none."""
+    """Return the collected figures of the cluster of ``snapshot`` that ``use`` needs; ``None`` if it needs none."""
     taken_at = snapshot.taken_at.timestamp()
     if use.history_seconds:
         return load_collected(snapshot.cluster, taken_at - use.history_seconds, taken_at)
@@ -276,7 +284,7 @@ def _invalid_scenario(detail: str, problems: list[MarkedProblem]) -> Unprocessab
 
 
 def export_revision(revision: ScenarioRevision) -> bytes:
-    """``revision`` with everything it needs as gzipped JSON."""
+    """Return ``revision`` with everything it needs as gzipped JSON."""
     start = load_base(revision)
     checked = check_scenario(revision.text)
     snapshot_id = checked.snapshot

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
+# Files of a scenario that documents can name.
 MOST_FILES = 20
 
 
@@ -58,10 +59,10 @@ def scenario_create(
     files: Iterable[uploads.Upload] = (),
     id: UUID | None = None,
 ) -> Scenario:
-    """Create a scenario with revision 1 and the name in ``text``; raises ``Conflict`` if the name is taken.
+    """Create a scenario with revision 1 and the name in ``text``; raise ``Conflict`` if the name is taken.
 
-    ``files`` are those that the text names (:func:`uploads.from_lines`); ``id`` is random by default. Raises
-    :class:`InvalidDocument`.
+    ``files`` are those that the text names (:func:`uploads.read_upload`); ``id`` is random by default. Raises
+    :class:`InvalidScenario`.
     """
     text, uploaded = with_final_newline(text), list(files)
     checked = check_scenario(text, files=[upload.name for upload in uploaded])
@@ -79,7 +80,7 @@ def scenario_create(
 def scenario_save(
     *, scenario: Scenario, text: str, author: User | None, expected: int, comment: str = ""
 ) -> ScenarioRevision:
-    """Save the next revision of ``scenario``; returns the newest one if the text has not changed.
+    """Save the next revision of ``scenario``; return the newest one if the text has not changed.
 
     ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
     """
@@ -119,7 +120,7 @@ def scenario_rename(*, scenario: Scenario, name: str, author: User | None, expec
 def scenario_copy(
     *, revision: ScenarioRevision, author: User | None, name: str = "", description: str = ""
 ) -> Scenario:
-    """Create a scenario of ``author`` from ``revision``; with "", name and description are those of the revision."""
+    """Create a scenario of ``author`` from ``revision``; an empty name or description is taken from the revision."""
     source = revision.scenario
     fields = {"name": name.strip() or name_free(source.name, author)}
     if description.strip():
@@ -132,7 +133,7 @@ def scenario_copy(
 
 @transaction.atomic
 def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scenario:
-    """Create a scenario of ``author`` from a file (:func:`transfer.from_lines`); a taken name gets a number."""
+    """Create a scenario of ``author`` from a file (:func:`transfer.read_export`); a taken name gets a number."""
     checked = check_scenario(imported.text)
     text = imported.text
     if checked.valid and (name := name_free(checked.name, author)) != checked.name.strip():
@@ -142,7 +143,7 @@ def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scen
 
 @transaction.atomic
 def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> Scenario:
-    """Share ``scenario`` with everyone who is signed in, or unshare it; raises ``Conflict`` if its name is taken."""
+    """Share ``scenario`` with everyone who is signed in, or unshare it; raise ``Conflict`` if its name is taken."""
     _check_owner(scenario, author)
     if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
         raise Conflict(
@@ -158,8 +159,9 @@ def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> 
 
 @transaction.atomic
 def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
-    """Delete ``scenario`` with its revisions and files; raises ``Conflict`` while it has runs."""
+    """Delete ``scenario`` with its revisions and files; raise ``Conflict`` while it has runs."""
     _check_owner(scenario, author)
+    # Recorded before the deletion, which takes the key and the revisions away.
     audit.record(author, "scenario.deleted", scenario, scenario.name, revisions=scenario.revisions.count())
     try:
         with transaction.atomic():
@@ -172,11 +174,12 @@ def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
 
 @transaction.atomic
 def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None) -> ScenarioFile:
-    """Add a file to ``scenario``; for equal content, the existing row is returned.
+    """Add a file to ``scenario``; for equal content, return the existing row.
 
     Raises ``Conflict`` if a different file has the name, because revisions may read that one.
     """
     _check_owner(scenario, author)
+    # The lock makes the checks below hold until the row is saved.
     Scenario.objects.select_for_update().filter(pk=scenario.pk).first()
     existing = scenario.files.filter(name=upload.name).first()
     if existing is not None and existing.sha256 == upload.sha256:
@@ -196,9 +199,10 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
 
 @transaction.atomic
 def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
-    """Delete a file; raises ``Conflict`` if a revision reads it."""
+    """Delete a file; raise ``Conflict`` if a revision reads it."""
     _check_owner(scenario, author)
-    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # blocks new revisions that could read the file
+    # The lock blocks new revisions that could read the file.
+    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()
     row = scenario.files.filter(name=name).first()
     if row is None:
         raise NotFound(f"Scenario {scenario.name} has no file {name}.")
@@ -215,7 +219,8 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
 
 
 def name_free(name: str, owner: User | None) -> str:
-    """``name``, with a number appended if it is taken by a scenario that ``owner`` may know of."""
+    """Return ``name``, with a number appended if it is taken by a scenario that ``owner`` may know of."""
+    # Six characters are left for a space and a number.
     stem = name.strip()[: NAME_LIMIT - 6] or "scenario"
     candidates = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
     taken_slugs = set(_known_to(owner).values_list("slug", flat=True))
@@ -250,7 +255,7 @@ def _create_revision(
 def _keep_figures(scenario: Scenario, checked: CheckedScenario, snapshot: Snapshot | None, author: User | None) -> None:
     """Store the collected figures of the base as a file: samples are deleted some day, but revisions must not change.
 
-    Raises :class:`InvalidDocument` if ``checked`` needs figures that do not exist.
+    Raises :class:`InvalidScenario` if ``checked`` needs figures that do not exist.
     """
     assert checked.document is not None
     assert checked.parsed is not None
@@ -276,9 +281,9 @@ def _keep_figures(scenario: Scenario, checked: CheckedScenario, snapshot: Snapsh
 
 
 def _find_base(checked: CheckedScenario, brought: Iterable[str]) -> Snapshot | None:
-    """The snapshot at the start of a document; raises :class:`InvalidDocument` if the document is invalid.
+    """Return the snapshot at the start of a document; raise :class:`InvalidScenario` if the document is invalid.
 
-    ``None`` for an empty cluster, and if the snapshot is among the ``brought`` files.
+    Returns ``None`` for an empty cluster, and if the snapshot is among the ``brought`` files.
     """
     if not checked.valid:
         raise InvalidScenario(checked.problems)
@@ -294,7 +299,7 @@ def _find_base(checked: CheckedScenario, brought: Iterable[str]) -> Snapshot | N
 
 
 def _lock_snapshot(snapshot_id: str) -> Snapshot | None:
-    """The complete snapshot of this id, locked against deletion during this transaction."""
+    """Return the complete snapshot of this id, locked against deletion during this transaction."""
     try:
         snapshots = Snapshot.objects.filter(pk=UUID(snapshot_id), complete=True).only("pk", "cluster")
     except ValueError:
@@ -307,7 +312,7 @@ def _lock_snapshot(snapshot_id: str) -> Snapshot | None:
 
 
 def _set_name(scenario: Scenario, checked: CheckedScenario) -> None:
-    """Set name and description from a valid document; raises ``Conflict`` if the name is taken."""
+    """Set name and description from a valid document; raise ``Conflict`` if the name is taken."""
     scenario.name = checked.name.strip()
     scenario.description = str(checked.data.get("description") or "").strip()
     scenario.slug = slug_of(scenario.name)
@@ -320,13 +325,13 @@ def _set_name(scenario: Scenario, checked: CheckedScenario) -> None:
 
 
 def _known_to(owner: User | None) -> QuerySet[Scenario]:
-    """The scenarios whose names ``owner`` (``None``: the system) may know; a conflict must not reveal others."""
+    """Return the scenarios whose names ``owner`` (``None``: the system) may know; a conflict must not reveal others."""
     open_to_all = Q(shared=True) | Q(built_in=True)
     return Scenario.objects.filter(open_to_all if owner is None else open_to_all | Q(created_by=owner))
 
 
 def _check_owner(scenario: Scenario, author: User | None) -> None:
-    """Raise ``PermissionDenied`` unless ``author`` (``None``: the system) may change ``scenario``."""
+    """Raise ``PermissionDenied`` unless ``author`` may change ``scenario``. ``None`` is the system, which may."""
     if author is None:
         return
     if scenario.built_in:

@@ -16,25 +16,28 @@ from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.web.errors import ApplicationError
 
 API_VERSION, KIND = "kschedweb/v1", "ScenarioExport"
+# Limits of the JSON parser: levels of nesting and number of values. Kubernetes objects are far less deep.
 DEPTH, VALUES = 80, 20_000_000
 
 
 def snapshot_file(snapshot: str) -> str:
-    """The name of an imported scenario's file with the snapshot of this id."""
+    """Return the name of an imported scenario's file with the snapshot of this id; "" for no id."""
     return f"snapshot-{snapshot}.json" if snapshot else ""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The content of a file: the scenario's text, its files, and remarks about what was left out."""
+    """The content of an imported file."""
 
+    # Text of the scenario.
     text: str
     files: list[uploads.Upload] = field(default_factory=list)
+    # Sentences about what was left out.
     remarks: list[str] = field(default_factory=list)
 
     @property
     def all_remarks(self) -> list[str]:
-        """The remarks, and what an API server would refuse of the objects in the text."""
+        """The remarks, and those of an API server's validation on the objects in the text."""
         return [
             *self.remarks,
             *(f"line {problem.line}: {problem.message}" for problem in check_scenario(self.text).warnings),
@@ -42,7 +45,10 @@ class Imported:
 
 
 def pack_export(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, str, str]]) -> bytes:
-    """The export: ``snapshot`` is ``{"id", "cluster", "takenAt", "objects"}``, ``files`` are (name, kind, text)."""
+    """Return the export as gzipped JSON.
+
+    ``snapshot`` is ``{"id", "cluster", "takenAt", "objects"}``, ``files`` are (name, kind, text).
+    """
     body = {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -50,6 +56,7 @@ def pack_export(text: str, snapshot: dict[str, Any] | None, files: list[tuple[st
         "snapshot": snapshot,
         "files": [{"name": name, "kind": kind, "text": content} for name, kind, content in files],
     }
+    # mtime=0 makes exports of one revision equal byte for byte.
     return gzip.compress(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(), 6, mtime=0)
 
 
@@ -72,6 +79,7 @@ def read_export(name: str, content: bytes, *, limit: int) -> Imported:
         return Imported(as_yaml(document) if is_json else plain.decode("utf-8-sig", errors="replace"))
     if len(documents) != 1 or not isinstance(document, dict) or document.get("kind") != KIND:
         raise uploads.field_error("file", f"{name} is neither an exported scenario nor a document of kind Scenario.")
+    # A later format may mean other things by the same keys.
     if document.get("apiVersion") != API_VERSION:
         raise uploads.field_error(
             "file", f"{name} has apiVersion {document.get('apiVersion')}; {API_VERSION} is read here."
@@ -99,6 +107,7 @@ def _read_snapshot(raw: Any, limit: int, remarks: list[str]) -> uploads.Upload:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
         raise uploads.field_error("file", "The export's snapshot must have an id and objects.")
     objects = _as_list(raw.get("objects"), "snapshot.objects")
+    # Read as an uploaded cluster is, so that nothing gets in by an import that an upload would refuse.
     read = files_read([("snapshot", json.dumps(objects))], limit=2 * limit)
     remarks += [f"{problem['object']}: {problem['reason']}" for problem in read.problems]
     snapshot = {

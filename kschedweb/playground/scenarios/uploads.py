@@ -22,27 +22,33 @@ from kschedweb.web.errors import ApplicationError, TooLarge
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-EXPECTED = 50  # most expected ratio of decompressed to compressed size
+# Highest ratio of decompressed to compressed size that is expected of real files.
+EXPECTED = 50
+# First bytes of every gzip file.
 _GZIP = b"\x1f\x8b"
+# No slash, and no leading hyphen: the name is part of addresses and of downloads.
 _NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that was read and can be stored: ``content`` is gzipped text, ``size`` the bytes before compression."""
+    """A file that was read and can be stored. Its fields are those of ScenarioFile."""
 
     name: str
     kind: str
+    # Gzipped text.
     content: bytes
+    # Bytes before compression.
     size: int
     sha256: str
     lines: int
+    # Lines that are left out or read differently, with the reason.
     problems: list[dict[str, Any]] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, row: ScenarioFile) -> Upload:
-        """An upload from a stored file, for another scenario."""
+        """Return an upload from a stored file, for another scenario."""
         return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems, row.about)
 
     def to_row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
@@ -51,10 +57,11 @@ class Upload:
 
 @contextmanager
 def receive_file(file: IO[bytes], limit: int) -> Iterator[bytes]:
-    """The received bytes, at most one more than ``limit``; a process holds one large file at a time."""
+    """Yield the received bytes, at most one more than ``limit``; a process holds one large file at a time."""
     head = file.read(LARGE + 1)
     unpacks_to = len(head) * EXPECTED if head.startswith(_GZIP) else len(head)
     with one_large_at_a_time(unpacks_to):
+        # One byte beyond the limit is enough to see that the file is too large.
         yield head + file.read(max(0, limit + 1 - len(head)))
 
 
@@ -66,6 +73,7 @@ def read_upload(name: str, content: bytes, *, limit: int, kind: str = "") -> Upl
     """
     name = _clean_name(name)
     text = unpack_text(name, content, limit)
+    # Archives are recognised only to say so; what looks like text is inspected next.
     for magic, format_name in MAGIC.items():
         if text.startswith(magic):
             raise field_error("file", f"{name} is a {format_name} file: give the text inside, or gzip it.")
@@ -80,7 +88,7 @@ def read_upload(name: str, content: bytes, *, limit: int, kind: str = "") -> Upl
 
 
 def _inspection_fields(inspection: Inspection) -> dict[str, Any]:
-    """The stored part of an inspection."""
+    """Return the part of an inspection that is stored."""
     details = {
         "columns": inspection.columns,
         "rows": inspection.rows,
@@ -94,11 +102,12 @@ def _inspection_fields(inspection: Inspection) -> dict[str, Any]:
 
 
 def unpack_text(name: str, content: bytes, limit: int) -> bytes:
-    """``content``, decompressed if it is gzip; holds at most ``limit`` bytes of it."""
+    """Return ``content``, decompressed if it is gzip; hold at most ``limit`` bytes of it."""
     text = content
     if content.startswith(_GZIP) and len(content) <= limit:
         try:
             with gzip.open(BytesIO(content)) as stream:
+                # Reading stops at the limit, so that a small file cannot unpack to fill the memory.
                 text = stream.read(limit + 1)
         except (EOFError, OSError, zlib.error):
             raise field_error("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
@@ -109,7 +118,7 @@ def unpack_text(name: str, content: bytes, limit: int) -> bytes:
 
 
 def read_text(row: ScenarioFile) -> bytes:
-    """The text of a stored file."""
+    """Return the text of a stored file."""
     return gzip.decompress(bytes(row.content))
 
 
@@ -118,6 +127,7 @@ def field_error(path: str, message: str) -> ApplicationError:
 
 
 def _clean_name(name: str) -> str:
+    # Some browsers send the whole path of a file.
     name = name.replace("\\", "/").rpartition("/")[2].strip().removesuffix(".gz")
     if not _NAME.fullmatch(name):
         message = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."

@@ -1,4 +1,4 @@
-"""Validates a scenario's text with the engine; every problem has its line."""
+"""Validate a scenario's text with the engine; every problem has its line."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from kschedweb.engine.studies.document.refusals import refuse_document
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 
 DESCRIPTION_LIMIT = 500
+# A document can have thousands of objects with the same mistake.
 MOST_WARNINGS = 200
 
 
 @dataclass(frozen=True)
 class CheckedScenario:
-    """A text with its problems; ``document`` is ``None`` if the engine does not accept it.
-
-    ``warnings`` are what an API server would refuse of its objects, which are taken as they stand.
-    """
+    """A text with its problems."""
 
     text: str
+    # None if the text is not YAML.
     parsed: Text | None
+    # None if the engine does not accept the text.
     document: ScenarioDocument | None
     problems: list[MarkedProblem]
+    # Reasons for which an API server would refuse its objects, which are taken as they stand.
     warnings: list[MarkedProblem] = field(default_factory=list)
 
     @property
@@ -52,12 +53,12 @@ class CheckedScenario:
 
     @property
     def figures(self) -> str:
-        """The file with the collected figures of that snapshot; "" if none is needed."""
+        """The name of the file with the collected figures of that snapshot; "" if none is needed."""
         return "" if self.document is None else self.document.use.figures_file(self.snapshot)
 
     @property
     def files(self) -> list[tuple[Path, str]]:
-        """The named files by path in the document."""
+        """The files that the document names, by path in it."""
         return list(_named_files(self.data))
 
 
@@ -86,11 +87,12 @@ def check_scenario(text: str, *, files: Iterable[str] | None = None) -> CheckedS
 
 
 def _site_problems(checked: CheckedScenario) -> Iterator[MarkedProblem]:
-    """Problems that only the site has, not the engine."""
+    """Yield problems that the site has with a document, but not the engine."""
     assert checked.parsed is not None
     name, description = checked.name.strip(), str(checked.data.get("description") or "")
     if not name:
         yield place_problem(checked.parsed, "name", "A scenario needs a name.")
+    # The name becomes a slug, which must not be empty.
     elif not any(letter.isalnum() for letter in name) or not name.isprintable():
         yield place_problem(checked.parsed, "name", "A name is one line with at least one letter or digit.")
     elif len(name) > NAME_LIMIT:
@@ -108,6 +110,7 @@ def _missing_files(checked: CheckedScenario, names: set[str]) -> Iterator[Marked
 
 
 def _named_files(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    # Kubernetes objects and manifests have fields named `file` of their own.
     if path and path[0] == "objects":
         return
     if isinstance(data, dict):

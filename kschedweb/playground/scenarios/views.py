@@ -53,7 +53,7 @@ PAGE_SIZE = 50
 @require_safe
 @requires(Action.VIEW)
 def list_scenarios(request: PageRequest) -> HttpResponse:
-    """The list: people's scenarios in a table, ready ones above as cards. A search covers both."""
+    """Show the list: people's scenarios in a table, ready ones above as cards. A search covers both."""
     listed = selectors.scenario_list(request.user)
     searched = bool(request.GET.get("search"))
     filters = ScenarioFilter(request.GET, queryset=listed if searched else listed.filter(built_in=False))
@@ -90,7 +90,7 @@ def scenario_new(request: PageRequest) -> HttpResponse:
 
 
 def _draft_fields(request: PageRequest) -> dict[str, str | None]:
-    """What an address says of a new scenario: the snapshot that it starts from, and nodes to cordon."""
+    """Return the initial fields of a new scenario from the address: the snapshot to start from, and nodes to cordon."""
     cordon = request.GET.getlist("nodes") if "cordon" in request.GET else []
     if not cordon:
         return {"start": request.GET.get("snapshot")}
@@ -118,6 +118,7 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     except services.InvalidScenario as error:
         context["problems"] = error.errors
         form.add_error("file" if upload else "text", error.detail)
+        # A pasted document can be corrected on the page; an export with files cannot.
         if not imported.files:
             form.keep(imported.text)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
@@ -137,7 +138,7 @@ def scenario_import(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
-    """The editor. Each of its buttons is a POST, so it works without JavaScript."""
+    """Show the editor. Each of its buttons is a POST, so it works without JavaScript."""
     if request.method == "POST":
         return _save_edited(request, scenario_id)
     scenario = selectors.scenario_get(request.user, scenario_id)
@@ -170,7 +171,7 @@ def _save_edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    """Parts of the editor after a change of form or YAML, for htmx."""
+    """Render the parts of the editor that follow from form and YAML, for htmx."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
     return render(request, "playground/scenarios/_preview.html", _editor_context(request, scenario, edited))
@@ -179,7 +180,7 @@ def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    """The effect of the document on the cluster, for htmx."""
+    """Render the effect of the document on the cluster, for htmx."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
     return render(request, "playground/scenarios/_effect.html", _effect_context(scenario, edited))
@@ -227,11 +228,12 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @requires(Action.VIEW)
 @page_part
 def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
-    """A file; a POST deletes it."""
+    """Return a file as text; a POST deletes it."""
     if request.method == "POST":
         return _file_deleted(request, scenario_id, name)
     row = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
     response = HttpResponse(uploads.read_text(row), content_type="text/plain; charset=utf-8")
+    # Always a download: a browser must not show text that a person uploaded as a page of this site.
     response["Content-Disposition"] = f'attachment; filename="{row.name}"'
     return response
 
@@ -345,6 +347,7 @@ def _editor_page(
 ) -> HttpResponse:
     context = _editor_context(request, scenario, edited) | attempt.to_context(scenario.newest) | {"revision": revision}
     context["real_use"] = describe_real_use(revision.document) if revision.document.get("use") else ""
+    # Somebody saved meanwhile: the page shows the difference, and saving again replaces that revision knowingly.
     if attempt.conflict is not None:
         newest = selectors.revision_get(scenario)
         context |= {"newest": newest, "expected": newest.number}

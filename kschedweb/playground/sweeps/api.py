@@ -1,4 +1,4 @@
-"""REST: sweeps, their trials, and keeping one as a policy."""
+"""REST views of sweeps and their trials, and of saving a trial as a policy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ class SweepStart(IdempotencyMixin, APIView):
 
 
 def _get_space(data: Any) -> list[dict[str, Any]]:
-    """The space as it was sent: whether a number is whole says which values it stands for."""
+    """Return the dimensions as they were posted.
+
+    The serializer would make a float of every number, and a range with whole ends stands for whole values only.
+    """
     space: list[dict[str, Any]] = data.get("space")
     return space
 
@@ -91,7 +94,7 @@ class SweepTrials(generics.ListAPIView[Trial]):
 
 
 def _change_sweep(request: ApiRequest, id: UUID, change: Callable[..., object]) -> Response:
-    """How the sweep is after ``change``, which a worker brings to an end."""
+    """Answer 202 with the sweep after ``change``, which the workers carry out later."""
     change(user=request.user, sweep=require_owner(request.user, selectors.sweep_get(request.user, id), "a sweep"))
     return Response(SweepSerializer(selectors.sweep_get(request.user, id)).data, status=202)
 

@@ -14,6 +14,7 @@ class SweepsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import IDLE
 
         navigation.register_entries(RailGroup.WHAT_IF, Entry(_("Optimise"), "target", "sweeps", 30, stems=("sweep",)))
@@ -22,4 +23,5 @@ class SweepsConfig(AppConfig):
                 _("Optimise a policy"), "sliders-horizontal", "sweep-new", "sweep weights tune", action="edit"
             ),
         )
+        # Retention counts from the creation of a sweep, since a sweep has no other timestamp.
         register_rules(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))

@@ -1,4 +1,4 @@
-"""The charts of a sweep, each with a sentence and a table."""
+"""Charts of a sweep, each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from kschedweb.playground.runs.measures import RunMeasure, axis_unit, format_amo
 from kschedweb.playground.sweeps.results import DimensionCurve, Results, TrialRow, format_value
 from kschedweb.web.figures import ABOVE, Chart, make_figure
 
+# Rows of a chart's table; the page has a table of all trials anyway.
 MOST_ROWS = 60
 
 
 def axis_layout(measure: RunMeasure, unit: str) -> dict[str, Any]:
+    """Return the layout of an axis, titled with the measure, its unit and the better direction."""
     args = {"measure": measure.label, "unit": unit or gettext("no unit")}
     text = gettext("%(measure)s (%(unit)s)") % args
     if measure.direction == "lower":
@@ -42,6 +44,7 @@ def pareto_chart(results: Results, first: int, second: int) -> Chart:
             **more,
         )
 
+    # Sorted by the first objective, so that the line through the front does not run back and forth.
     best = sorted(results.front, key=lambda row: (row.values[first], row.values[second]))
     data = [
         make_trace(
@@ -50,6 +53,7 @@ def pareto_chart(results: Results, first: int, second: int) -> Chart:
         make_trace(
             gettext("the front"),
             best,
+            # With three objectives or more the front is a surface; a line in two of its dimensions would mislead.
             mode="lines+markers" if len(results.measures) == 2 else "markers",
             line={"shape": "linear", "width": 1, "dash": "dot"},
             marker={"size": 9, "symbol": "diamond"},
@@ -122,6 +126,7 @@ def history_chart(results: Results) -> Chart:
             format_amount(measure, row.values[0]),
             format_amount(measure, value),
         ]
+        # The table lists only the trials that improved the best value.
         for place, (row, value) in enumerate(zip(rows, best, strict=True))
         if not place or value != best[place - 1]
     ]
@@ -150,6 +155,7 @@ def sensitivity_chart(results: Results) -> Chart:
         for at, measure in enumerate(results.measures)
     ]
     layout = go.Layout(
+        # Pixels: 18 for each bar, 14 between dimensions, 90 for legend and axis.
         height=90 + (14 + 18 * len(results.measures)) * len(labels),
         barmode="group",
         legend=ABOVE,
@@ -165,6 +171,7 @@ def sensitivity_chart(results: Results) -> Chart:
 
 
 def _main_dependencies(results: Results, labels: Sequence[str]) -> str:
+    """Name the dimension on which each objective depends most."""
     parts = []
     for at, measure in enumerate(results.measures):
         labelled_shares = [(row[at].value, label) for row, label in zip(results.shares, labels, strict=True)]
@@ -172,6 +179,7 @@ def _main_dependencies(results: Results, labels: Sequence[str]) -> str:
         if not measured:
             continue
         value, label = max(measured)
+        # A share below one percent would be shown as 0 %.
         if value >= 0.01:
             args = {"measure": _lower_first(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
             parts.append(gettext("%(measure)s depends most on %(dimension)s (%(share)s %%)") % args)
@@ -186,7 +194,7 @@ def _main_dependencies(results: Results, labels: Sequence[str]) -> str:
 
 
 def _lower_first(label: str) -> str:
-    """The label within a sentence: "skew of CPU requests"."""
+    """Return the label as it stands within a sentence: "skew of CPU requests"."""
     return label[:1].lower() + label[1:]
 
 
@@ -198,6 +206,7 @@ def curve_charts(results: Results, curve: DimensionCurve) -> list[Chart]:
 def _curve_chart(results: Results, curve: DimensionCurve, at: int) -> Chart:
     measure, values = results.measures[at], curve.rows[at]
     unit, factor = axis_unit(measure, values)
+    # bool is an int in Python, but true and false are categories on an axis.
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in curve.values)
     x = curve.values if numeric else [format_value(value) for value in curve.values]
     data: list[go.Scatter] = [

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.spec import MeasureSpec
     from kschedweb.web.errors import FieldProblem
 
+# Rows of the form for fields that are not offered; their path is typed in.
 BLANK_ROWS = 2
+# Inputs of a row, each posted as "<row>-<cell>".
 CELLS = ("path", "low", "high", "step", "values")
+# Objectives that are ticked in a new form.
 BEGINNING = ("skew_cpu", "moved")
 
 
@@ -65,6 +68,7 @@ class SweepForm(BaseForm):
     seed = forms.IntegerField(
         label=_("Seed of the search"),
         min_value=0,
+        # Trial N is sampled with seed + N, which must not exceed the largest seed either.
         max_value=LARGEST_SEED - services.MOST_TRIALS,
         initial=1,
         required=False,
@@ -82,13 +86,19 @@ class SweepForm(BaseForm):
 
 @dataclass
 class DimensionRow:
-    """A dimension in the form; ``offer`` is ``None`` for a row with a free path."""
+    """A row of the form for one dimension."""
 
+    # Prefix of the names of its inputs.
     name: str
+    # None in a row whose path is typed in.
     offer: FieldOffer | None
+    # True if the row is ticked: the sweep varies this field.
     used: bool = False
+    # True if the range is searched on a logarithmic scale.
     log: bool = False
+    # Text of the inputs by the names of CELLS.
     cells: dict[str, str] = field(default_factory=dict)
+    # Problems that are shown at the row.
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -116,13 +126,14 @@ class DimensionRow:
         return self.offer.label if self.offer else self.path or gettext("another field")
 
     def to_dimension(self) -> dict[str, Any]:
-        """The dimension for engine.studies.search.space."""
+        """Return the dimension as engine.studies.search.space reads it."""
         plain: dict[str, Any] = {"path": self.path}
         if self.values:
             return plain | {
                 "values": [_parse_value(value.strip()) for value in self.values.split(",") if value.strip()]
             }
         plain |= {key: parse_number(text) for key, text in (("from", self.low), ("to", self.high)) if text}
+        # A logarithmic range has no step.
         if self.log:
             return plain | {"log": True}
         return plain | ({"step": parse_number(self.step)} if self.step else {})
@@ -133,7 +144,7 @@ def _parse_value(text: str) -> Any:
 
 
 def dimension_rows(offers: Sequence[FieldOffer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
-    """A row for each offer and some blank ones, filled with ``posted``."""
+    """Return a row for each offer and some blank rows, filled with ``posted`` or else with the offers' ranges."""
     listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
     listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
     for row in listed:
@@ -143,16 +154,19 @@ def dimension_rows(offers: Sequence[FieldOffer], posted: Mapping[str, str] | Non
                 "path": offer.path, "low": offer.low, "high": offer.high, "step": offer.step, "values": offer.values
             }  # fmt: skip
             continue
+        # Cut at 300 characters, so that a huge post is not echoed into the page.
         row.cells = {cell: posted.get(f"{row.name}-{cell}", "").strip()[:300] for cell in CELLS}
         row.log = f"{row.name}-log" in posted
         row.used = f"{row.name}-use" in posted
+        # The path of an offered field is not an input; a posted one is ignored.
         if row.offer is not None:
             row.cells["path"] = row.offer.path
     return listed
 
 
 def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
-    """Put the problems of dimensions into their rows; returns the others."""
+    """Put the problems of dimensions into their rows and return the other problems."""
+    # Problems count only the dimensions that were sent, which are the ticked rows.
     used = [row for row in listed if row.used]
     remaining = []
     for error in errors:
@@ -167,14 +181,16 @@ def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]
 
 @dataclass
 class ObjectiveChoice:
-    """An objective to choose, with the chosen direction."""
+    """An objective of the form, and whether it is ticked."""
 
     objective: MeasureSpec
     chosen: bool
+    # "lower" or "higher".
     direction: str
 
 
 def objective_choices(objectives: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
+    """Return the objectives to choose from, as posted or else as a new form has them."""
     choices = []
     for objective in objectives:
         if posted is None:

@@ -1,4 +1,4 @@
-"""Sweeps: a scenario played under many policies that differ in weights and arguments; a trial is one of them."""
+"""Sweeps: a scenario played under many policies that differ in weights and arguments, each of them a trial."""
 
 from __future__ import annotations
 
@@ -34,24 +34,35 @@ class Origin(models.TextChoices):
 
 
 class Sweep(models.Model):
-    """A search around a policy. Its progress is given by its trials."""
+    """A search around a policy. Its progress follows from its trials."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=200)
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="sweeps")
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    label = models.CharField(max_length=120)  # of the base policy, such as "default@1"; outlives it
-    configuration = models.TextField()  # its document at the start
-    process = models.JSONField(default=dict, db_default={})  # its kube-scheduler's start options, as those of a run
-    space = models.JSONField()  # as engine.studies.search.space reads it
-    objectives = models.JSONField()  # [{"measure": "skew_cpu", "direction": "lower"}], the first orders the tables
+    # Name of the base policy, such as "default@1"; it outlives the policy.
+    label = models.CharField(max_length=120)
+    # Document of the base policy when the sweep began.
+    configuration = models.TextField()
+    # Start options of the base policy's kube-scheduler, in the form that runs have them.
+    process = models.JSONField(default=dict, db_default={})
+    # Dimensions as engine.studies.search.space reads them.
+    space = models.JSONField()
+    # [{"measure": "skew_cpu", "direction": "lower"}]; the first one orders the tables.
+    objectives = models.JSONField()
     method = models.CharField(max_length=8, choices=Method.choices)
-    planned = models.PositiveIntegerField()  # trials
-    seeds = models.JSONField()  # of the scenario; a trial plays it once with each
-    seed = models.PositiveIntegerField()  # of the search
-    measures = models.JSONField(default=list)  # measures without values, from the base policy's trial
-    engine = models.CharField(max_length=20_000, blank=True)  # the version that ran the base policy's trial
-    turn = models.PositiveIntegerField(default=0)  # the number of the current message
+    # Number of trials; for a grid, the number of its points.
+    planned = models.PositiveIntegerField()
+    # Seeds of the scenario; a trial plays it once with each.
+    seeds = models.JSONField()
+    # Seed of the search.
+    seed = models.PositiveIntegerField()
+    # Measures without values, from the trial of the base policy.
+    measures = models.JSONField(default=list)
+    # Version of the engine that ran the trial of the base policy.
+    engine = models.CharField(max_length=20_000, blank=True)
+    # Number of the current message to the workers; a worker drops messages with an older one.
+    turn = models.PositiveIntegerField(default=0)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -63,26 +74,35 @@ class Sweep(models.Model):
 
     @property
     def state(self) -> str:
-        """The state of its job; a sweep without job is done."""
+        """The state of its job; a sweep without a job has succeeded."""
         return self.job.state if self.job else "succeeded"
 
 
 class Trial(models.Model):
-    """One point of the space. The worker that does it holds a claim, which expires if the worker falls silent."""
+    """One point of the space. The worker that runs it holds a claim, which expires if the worker falls silent."""
 
     sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="trials")
-    number = models.PositiveIntegerField()  # 0 is the base policy
+    # 0 is the base policy.
+    number = models.PositiveIntegerField()
     origin = models.CharField(max_length=8, choices=Origin.choices)
-    point = models.JSONField()  # a value for each dimension
+    # A value for each dimension of the space, in its order.
+    point = models.JSONField()
     state = models.CharField(max_length=8, choices=TrialState.choices, default=TrialState.WAITING)
-    attempt = models.PositiveSmallIntegerField(default=0)  # a worker with an older attempt must not change the row
+    # Incremented by each claim; a worker with an older attempt must not change the row.
+    attempt = models.PositiveSmallIntegerField(default=0)
+    # When the claim expires, and another worker may take the trial.
     claimed_until = models.DateTimeField(null=True)
-    worker = models.CharField(max_length=120, blank=True)  # name of the worker
-    values = models.JSONField(default=dict)  # measure -> its value with each seed
-    places = models.BinaryField(null=True)  # of the base policy only: gzipped JSON, the node of each pod by seed
-    notes = models.JSONField(default=dict)  # notes of the sampler
+    # Name of the worker.
+    worker = models.CharField(max_length=120, blank=True)
+    # Values by measure, one for each seed of the sweep.
+    values = models.JSONField(default=dict)
+    # Gzipped JSON with the node of each pod by seed; only the trial of the base policy has it.
+    places = models.BinaryField(null=True)
+    # Attributes that Optuna's sampler stores with the trial.
+    notes = models.JSONField(default=dict)
     error = models.TextField(blank=True)
-    seconds = models.FloatField(null=True)  # duration
+    # Duration of the trial.
+    seconds = models.FloatField(null=True)
     ended_at = models.DateTimeField(null=True)
 
     objects = Covered("sweep")

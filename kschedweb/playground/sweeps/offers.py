@@ -1,6 +1,6 @@
-"""Fields of a policy that can be varied, with initial ranges: weights of score plugins, arguments of plugins.
+"""Fields of a policy that can be varied, with initial ranges: weights of score plugins and arguments of plugins.
 
-Of a classic policy they are weights of priorities, and arguments of predicates and priorities.
+For a classic policy these are weights of priorities, and arguments of predicates and priorities.
 """
 
 from __future__ import annotations
@@ -21,30 +21,40 @@ from kschedweb.policies.editing.release_tables import load_tables
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration, Profile
 
+# End of the initial range of a weight; a policy with a higher weight has that one.
 HIGHEST_WEIGHT = 10
+# Offers of arguments; each is checked against the release, and is a row of the form.
 MOST_OFFERS = 150
-FARTHEST = 1000  # a schema's range beyond this is not a sensible range
+# A range of a schema that is wider than this is a limit, not a sensible range to search.
+FARTHEST = 1000
+# Fields by which an item of a list is named in a path, in place of its position.
 _NAMES = ("name", "topologyKey")
+# A field of a classic policy's top level that only this priority reads.
 HARD, AFFINITY = "hardPodAffinitySymmetricWeight", "InterPodAffinityPriority"
 
 
 @dataclass(frozen=True)
 class FieldOffer:
-    """A field that can be varied; ``now`` is the policy's value. Fields that are not numbers have ``values``."""
+    """A field of the policy that can be varied."""
 
+    # Path in the document, such as profiles[0].plugins.score.enabled[NodeResourcesFit].weight.
     path: str
+    # Plugin, predicate or priority that the field belongs to.
     plugin: str
     label: str
+    # The value in the policy.
     now: str
+    # Initial range of a number, as text; "" if no sensible one is known.
     low: str = ""
     high: str = ""
     step: str = ""
+    # Values of a field that is not a number, separated by commas.
     values: str = ""
     help: str = ""
 
 
 def weight_offers(configuration: Configuration) -> list[FieldOffer]:
-    """The weight of every plugin that scores."""
+    """Offer the weight of every plugin that scores."""
     several = len(configuration.profiles) > 1
     return [
         FieldOffer(
@@ -62,7 +72,7 @@ def weight_offers(configuration: Configuration) -> list[FieldOffer]:
 
 
 def argument_offers(configuration: Configuration) -> list[FieldOffer]:
-    """Numbers, choices and switches among the arguments of plugins that run."""
+    """Offer numbers, choices and switches among the arguments of plugins that run."""
     offers = _of_policy(configuration) if isinstance(configuration, Algorithm) else _of_profiles(configuration)
     usable = (_limit_offer(offer, configuration) for offer in islice(offers, MOST_OFFERS))
     return [offer for offer in usable if offer is not None]
@@ -81,6 +91,7 @@ def _of_policy(algorithm: Algorithm) -> Iterator[FieldOffer]:
     for leaf_path, steps, value in _walk_leaves({key: document[key] for key in LISTS}, "", ()):
         described = _find_schema(schema, steps) if "argument" in steps else None
         if described is not None:
+            # The path of a classic policy begins with one of LISTS, so the dot of the first step is dropped.
             path = leaf_path.removeprefix(".")
             name = document[str(steps[0])][steps[1]]["name"]
             if (offer := _make_offer(path, name, Dimension(path).label, value, described, steps)) is not None:
@@ -88,12 +99,13 @@ def _of_policy(algorithm: Algorithm) -> Iterator[FieldOffer]:
     if (
         affinity := next((priority for priority in algorithm.priorities if priority.name == AFFINITY), None)
     ) is not None:
+        # Zero or a missing value means the default of the edition, as in kube-scheduler.
         now = str(document.get(HARD) or algorithm.edition.hard_pod_affinity_weight)
         yield FieldOffer(HARD, affinity.name, HARD, now, "1", "100", "1", help=str(GENERAL[HARD]["description"]))
 
 
 def _limit_offer(offer: FieldOffer, configuration: Configuration) -> FieldOffer | None:
-    """The offer limited to values that kube-scheduler accepts; ``None`` if there is nothing to vary."""
+    """Return the offer with only the values that kube-scheduler accepts; ``None`` if nothing is left to vary."""
     around = Space((), configuration.document, configuration)
     if not offer.values:
         ends = [{"path": offer.path, "from": parse_number(offer.low), "to": parse_number(offer.high)}]
@@ -103,11 +115,14 @@ def _limit_offer(offer: FieldOffer, configuration: Configuration) -> FieldOffer 
 
 
 def _is_refused(around: Space, offer: FieldOffer, value: str) -> bool:
+    """Return whether kube-scheduler would refuse ``value`` for the field."""
     now, other = ({"true": True, "false": False}.get(text, text) for text in (offer.now, value))
+    # A dimension needs two values, and the current one is known to be accepted.
     return bool(find_problems(around, [{"path": offer.path, "values": [now, other]}]))
 
 
 def _running_plugins(profile: Profile) -> list[str]:
+    """Return the plugins that run at any extension point and have arguments."""
     names = dict.fromkeys(reference.name for references in profile.points.values() for reference in references)
     return [name for name in names if isinstance(profile.args.get(name), dict)]
 
@@ -127,8 +142,10 @@ def _of_plugin(profile: int, plugin: str, args: dict[str, Any], schema: dict[str
 def _walk_leaves(
     value: Any, path: str, steps: tuple[str | int, ...]
 ) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
+    """Yield each leaf below ``value`` with its path as text, its steps as keys and positions, and its value."""
     if isinstance(value, dict):
         for key, item in value.items():
+            # Keys with other characters, such as labels, stand in brackets.
             step = f".{key}" if key.replace("_", "").replace("-", "").isalnum() else f"[{key}]"
             yield from _walk_leaves(item, f"{path}{step}", (*steps, key))
     elif isinstance(value, list):
@@ -140,7 +157,7 @@ def _walk_leaves(
 
 
 def _find_schema(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[str, Any] | None:
-    """The schema of the field at ``steps``; ``None`` for fields that only identify an item."""
+    """Return the schema of the field at ``steps``; ``None`` for fields that only identify an item."""
     if steps[-1] in ("apiVersion", "kind", *_NAMES):
         return None
     subschema: Any = schema
@@ -173,11 +190,12 @@ def _make_offer(
 def _guess_range(
     value: float, schema: dict[str, Any], plugin: str, steps: tuple[str | int, ...]
 ) -> tuple[str, str, str]:
-    """Ends and step as text, "" if no sensible value is known."""
+    """Return ends and step as text, "" where no sensible value is known."""
     bounds = build_slider(schema, f"args.{plugin}.{'.'.join(map(str, steps))}")
     if bounds is not None:
         return bounds.low, bounds.high, bounds.step
     low, high = schema.get("minimum", ABSENT), schema.get("maximum", ABSENT)
+    # Without sensible limits the range goes from nothing to twice the current value.
     if low is ABSENT or high is ABSENT or high - low > FARTHEST:
         low, high = (0, max(2 * value, 1)) if low is ABSENT else (low, max(2 * value, low + 1))
     whole = schema.get("type") == "integer"

@@ -1,4 +1,4 @@
-"""The results of a sweep so far as plain data: the front, sensitivities, one-at-a-time curves."""
+"""Results of a sweep so far as plain data: the front, sensitivities, and curves of single dimensions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ from kschedweb.playground.sweeps.models import Origin, Sweep, Trial, TrialState
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# First columns of an exported table.
 HEAD = ("trial", "origin", "state", "front")
 
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A finished trial: ``values`` are the objectives' means over the seeds; ``distance`` is that of the front."""
+    """A finished trial."""
 
     trial: Trial
+    # Mean of each objective over the seeds.
     values: list[float]
+    # True if no other trial is better in every objective.
     front: bool
+    # Distance from the best of every objective at once, 0 to 1; None outside the front.
     distance: float | None
 
     @property
@@ -40,8 +44,9 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Share:
-    """The share of an objective's variance that a dimension explains; ``None`` with too few trials."""
+    """The share of an objective's variance that a dimension explains."""
 
+    # From 0 to 1; None with too few trials.
     value: float | None
 
     @property
@@ -55,16 +60,19 @@ class Share:
 
 @dataclass(frozen=True)
 class DimensionCurve:
-    """One dimension changed alone: the objectives' values at each of its values."""
+    """The objectives where one dimension is changed alone."""
 
     dimension: Dimension
+    # Values of the dimension, in order.
     values: list[Any]
-    rows: list[list[float]]  # for each objective, its value at each value of the dimension
-    base: int | None  # index of the base policy in ``values``
+    # For each objective, its value at each value of the dimension.
+    rows: list[list[float]]
+    # Index of the base policy in ``values``.
+    base: int | None
 
 
 class Results:
-    """The results of a sweep; ``trials`` has all of its trials."""
+    """The results of a sweep, computed from all of its trials when they are asked for."""
 
     def __init__(self, sweep: Sweep, trials: Sequence[Trial]) -> None:
         self.sweep, self.trials = sweep, list(trials)
@@ -78,6 +86,7 @@ class Results:
         measures = []
         for objective in self.sweep.objectives:
             usual = selectors.get_objective(objective["measure"])
+            # Until the base policy's trial is done, names and units come from the list of objectives.
             fields = described.get(objective["measure"]) or {
                 "name": objective["measure"],
                 "label": usual.label if usual else objective["measure"],
@@ -91,7 +100,7 @@ class Results:
 
     @cached_property
     def rows(self) -> list[TrialRow]:
-        """The finished trials, best first: by the objective, or, with several, the front before the others."""
+        """The finished trials, best first: by the objective, or with several objectives the front before the others."""
         finished = [
             (trial, selectors.objective_means(self.sweep, trial))
             for trial in self.trials
@@ -111,7 +120,7 @@ class Results:
         return [rows[place] for place in order]
 
     def list_rows(self, ordering: str) -> list[TrialRow]:
-        """``rows`` sorted by "trial", "distance", "objective-N" or "dimension-N", descending after a "-"."""
+        """Return ``rows`` sorted by "trial", "distance", "objective-N" or "dimension-N", descending after a "-"."""
         key, down = ordering.removeprefix("-"), ordering.startswith("-")
         columns: dict[str, list[Any]] = {
             "trial": [row.number for row in self.rows],
@@ -119,6 +128,7 @@ class Results:
             **{f"objective-{at}": [row.values[at] for row in self.rows] for at in range(len(self.measures))},
             **{f"dimension-{at}": [row.trial.point[at] for row in self.rows] for at in range(len(self.start))},
         }
+        # An unknown order comes from a hand-written address; the usual order is shown.
         if key not in columns:
             return self.rows
         by_number = dict(zip(columns["trial"], columns[key], strict=True))
@@ -126,6 +136,7 @@ class Results:
 
     def _turn_costs(self, values: list[list[float]]) -> NDArray[np.float64]:
         lower = [objective["direction"] == "lower" for objective in self.sweep.objectives]
+        # Objectives where higher is better are negated, so that lower is better in every column.
         return to_costs(np.array(values, dtype=np.float64), lower)
 
     @cached_property
@@ -138,13 +149,14 @@ class Results:
 
     @cached_property
     def best(self) -> TrialRow | None:
-        """The recommended trial: the one of the front with the smallest distance."""
+        """The recommended trial: that of the front with the smallest distance."""
         ranked = [row for row in self.front if row.distance is not None]
         return min(ranked, key=lambda row: (row.distance or 0.0, row.number), default=None)
 
     @cached_property
     def shares(self) -> list[list[Share]]:
         """The shares by dimension and objective, over all trials within the space."""
+        # The base policy may lie outside the space, and would count as a value of its own.
         inside = [row for row in self.rows if self.space.can_hold(row.trial.point)]
         shape = len(inside), len(self.sweep.objectives)
         values = np.array([row.values for row in inside], dtype=np.float64).reshape(shape)
@@ -163,12 +175,14 @@ class Results:
     @cached_property
     def curves(self) -> list[DimensionCurve]:
         """A curve for each dimension with at least two values."""
+        # A curve needs two points.
         curves = (self._build_curve(place, dimension) for place, dimension in enumerate(self.space.dimensions))
         return [curve for curve in curves if len(curve.values) > 1]
 
     def _build_curve(self, place: int, dimension: Dimension) -> DimensionCurve:
         points: list[tuple[Any, list[float], bool]] = []
         for row in self.rows:
+            # A point belongs to the curve if every other dimension is as in the base policy.
             other_places = (at for at in range(len(self.start)) if at != place)
             if all(is_same_value(row.trial.point[at], self.start[at]) for at in other_places):
                 points.append((row.trial.point[place], row.values, row.trial.origin == Origin.BASE))
@@ -186,21 +200,21 @@ class Results:
         return [format_amount(measure, value) for measure, value in zip(self.measures, row.values, strict=True)]
 
     def against_base(self, row: TrialRow) -> list[str]:
-        """The change of each objective from the base policy; "" if unknown."""
+        """Return the change of each objective from the base policy; "" where it is unknown."""
         if self.base is None or row is self.base:
             return ["" for _ in self.measures]
         pairs = zip(self.measures, row.values, self.base.values, strict=True)
         return [format_difference(measure, value - before) for measure, value, before in pairs]
 
     def list_settings(self, row: TrialRow) -> list[tuple[str, bool]]:
-        """The trial's value of each dimension, and whether it differs from the base policy's."""
+        """Return the trial's value of each dimension, and whether it differs from the base policy's."""
         pairs = zip(row.trial.point, self.start, strict=True)
         return [
             ("–" if value is None else format_value(value), not is_same_value(value, before)) for value, before in pairs
         ]
 
     def sentence(self) -> str:
-        """The result so far in one sentence."""
+        """Return the result so far in one sentence."""
         if self.best is None or self.base is None:
             return ""
         args = {"policy": self.sweep.label, "count": len(self.front), "trials": len(self.rows)}
@@ -225,14 +239,14 @@ class Results:
 
 
 def format_value(value: Any) -> str:
-    """A value of a dimension in readable form."""
+    """Return a value of a dimension in readable form."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def export_head(results: Results) -> list[str]:
-    """The columns of an exported table."""
+    """Return the column names of an exported table."""
     return [
         *HEAD,
         *(dimension.path for dimension in results.space.dimensions),
@@ -241,7 +255,7 @@ def export_head(results: Results) -> list[str]:
 
 
 def export_rows(results: Results) -> list[list[object]]:
-    """Every trial by number, with its point and the mean of each measure over the seeds."""
+    """Return every trial by number, with its point and the mean of each measure over the seeds."""
     members = {row.number for row in results.front}
     rows: list[list[object]] = []
     for trial in results.trials:

@@ -1,4 +1,4 @@
-"""Chooses the next points of a search with Optuna's ask and tell. The study is rebuilt from the database's trials."""
+"""Choose the next points of a search with Optuna's ask and tell. The study is rebuilt from the database's trials."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.trial import FrozenTrial
 
+# Values of models.Method; this module does not import Django's models.
 TPE, NSGA2 = "tpe", "nsga2"
-BEGINNING = 10  # trials before TPE learns from them
+# Random trials before TPE begins to learn (n_startup_trials).
+BEGINNING = 10
+# Size of a generation of NSGA-II; with Optuna's default of 50, a sweep of 100 trials would have only two.
 POPULATION = 20
-WALK = 500  # most steps from a tried point to an untried one
+# Most steps from a point that was tried to one that was not.
+WALK = 500
 
 
 @dataclass(frozen=True)
 class KnownTrial:
-    """A known trial: ``values`` of the objectives, ``None`` if it is not done; ``notes`` of the sampler."""
+    """A trial that exists already."""
 
     point: Point
+    # Values of the objectives; None while it is not done.
     values: list[float] | None
     failed: bool = False
+    # System attributes of the sampler, which NSGA-II needs to know the generation.
     notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SuggestedTrial:
+    """A point to try next, with the sampler's notes."""
+
     point: Point
     notes: dict[str, Any]
 
@@ -42,16 +50,18 @@ class SuggestedTrial:
 def suggest_trials(
     space: Space, directions: Sequence[str], known_trials: Sequence[KnownTrial], *, method: str, seed: int, count: int
 ) -> list[SuggestedTrial]:
-    """Up to ``count`` points that are not in ``known_trials``; fewer if hardly any are left.
+    """Return up to ``count`` points that are not in ``known_trials``; fewer if hardly any are left.
 
-    A sampler repeats good points; then an untried point nearby is taken instead. ``directions`` are lower or higher,
-    one for each objective. The result depends only on the arguments.
+    A sampler repeats good points; an untried point nearby then takes the place of the repetition. ``directions`` has
+    "lower" or "higher" for each objective. The result depends on the arguments only.
     """
     import optuna  # takes half a second, and only workers need it
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         directions=["minimize" if direction == "lower" else "maximize" for direction in directions],
+        # A new study is made for each call, so the number of trials varies its seed: else every call would draw the
+        # same.
         sampler=_make_sampler(method, seed + len(known_trials)),
     )
     distributions = {dimension.path: _make_distribution(dimension) for dimension in space.dimensions}
@@ -74,7 +84,7 @@ def suggest_trials(
 
 
 def _find_untried(space: Space, point: Point, used_keys: set[Any], generator: np.random.Generator) -> Point | None:
-    """``point``, or the first untried one on a random walk from it; ``None`` if the walk finds none."""
+    """Return ``point``, or the first untried point on a random walk from it; ``None`` if the walk finds none."""
     for _ in range(WALK):
         if _point_key(point) not in used_keys:
             return point
@@ -88,7 +98,7 @@ def _find_untried(space: Space, point: Point, used_keys: set[Any], generator: np
 
 
 def _random_neighbour(dimension: Dimension, value: Any, generator: np.random.Generator) -> Any:
-    """A random neighbour of ``value`` in the grid; any value of choices and of continuous ranges."""
+    """Return a random neighbour of ``value`` in the grid; any value for choices and continuous ranges."""
     if dimension.choices:
         return dimension.choices[int(generator.integers(len(dimension.choices)))]
     if not dimension.whole and dimension.step is None:
@@ -114,6 +124,7 @@ def _make_distribution(dimension: Dimension) -> BaseDistribution:
         return distributions.CategoricalDistribution(dimension.choices)
     high = dimension.high
     if dimension.step is not None:  # Optuna requires an end that is a whole number of steps away.
+        # The small addend keeps the last step where the division falls just below a whole number.
         high = dimension.round_value(
             dimension.low + math.floor((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step
         )
@@ -128,6 +139,7 @@ def _frozen_trial(space: Space, known_trial: KnownTrial, distributions: dict[str
     from optuna.trial import TrialState, create_trial
 
     params = {dimension.path: value for dimension, value in zip(space.dimensions, known_trial.point, strict=True)}
+    # A trial that others still run is told as running, which constant_liar takes into account.
     state = TrialState.COMPLETE if known_trial.values else TrialState.FAIL if known_trial.failed else TrialState.RUNNING
     return create_trial(
         params=params,
@@ -143,4 +155,6 @@ def _to_plain(dimension: Dimension, value: Any) -> Any:
 
 
 def _point_key(point: Point) -> tuple[Any, ...]:
+    """Return a key that equals that of the same point only."""
+    # True equals 1 in Python, but is another point.
     return tuple((isinstance(value, bool), value) for value in point)

@@ -1,4 +1,4 @@
-"""Reading sweeps and their trials."""
+"""Reads sweeps and their trials."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
+# Reading a space validates the policy's document, and every page of a sweep needs it.
 _spaces: LRU[Space] = LRU(16)
+# Characters that a resource's name may have in a posted measure.
 LONGEST_RESOURCE = 63
 # What a part of the scenario's document gives measures of.
 _PARTS = {"prices": When.PRICED, "autoscaler": When.AUTOSCALED, "descheduler": When.DESCHEDULED}
 
 
 def sweep_list(user: User) -> QuerySet[Sweep]:
-    """The sweeps whose scenario ``user`` may read, newest first; ``done`` and ``failed`` are trials."""
+    """Return the sweeps whose scenario ``user`` may read, newest first; ``done``, ``failed`` and ``running`` count
+    trials."""
     rows = Sweep.objects.select_related("revision__scenario", "policy__policy", "job", "created_by")
     rows = rows.filter(readable_by(user, "revision__scenario"))
+    # The documents are large, and no list shows them.
     return rows.defer("revision__text", "policy__document").annotate(
         done=Count("trials", filter=Q(trials__state=TrialState.FINISHED)),
         failed=Count("trials", filter=Q(trials__state=TrialState.FAILED)),
@@ -51,17 +55,17 @@ def sweep_get(user: User, sweep_id: UUID | str) -> Sweep:
 
 
 def is_finished(sweep: Sweep) -> bool:
-    """Whether the sweep has ended; it may be resumed."""
+    """Return whether the sweep has ended; it may be resumed."""
     return sweep.job is None or sweep.job.state in ENDED
 
 
 def trial_list(sweep: Sweep) -> QuerySet[Trial]:
-    """The trials by number, without large fields."""
+    """Return the trials by number, without their large fields."""
     return Trial.objects.filter(sweep=sweep).defer("places", "notes").order_by("number")
 
 
 def load_space(sweep: Sweep) -> Space:
-    """The space of the sweep, which never changes and is cached."""
+    """Return the space of the sweep, which never changes and is cached."""
     return _spaces.get(sweep.pk, lambda: _read_space(sweep))
 
 
@@ -70,7 +74,7 @@ def _read_space(sweep: Sweep) -> Space:
 
 
 def objective_means(sweep: Sweep, trial: Trial) -> list[float] | None:
-    """The objectives' means over the seeds; ``None`` if one has no value."""
+    """Return the objectives' means over the seeds; ``None`` if an objective has no value."""
     means = []
     for objective in sweep.objectives:
         known_values = [value for value in trial.values.get(objective["measure"], ()) if value is not None]
@@ -81,21 +85,22 @@ def objective_means(sweep: Sweep, trial: Trial) -> list[float] | None:
 
 
 def get_objective(name: str) -> MeasureSpec | None:
-    """The objective ``name``, for any resource; ``None`` if there is none of that name."""
+    """Return the objective ``name`` of any resource; ``None`` if no objective has that name."""
     spec = find_objective(name)
     return spec if spec is not None and len(spec.resource) <= LONGEST_RESOURCE else None
 
 
 def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
-    """The objectives to choose from, with those of extended resources and of other parts of the scenario's document."""
+    """Return the objectives to choose from, with those of extended resources and of optional parts of the document."""
     resources, document = [CPU, MEMORY], {} if revision is None else revision.document
     resources += [name for name in _extended_resources(document) if name not in resources]
+    # Without a scenario all parts are offered, since the choice is made later.
     parts = {when for part, when in _PARTS.items() if revision is None or document.get(part)}
     return list_objectives(resources, USUAL | parts)
 
 
 def _extended_resources(document: dict[str, Any]) -> list[str]:
-    """Extended resources of nodes in the document."""
+    """Return the extended resources of nodes in the document."""
     names = dict.fromkeys(
         name
         for raw in document.get("objects") or ()
@@ -104,6 +109,7 @@ def _extended_resources(document: dict[str, Any]) -> list[str]:
         if "/" in name
     )
     texts = str(document.get("arrivals") or "") + str(document.get("changes") or "")
+    # Nodes of the openb format come from a file, so the document does not show their GPUs.
     if "openb" in texts:
         names["nvidia.com/gpu"] = None
     return list(names)

@@ -1,4 +1,4 @@
-"""Starts, cancels, resumes and deletes sweeps, and saves a trial as a policy."""
+"""Start, cancel, resume and delete sweeps, and save a trial as a policy."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
+# Each request to the sampler reads all trials again, so their number is limited.
 MOST_TRIALS = 2000
 MOST_OBJECTIVES = 4
-MOST_SEEDS = 3  # prepared scenarios that a worker keeps in memory
-MOST_ALONE = 5  # values of each dimension that are tried one at a time
+# A worker keeps a prepared scenario in memory for each seed.
+MOST_SEEDS = 3
+# Values of each dimension that are tried one at a time.
+MOST_ALONE = 5
 DIRECTIONS = ("lower", "higher")
 
 
@@ -55,8 +58,8 @@ def sweep_start(
     """Start a search for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
 
     ``space`` is a list of dimensions for engine.studies.search.space, ``objectives`` a list of measures with
-    directions. ``trials`` limits a search, which begins with the base policy and one-at-a-time trials; for a grid it is
-    ignored. Raises ApplicationError with the paths of all problems.
+    directions. ``trials`` limits a search, which begins with the base policy and one-at-a-time trials; a grid
+    ignores it. Raises ApplicationError with the paths of all problems.
     """
     base = _get_base(policy)
     process = process_of_run(base, cluster_version(revision))
@@ -76,6 +79,7 @@ def sweep_start(
         created_by=user,
     )
     points = _first_points(search_space, sweep.method, trials)
+    # The trials of a search are created as workers ask for them; only the first ones exist from the beginning.
     sweep.planned = len(points) if sweep.method == Method.GRID else trials
     sweep.save()
     Trial.objects.bulk_create(
@@ -135,18 +139,20 @@ def _check_method(method: str, objectives: int) -> str:
 
 
 def _search_seed(seed: int) -> int:
+    # Each trial adds its number to the seed.
     if not 0 <= seed <= LARGEST_SEED - MOST_TRIALS:
         raise ApplicationError.at("seed", "Enter a whole number, 0 or more.")
     return seed
 
 
 def _first_points(space: Space, method: str, trials: int) -> list[tuple[str, tuple[Any, ...]]]:
-    """The first trials; for a grid, all of them."""
+    """Return the first trials with their origins; for a grid, all of them."""
     alone = space.vary_one_dimension(MOST_ALONE)
     points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.base_point)]
     if method != Method.GRID:
         if not 2 <= trials <= MOST_TRIALS:
             raise ApplicationError.at("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
+        # A third at most, so that two thirds of the trials remain for the sampler.
         return points + [(Origin.ALONE, point) for point in alone[: trials // 3]]
     if space.size > MOST_TRIALS:
         message = (
@@ -154,6 +160,7 @@ def _first_points(space: Space, method: str, trials: int) -> list[tuple[str, tup
         )
         raise ApplicationError.at("space", message)
     listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.iterate_grid())]
+    # A one-at-a-time point may lie on the grid too, and keeps the origin that the curves are drawn from.
     unique_points = {space.base_point}
     for origin, point in listed:
         if point not in unique_points:
@@ -169,7 +176,7 @@ def _send_out(sweep: Sweep, user: User | None) -> None:
 
 
 def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
-    """Cancel the sweep: running trials are given up. Raises Conflict if it has ended."""
+    """Cancel the sweep; running trials are given up. Raises Conflict if it has ended."""
     if sweep.job is None:
         raise Conflict(gettext("The sweep has ended."))
     job_cancel(job=sweep.job, user=user)
@@ -177,7 +184,8 @@ def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
 
 @transaction.atomic
 def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
-    """Continue with unfinished trials; failed ones are tried again. Raises Conflict."""
+    """Continue with the trials that are not done; failed ones are tried again. Raises Conflict if nothing is left to
+    do."""
     if sweep.job is not None and sweep.job.state not in ENDED:
         raise Conflict(gettext("The sweep is still going: there is nothing to resume."))
     failed = sweep.trials.filter(state=TrialState.FAILED)
@@ -191,7 +199,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
 
 @transaction.atomic
 def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
-    """Delete a sweep with its trials. Raises Conflict while it goes on."""
+    """Delete a sweep with its trials. Raises Conflict while it runs."""
     if sweep.job is not None and sweep.job.state not in ENDED:
         raise Conflict(gettext("The sweep is still going: cancel it first."))
     audit.record(user, "sweep.deleted", sweep, sweep.title)
@@ -202,13 +210,14 @@ def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
 def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, address: str = "") -> Revision:
     """Save trial ``number`` as a new revision of policy ``name``, or as a new policy of that name.
 
-    A new revision is possible only for the base policy, and only if it has not changed since the sweep began; otherwise
-    PreconditionFailed is raised. The comment contains the ``address`` of the sweep.
+    A new revision is possible only for the base policy, and only if it has not changed since the sweep began;
+    otherwise PreconditionFailed is raised. The comment contains the ``address`` of the sweep.
     """
     trial = sweep.trials.filter(number=number).first()
     if trial is None:
         raise NotFound(f"The sweep has no trial {number}.")
     space = selectors.load_space(sweep)
+    # The comments of the base policy's YAML survive.
     document = rewrite_yaml(sweep.configuration, space.document_at(trial.point))
     comment = _policy_comment(sweep, space, trial, address)
     policy = Policy.objects.filter(name=name).first()
@@ -230,4 +239,5 @@ def _policy_comment(sweep: Sweep, space: Space, trial: Trial, address: str) -> s
         if value != before
     ]
     summary = f"Trial {trial.number} of the sweep “{sweep.title}”: {', '.join(changes) or 'as the base policy'}"
+    # A comment has at most 500 characters, and the address must not be cut.
     return f"{summary[: 490 - len(address)]}. {address}".strip()

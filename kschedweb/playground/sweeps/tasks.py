@@ -1,4 +1,4 @@
-"""Background tasks of sweeps: the job distributes the work, and turns of workers do it."""
+"""Background tasks of sweeps: a job distributes the trials, and turns of the workers run them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from kschedweb.playground.sweeps import worker
 from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.web.errors import NotFound
 
-RESTARTS = 1000  # a restart costs only the running trials
+# A restart costs only the trials that were running, so the job may restart often.
+RESTARTS = 1000
 
 
 @job_task(name="sweeps.run", restartable=True, attempts=RESTARTS)
@@ -28,8 +29,9 @@ def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
 
 @app.task(name=worker.TASK, ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
 def turn(self: Any, sweep: str, number: int) -> int:
-    """Do trials of the sweep for a while; returns their number."""
+    """Run trials of the sweep for a while and return their number."""
     worker_name = str(self.request.hostname or "")
+    # A test, or a worker that is configured without processes, runs the trials itself.
     if self.request.called_directly or not settings.JOB_PROCESSES:
         return worker.run_turn(sweep, number, worker_name)
     try:

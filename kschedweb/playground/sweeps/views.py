@@ -1,4 +1,4 @@
-"""The pages of sweeps."""
+"""Pages of sweeps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from kschedweb.playground.sweeps.models import Sweep
 
 PAGE_SIZE, TRIALS_SHOWN = 50, 15
-SECTIONS = ("space", "objectives")  # of the form, which are no fields
+# Parts of the form that are not fields of Django; their problems are shown beside them.
+SECTIONS = ("space", "objectives")
 NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, arguments or other fields."
 
 
@@ -58,6 +59,7 @@ NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, argume
 @requires(Action.VIEW)
 @with_news
 def list_sweeps(request: PageRequest) -> HttpResponse:
+    """Show the list of sweeps."""
     page = numbered_page(request, selectors.sweep_list(request.user))
     return render(request, "playground/sweeps/list.html", {"page": page})
 
@@ -65,12 +67,13 @@ def list_sweeps(request: PageRequest) -> HttpResponse:
 @heavy
 @requires(Action.EDIT)
 def new_sweep(request: PageRequest) -> HttpResponse:
-    """A new sweep: first scenario and policy (?scenario=&policy=), then dimensions and objectives."""
+    """Show the form of a new sweep: first scenario and policy (?scenario=&policy=), then dimensions and objectives."""
     posted = request.POST if request.method == "POST" else None
     revision = _address_revision(request) if posted is None else None
     policy = request.GET.get("policy", "") if posted is None else request.POST.get("policy", "")
     initial = {"scenario": str(revision.pk) if revision else "", "policy": policy}
     if policy and "@" not in policy:
+        # The form pins the newest revision, so that a policy saved meanwhile does not change its fields.
         newest = _load_configuration(policy)
         initial["policy"] = newest[0] if newest else policy
     form = SweepForm(request.user, posted, revision=revision, initial=initial)
@@ -95,6 +98,7 @@ def new_sweep(request: PageRequest) -> HttpResponse:
         "chooser": BaseForm(request.user, None, revision=revision, initial=initial),
         "weights": listed[:count],
         "arguments": listed[count:-2],
+        # The blank rows stand last; see BLANK_ROWS.
         "others": listed[-2:],
         "open": any(row.used or row.errors for row in listed[count:]),
         "choices": chosen,
@@ -104,7 +108,7 @@ def new_sweep(request: PageRequest) -> HttpResponse:
 
 
 def _address_revision(request: PageRequest) -> ScenarioRevision | None:
-    """The scenario in the address: by its id, or by a revision's id from the first form."""
+    """Return the scenario that the address names: by its id, or by a revision's id from the first form."""
     scenario = request.GET.get("scenario", "")
     if scenario.isascii() and scenario.isdecimal():
         return BaseForm(request.user).revisions.get(scenario)
@@ -112,7 +116,7 @@ def _address_revision(request: PageRequest) -> ScenarioRevision | None:
 
 
 def _show_errors(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> dict[str, list[str]]:
-    """Show problems at their dimension or field; returns those of the sections ``space`` and ``objective_choices``."""
+    """Show problems at their dimension or field and return those of the sections ``space`` and ``objectives``."""
     remaining, sections = show_problems(listed, error.errors), dict[str, list[str]]()
     for item in remaining:
         section = item["path"].partition("[")[0]
@@ -130,7 +134,7 @@ def _show_errors(form: SweepForm, listed: Sequence[DimensionRow], error: Applica
 
 
 def _load_configuration(policy: str) -> tuple[str, Configuration] | None:
-    """The revision and configuration of a policy; ``None`` if there is none."""
+    """Return the name of a policy's revision and its configuration; ``None`` if there is no such policy."""
     try:
         revision = revision_named(policy)
     except (Http404, NotFound, Unprocessable):
@@ -139,6 +143,7 @@ def _load_configuration(policy: str) -> tuple[str, Configuration] | None:
 
 
 def _form_revision(form: SweepForm, revision: Any) -> Any:
+    """Return the revision that the form is about, from the address or from the posted field."""
     if revision is not None:
         return revision
     return form.revisions.get(str(form.data.get("scenario", ""))) if form.is_bound else None
@@ -155,6 +160,7 @@ def _start_sweep(request: PageRequest, form: SweepForm, listed: Any, chosen: Any
             {"measure": choice.objective.name, "direction": choice.direction} for choice in chosen if choice.chosen
         ],
         method=values["method"],
+        # Zero stands for an empty field; services reports what is wrong with it.
         trials=values["trials"] or 0,
         seeds=values["seeds"],
         seed=values["seed"] or 0,
@@ -165,7 +171,7 @@ def _start_sweep(request: PageRequest, form: SweepForm, listed: Any, chosen: Any
 @require_safe
 @requires(Action.VIEW)
 def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
-    """The results of a sweep, with the progress while it runs."""
+    """Show the results of a sweep, and its progress while it runs."""
     sweep = selectors.sweep_get(request.user, sweep_id)
     ended = selectors.is_finished(sweep)
     context: dict[str, Any] = {
@@ -174,6 +180,7 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
         "own": may_change(request.user, sweep),
         "left": _estimate_left(sweep),
     }
+    # The page polls its progress, which is the only part that changes.
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/sweeps/progress.html", context)
         if ended:
@@ -202,20 +209,22 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
 
 
 def _trial_entry(sweep_results: Results, row: TrialRow) -> dict[str, Any]:
-    """A trial as a row of the table."""
+    """Return a trial as a row of the table."""
     values = list(zip(sweep_results.format_values(row), sweep_results.against_base(row), strict=True))
     return {"row": row, "values": values, "settings": sweep_results.list_settings(row)}
 
 
 def _trial_to_save(request: PageRequest, sweep_results: Results) -> int:
-    """The trial to save: that of ?trial=, else the best one."""
+    """Return the number of the trial to save: that of ?trial=, or else the best one."""
     number = request.GET.get("trial", "")
+    # isdecimal alone accepts digits of other scripts; five digits are enough for MOST_TRIALS.
     if number.isascii() and number.isdecimal() and len(number) < 6:
         return int(number)
     return sweep_results.best.number if sweep_results.best else 0
 
 
 def _charts_context(sweep_results: Results, axes: str) -> dict[str, Any]:
+    """Return the charts of the page; nothing before the first trial is done."""
     if not sweep_results.rows:
         return {}
     count = len(sweep_results.measures)
@@ -233,19 +242,21 @@ def _charts_context(sweep_results: Results, axes: str) -> dict[str, Any]:
 
 
 def _estimate_left(sweep: Sweep) -> str:
-    """The estimated time left; "" if unknown."""
+    """Return the estimated time left; "" if it is unknown."""
     job = sweep.job
     if job is None or job.state != "running" or job.started_at is None:
         return ""
+    # Only trials since the job's last start count, so that a pause does not stretch the estimate.
     finished = sweep.trials.filter(ended_at__gte=job.started_at).count()
     open_count = sweep.planned - sweep.done - sweep.failed  # type: ignore[attr-defined]
+    # Fewer trials say too little about their mean duration.
     if finished < 3 or open_count <= 0:
         return ""
     return format_duration((timezone.now() - job.started_at).total_seconds() / finished * open_count)
 
 
 def _apply_change(request: PageRequest, sweep_id: UUID, change: Callable[..., object], message: str) -> bool:
-    """Call ``change`` and show a message with the result."""
+    """Call ``change`` and show a message with the result; return whether it succeeded."""
     sweep = require_owner(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
     return run_and_notify(request, lambda: change(user=request.user, sweep=sweep), message)
 
@@ -287,6 +298,7 @@ def save_policy(request: PageRequest, sweep_id: UUID) -> HttpResponse:
             sweep=sweep,
             number=int(number),
             name=request.POST.get("name", "").strip(),
+            # The comment of a revision must have room for the summary before the address.
             address=address if len(address) < 200 else "",
         )
     except ApplicationError as error:

@@ -1,9 +1,9 @@
-"""Does the trials of a sweep with any number of workers, which claim trials.
+"""Run the trials of a sweep with any number of workers, which claim trials.
 
 A sweep has one message at a time. A worker that receives it claims a trial, puts the next message at the end of the
-queue, so that an idle worker can join, and does trials for a short while. Claims must be renewed. When a claim expires,
-its worker is gone and the trial can be claimed again. If no worker is left, the sweep's job falls silent, and
-reconciliation sends it again, as for every job.
+queue, so that an idle worker can join, and runs trials for a short while. Claims must be renewed. When a claim
+expires, its worker is gone and the trial can be claimed again. If no worker is left, the sweep's job falls silent,
+and reconciliation sends it again, as for every job.
 """
 
 from __future__ import annotations
@@ -50,40 +50,51 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-CLAIM = timedelta(seconds=15)  # time after which a claim expires unless renewed
-BEAT = 3.0  # seconds between renewals
-TURN = 10.0  # seconds of trials before other work of the queue
-MAX_ATTEMPTS = 3  # a trial that ended this many workers fails
-AHEAD = 8  # points requested from the sampler at once
-CHOICE = 16  # one of the next trials is claimed at random, to avoid conflicts
-LOOK = 0.5  # seconds between checks for cancellation
+# Time after which a claim expires unless it is renewed.
+CLAIM = timedelta(seconds=15)
+# Seconds between renewals of a claim; a claim survives several that are lost.
+BEAT = 3.0
+# Seconds that a worker spends on trials before other work of the queue.
+TURN = 10.0
+# A trial that ended this many workers has failed.
+MAX_ATTEMPTS = 3
+# Points that are requested from the sampler at once.
+AHEAD = 8
+# A worker claims one of this many next trials at random, so that workers seldom want the same one.
+CHOICE = 16
+# Seconds between checks for cancellation.
+LOOK = 0.5
 STOPPED = f"The worker stopped {MAX_ATTEMPTS} times while it did this trial."
 TASK = "sweeps.turn"
 
+# Nodes of pods under the base policy, by sweep and seed: every trial of a worker is compared with them.
 _bases: LRU[dict[str, str]] = LRU(6)
 
 
 def turn_send(sweep: Sweep, wait: float = 0.0) -> None:
     """Send a new message of the sweep, which invalidates earlier ones. ``wait`` is in seconds."""
+    # The number is incremented in the database, since other workers may do the same at this moment.
     Sweep.objects.filter(pk=sweep.pk).update(turn=F("turn") + 1)
     number = Sweep.objects.values_list("turn", flat=True).get(pk=sweep.pk)
     app.send_task(TASK, [str(sweep.pk), number], countdown=wait or None)
 
 
 def turn_take(sweep_id: str, number: int) -> Sweep | None:
-    """The sweep for its current message; ``None`` if a newer message was sent."""
+    """Return the sweep if this message is its current one; ``None`` if a newer message was sent."""
+    # One UPDATE both checks the number and invalidates the message, so a redelivered message does nothing.
     is_current = Sweep.objects.filter(pk=sweep_id, turn=number).update(turn=F("turn") + 1)
     return Sweep.objects.select_related("revision__scenario", "job").get(pk=sweep_id) if is_current else None
 
 
 def run_turn(sweep_id: str, number: int, worker: str) -> int:
-    """Do trials of the sweep of this message until the turn is over; returns their number."""
+    """Run trials of the sweep of this message until the turn is over, and return their number."""
     sweep = turn_take(sweep_id, number)
     return turn_do(sweep, _worker_name(worker, os.getpid())) if sweep is not None else 0
 
 
 def _worker_name(worker: str, process: int) -> str:
-    """The name for claims of a worker's process."""
+    """Return the name under which a process of a worker claims trials."""
+    # The column has 120 characters; the end is what tells processes apart.
     return f"{worker} {process}"[-120:]
 
 
@@ -97,12 +108,13 @@ def turn_lost(sweep_id: str, worker: str, lost: ProcessLost) -> None:
 
 
 def turn_do(sweep: Sweep, worker: str) -> int:
-    """Do trials until the turn is over or none can be claimed; returns their number."""
+    """Run trials until the turn is over or none can be claimed, and return their number."""
     job = _check_running(sweep)
     trial = trial_claim(sweep, worker) if job is not None else None
     if job is None or trial is None:
         _finish_or_wait(sweep, job)
         return 0
+    # Sent before the trials, so that an idle worker joins while this one is busy.
     turn_send(sweep)
     over, count = time.monotonic() + TURN, 0
     while trial is not None:
@@ -116,7 +128,7 @@ def turn_do(sweep: Sweep, worker: str) -> int:
 
 
 def _check_running(sweep: Sweep) -> Job | None:
-    """The sweep's current job; ``None`` if it has ended."""
+    """Return the sweep's job if it is still running, or else ``None``; stop a job whose cancellation was requested."""
     job = sweep.job
     if job is None:
         return None
@@ -127,17 +139,18 @@ def _check_running(sweep: Sweep) -> Job | None:
 
 
 def _finish_or_wait(sweep: Sweep, job: Job | None) -> None:
-    """Without a trial to claim, end the sweep, or send a message for when the first claim may have expired."""
+    """End the sweep if every trial has ended, or else send a message for when the first claim may have expired."""
     if job is None or _end_if_done(sweep, job):
         return
     claims = Trial.objects.filter(sweep=sweep, state=TrialState.RUNNING, claimed_until__isnull=False)
     lapse = claims.order_by("claimed_until").values_list("claimed_until", flat=True).first()
     wait = (lapse - timezone.now()).total_seconds() if lapse is not None else 0.0
+    # A second more, so that the claim has expired by the clock of every worker.
     turn_send(sweep, max(wait, 0.0) + 1.0)
 
 
 def _end_if_done(sweep: Sweep, job: Job) -> bool:
-    """Whether every trial has ended; if so, end the job."""
+    """End the job and return True if every trial has ended."""
     trials = Trial.objects.filter(sweep=sweep)
     planned = Sweep.objects.values_list("planned", flat=True).get(pk=sweep.pk)
     ended = trials.filter(state__in=(TrialState.FINISHED, TrialState.FAILED)).count()
@@ -152,13 +165,13 @@ def _end_if_done(sweep: Sweep, job: Job) -> bool:
 
 
 def _claimable(sweep: Sweep, now: datetime) -> QuerySet[Trial]:
-    """Trials that can be claimed: waiting ones, and those with expired claims."""
+    """Return the trials that can be claimed: waiting ones, and those with expired claims."""
     lapsed = Q(state=TrialState.RUNNING, claimed_until__lt=now, attempt__lt=MAX_ATTEMPTS)
     return Trial.objects.filter(Q(state=TrialState.WAITING) | lapsed, sweep=sweep)
 
 
 def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
-    """Claim a trial and return it; ``None`` if there is none."""
+    """Claim a trial and return it; ``None`` if there is none to claim."""
     while True:
         now = timezone.now()
         _give_up(sweep, now)
@@ -170,6 +183,7 @@ def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
         # The base policy comes first: it shows errors of the scenario, and other trials are compared with it.
         pk, _, attempt = offered[0] if offered[0][1] == 0 else secrets.choice(offered)
         won = _claimable(sweep, now).filter(pk=pk, attempt=attempt)
+        # The attempt is part of the condition: of two workers that want the same trial, one UPDATE changes no row.
         if won.update(
             state=TrialState.RUNNING, attempt=attempt + 1, claimed_until=now + CLAIM, worker=worker, error=""
         ):
@@ -177,6 +191,7 @@ def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
 
 
 def _give_up(sweep: Sweep, now: datetime) -> None:
+    """Fail the trials whose last attempt has expired."""
     lapsed = Trial.objects.filter(sweep=sweep, state=TrialState.RUNNING, claimed_until__lt=now)
     lapsed.filter(attempt__gte=MAX_ATTEMPTS).update(
         state=TrialState.FAILED, error=STOPPED, claimed_until=None, ended_at=now
@@ -184,6 +199,7 @@ def _give_up(sweep: Sweep, now: datetime) -> None:
 
 
 def _own_claim(trial: Trial) -> QuerySet[Trial]:
+    """Return the trial as a query that is empty once another worker has claimed it."""
     return Trial.objects.filter(pk=trial.pk, state=TrialState.RUNNING, attempt=trial.attempt)
 
 
@@ -194,18 +210,21 @@ def trial_beat(trial: Trial, job: Job) -> None:
 
 
 def _release_trial(trial: Trial) -> None:
-    """Return the trial unfinished, without counting the attempt."""
+    """Return the trial to the queue without counting the attempt."""
     _own_claim(trial).update(state=TrialState.WAITING, attempt=F("attempt") - 1, claimed_until=None, worker="")
 
 
 def _ask_sampler(sweep: Sweep) -> bool:
-    """Request further points from the sampler; returns whether there is something to claim now."""
+    """Request further points from the sampler; return whether there is something to claim now."""
+    # All points of a grid were created when it began.
     if sweep.method == Method.GRID:
         return False
     with transaction.atomic():
+        # The lock lets one worker at a time ask, since a suggestion depends on all trials before it.
         locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
         if _claimable(sweep, timezone.now()).exists():
-            return True  # another worker did so in the meantime
+            # Another worker asked in the meantime.
+            return True
         trials = list(Trial.objects.filter(sweep=sweep).defer("places").order_by("number"))
         room = min(AHEAD, locked.planned - len(trials))
         if room <= 0:
@@ -229,7 +248,8 @@ def _ask_sampler(sweep: Sweep) -> bool:
             )
             for place, suggestion in enumerate(suggestions)
         )
-        if len(suggestions) < room:  # almost every point has been tried
+        # Almost every point has been tried: the sweep ends with fewer trials than planned.
+        if len(suggestions) < room:
             locked.planned = first + len(suggestions)
             locked.save(update_fields=["planned"])
     return bool(suggestions)
@@ -237,6 +257,7 @@ def _ask_sampler(sweep: Sweep) -> bool:
 
 def _to_known_trial(sweep: Sweep, trial: Trial) -> sampling.KnownTrial:
     means = selectors.objective_means(sweep, trial) if trial.state == TrialState.FINISHED else None
+    # A trial without a value of an objective tells the sampler nothing, and counts as failed.
     failed = trial.state == TrialState.FAILED or (trial.state == TrialState.FINISHED and means is None)
     return sampling.KnownTrial(tuple(trial.point), means, failed, trial.notes)
 
@@ -245,19 +266,22 @@ def _to_known_trial(sweep: Sweep, trial: Trial) -> sampling.KnownTrial:
 
 
 def _do_trial(sweep: Sweep, trial: Trial, job: Job) -> bool:
-    """Do the trial; returns whether to go on with the sweep."""
+    """Run the trial; return whether to go on with the sweep."""
     begun = time.monotonic()
     try:
         with heartbeat(lambda: trial_beat(trial, job), BEAT, f"trial-{trial.pk}"):
             fields = _play_trial(sweep, trial, _Looker(sweep, job))
     except Cancelled:
         _release_trial(trial)
-        _check_running(sweep)  # ends a cancelled job
+        # Ends a cancelled job.
+        _check_running(sweep)
         return False
     except Exception as error:
         if out_of_memory(error):
-            raise  # the process ends, and turn_lost reports why
+            # The process ends, and turn_lost reports why.
+            raise
         return _fail_trial(trial, job, _failure_reason(trial, error))
+    # No row is updated if the claim expired meanwhile: the result of the newer attempt counts.
     updated = _own_claim(trial).update(
         state=TrialState.FINISHED,
         claimed_until=None,
@@ -272,7 +296,7 @@ def _do_trial(sweep: Sweep, trial: Trial, job: Job) -> bool:
 
 
 def _failure_reason(trial: Trial, error: Exception) -> str:
-    """The readable reason why a trial failed."""
+    """Return the readable reason why a trial failed."""
     if isinstance(error, ApplicationError):
         return error.detail
     if isinstance(error, SimulationError):
@@ -284,7 +308,7 @@ def _failure_reason(trial: Trial, error: Exception) -> str:
 
 
 def _fail_trial(trial: Trial, job: Job, error: str) -> bool:
-    """Store the error. If the base policy's trial fails, the sweep does too, since the others would fail likewise."""
+    """Store the error. If the base policy's trial fails, the sweep fails too, since the others would fail likewise."""
     _own_claim(trial).update(state=TrialState.FAILED, error=error[:2000], claimed_until=None, ended_at=timezone.now())
     if trial.origin == Origin.BASE:
         jobs.job_fail(job, f"The base policy's trial failed: {error}")
@@ -293,7 +317,7 @@ def _fail_trial(trial: Trial, job: Job, error: str) -> bool:
 
 
 def _report_progress(sweep: Sweep, job: Job) -> bool:
-    """Report the progress of the sweep; False if it must stop."""
+    """Report the progress of the sweep; return False if it must stop."""
     ended = Trial.objects.filter(sweep=sweep, state__in=(TrialState.FINISHED, TrialState.FAILED)).count()
     return jobs.job_progress(job, step="Trials:", completed=ended, total=max(sweep.planned, ended))
 
@@ -305,6 +329,8 @@ class _Looker:
         self._sweep, self._job, self._next = sweep, job, 0.0
 
     def __call__(self, now: float, attempts: int, total: int) -> None:
+        # The engine calls this after every attempt to schedule, which is far more often than the database should be
+        # asked.
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + LOOK
             if not _report_progress(self._sweep, self._job):
@@ -312,7 +338,7 @@ class _Looker:
 
 
 def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, Any]:
-    """The result of a trial, as fields of its row."""
+    """Return the result of a trial as fields of its row."""
     configuration = _trial_configuration(sweep, trial)
     values: dict[str, list[float | None]] = {}
     described: list[RunMeasure] = []
@@ -328,6 +354,7 @@ def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, Any]
     if trial.origin != Origin.BASE:
         return {"values": values}
     _store_measures(sweep, described)
+    # mtime=0 makes equal content equal bytes.
     return {"values": values, "places": gzip.compress(json.dumps(placed).encode(), mtime=0)}
 
 
@@ -339,7 +366,7 @@ def _trial_configuration(sweep: Sweep, trial: Trial) -> Configuration:
 
 
 def _store_measures(sweep: Sweep, described: list[RunMeasure]) -> None:
-    """Store the descriptions of measures. Raises Unprocessable if an objective is not one of them."""
+    """Store the descriptions of measures. Raise Unprocessable if an objective is not one of them."""
     names = {entry.name for entry in described if entry.value is not None}
     missing = [objective["measure"] for objective in sweep.objectives if objective["measure"] not in names]
     if missing:
@@ -351,7 +378,7 @@ def _store_measures(sweep: Sweep, described: list[RunMeasure]) -> None:
 
 
 def _base_places(sweep: Sweep, seed: int, progress: _Looker) -> dict[str, str]:
-    """The node of each pod under the base policy: from its trial, or simulated if that is not done yet."""
+    """Return the node of each pod under the base policy: from its trial, or simulated if that is not done yet."""
 
     def find_places() -> dict[str, str]:
         content = Trial.objects.filter(sweep=sweep, origin=Origin.BASE).values_list("places", flat=True).first()

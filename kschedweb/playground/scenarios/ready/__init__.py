@@ -1,8 +1,8 @@
 """The scenarios that come with the site: a YAML file each, in two documents.
 
-The first says what the page beside it shows: ``order`` among the others, ``source``, a ``sentence``, the ``story`` and
-``tries`` as paragraphs (`code` between backquotes), the ``pod`` whose decision it is about, and the ``policy`` that it
-is run under, a file of ``policies``. The second is the scenario itself. ``brings: demo`` gives it the demo cluster,
+The first document has the text of the page: ``order`` among the others, ``source``, a ``sentence``, the ``story``
+and ``tries`` as paragraphs (`code` between backquotes), the ``pod`` whose decision is explained, and the ``policy``
+of the run, a file of ``policies``. The second document is the scenario. ``brings: demo`` gives it the demo cluster,
 whose id takes the place of BROUGHT.
 """
 
@@ -24,24 +24,34 @@ from kschedweb.playground.scenarios.models import FileKind
 
 FOLDER = Path(__file__).parent
 POLICIES = FOLDER / "policies"
-IDS = UUID("5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61")  # namespace of the ids of ready scenarios
+# Namespace of the ids of ready scenarios; it must never change, or every site gets them twice.
+IDS = UUID("5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61")
+# Placeholder in a document for the id of the scenario's own cluster.
 BROUGHT = "BROUGHT"
-LIMIT = 1 << 26  # bytes of a scenario's own cluster
+# Bytes of a scenario's own cluster (64 MiB).
+LIMIT = 1 << 26
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A ready scenario; ``key`` is the file's name, ``text`` its document."""
+    """A scenario that comes with the site."""
 
+    # Name of the file, without .yaml.
     key: str
+    # Document of the scenario.
     text: str
+    # Position among the others.
     order: int
     source: str
     sentence: str
+    # Name of a file of POLICIES, without .yaml.
     policy: str
+    # Paragraphs of the page.
     story: tuple[str, ...]
     tries: tuple[str, ...] = ()
+    # Pod whose decision is explained, as namespace/name.
     pod: str = ""
+    # "demo" if the scenario brings the demo cluster with it.
     brings: str = ""
 
     @property
@@ -51,7 +61,7 @@ class Ready:
 
     @property
     def translated(self) -> Ready:
-        """The same in the language of the reader."""
+        """The same scenario with its texts in the language of the reader."""
         return replace(
             self,
             source=gettext(self.source),
@@ -76,22 +86,22 @@ class Ready:
 
 @cache
 def all_ready() -> tuple[Ready, ...]:
-    """All ready scenarios in order."""
+    """Return all ready scenarios in order."""
     return tuple(sorted((_read_ready(path) for path in FOLDER.glob("*.yaml")), key=lambda ready: ready.order))
 
 
 def ready_of(scenario_id: UUID) -> Ready | None:
-    """The ready scenario of this id; ``None`` if this version of the site has none."""
+    """Return the ready scenario of this id; ``None`` if this version of the site has none."""
     return next((ready for ready in all_ready() if ready.id == scenario_id), None)
 
 
 def text_of(ready: Ready) -> str:
-    """The document as it is stored, with the id of its own cluster."""
+    """Return the document as it is stored, with the id of its own cluster."""
     return ready.text.replace(BROUGHT, str(_demo_id())) if ready.brings else ready.text
 
 
 def files_of(ready: Ready) -> list[uploads.Upload]:
-    """The scenario's own cluster, generated, as the file of an imported scenario."""
+    """Return the scenario's own cluster, generated, as the file of an imported scenario."""
     if not ready.brings:
         return []
     snapshot = str(_demo_id())
@@ -102,7 +112,10 @@ def files_of(ready: Ready) -> list[uploads.Upload]:
 
 @cache
 def _demo_id() -> UUID:
-    """The id of the demo, from the source that generates it: generating it at each start to compare takes seconds."""
+    """Return the id of the demo cluster, from the source code that generates it.
+
+    Generating the cluster at each start just to compare it would take seconds.
+    """
     return uuid5(IDS, "".join(Path(str(part.__file__)).read_text(encoding="utf-8") for part in (demo, demo_catalog)))
 
 

@@ -1,4 +1,4 @@
-"""manage.py load_scenarios: loads or updates the ready scenarios."""
+"""The command load_scenarios, which loads or updates the ready scenarios."""
 
 from __future__ import annotations
 
