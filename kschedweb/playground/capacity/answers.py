@@ -20,11 +20,12 @@ Json = dict[str, Any]
 
 
 def pack_answer(answer: CapacityAnswer) -> bytes:
+    """Return the answer as bytes of JSON; arrays of numpy become lists."""
     return inquiries.pack_answer(asdict(answer), default=np.ndarray.tolist)
 
 
 def unpack_answer(kind: str, content: bytes) -> CapacityAnswer:
-    """The reverse of ``pack_answer``."""
+    """Return the answer from the bytes of ``pack_answer``."""
     plain = inquiries.unpack_answer(content)
     if kind == CapacityKind.FIT:
         return _fit_from_json(plain)
@@ -36,6 +37,7 @@ def unpack_answer(kind: str, content: bytes) -> CapacityAnswer:
 
 
 def _to_index_array(numbers: list[int]) -> Any:
+    # The engine indexes with these arrays, which have the type of numpy's own indices.
     return np.array(numbers, dtype=np.intp)
 
 
@@ -48,6 +50,7 @@ def _fit_from_json(plain: Json) -> CapacityFit:
 
 def _gang_fit_from_json(plain: Json) -> GangFit:
     results = tuple(DomainResult(**result) for result in plain["results"])
+    # JSON has a list of rows; without gangs it is empty, and the number of columns must be told.
     order = _to_index_array(plain["order"]).reshape(-1, plain["pods"])
     return GangFit(**{**plain, "order": order, "results": results, "notes": tuple(plain["notes"])})
 
@@ -62,6 +65,7 @@ def _buffer_from_json(plain: Json) -> Buffer:
 
 def _sizing_from_json(plain: Json) -> Sizing:
     read = {
+        # Keys of JSON are text.
         "tried": {int(added): unplaced for added, unplaced in plain["tried"].items()},
         "exceptions": tuple(plain["exceptions"]),
         "unfit": tuple(Unfit(**{**unfit, "pods": tuple(unfit["pods"])}) for unfit in plain["unfit"]),

@@ -1,4 +1,4 @@
-"""REST: how many pods and gangs fit, how many nodes are needed, and drain rehearsals."""
+"""REST views of capacity: how many pods and gangs fit, how many nodes are needed, and drain rehearsals."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class _Ask(IdempotencyMixin, APIView):
 class FitView(_Ask):
     """How many more pods of a shape fit."""
 
+    # Also for people who may see only some namespaces: the answer names no pods of others.
     in_part = ("POST",)
 
     @extend_schema(
@@ -127,6 +128,7 @@ class BufferView(_Ask):
         data = validate_input(BufferRequestSerializer, request.data)
         if not data["zones"] and not data["largest"]:
             raise ApplicationError.at("zones", "Choose the zones, a number of nodes, or both.")
+        # Without a priority every pod counts.
         priority = LOWEST_PRIORITY if data["priority"] is None else data["priority"]
         return _respond(request, data, BufferQuery(data["zones"], data["largest"], priority))
 
@@ -134,6 +136,7 @@ class BufferView(_Ask):
 class GangsView(_Ask):
     """How many more gangs of pods fit."""
 
+    # As for FitView.
     in_part = ("POST",)
 
     @extend_schema(
@@ -163,7 +166,7 @@ class CapacityAnswerView(APIView):
 
 
 def _respond(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
-    """200 with the answer, 202 with the question that a job works on."""
+    """Return 200 with the answer, or 202 with the question that a job works on."""
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
     revision = revision_asked(data["policy"], str(data.get("revision") or ""), "policy")
     arguments: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "query": query}
@@ -174,6 +177,7 @@ def _respond(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
         response = accepted_response(
             request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk
         )
+        # Seconds; most jobs take a few.
         response["Retry-After"] = "2"
         return response
     rules, _ = services.rules_of(snapshot, revision, query)

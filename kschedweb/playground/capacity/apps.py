@@ -13,6 +13,7 @@ class CapacityConfig(AppConfig):
     name = "kschedweb.playground.capacity"
 
     def ready(self) -> None:
+        # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register_entries(

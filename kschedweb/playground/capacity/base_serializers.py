@@ -1,4 +1,4 @@
-"""What all questions and answers of REST about capacity have in common."""
+"""Serializers that all questions and answers about capacity have in common."""
 
 from __future__ import annotations
 

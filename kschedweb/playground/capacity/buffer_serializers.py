@@ -1,4 +1,4 @@
-"""What REST takes and gives about the buffer of a cluster."""
+"""Serializers of questions and answers about the buffer of a cluster."""
 
 from __future__ import annotations
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
 
+# Placeholders of Plotly within translated texts.
 HOVER = {"node": "%{y}", "pods": "%{x}"}
-SINGLE = 40  # most bars that can be distinguished
+# Most bars that can be told apart; more nodes become a histogram, or are cut.
+SINGLE = 40
 FIT_HEAD = ("node", "pods", "plugin", "reason")
 GANGS_HEAD = ("gang", "domain", "pods", "nodes")
 BUFFER_HEAD = ("loss", "nodes", "pods", "placed", "evicted", "pod", "priority", "reason")
@@ -29,8 +31,9 @@ DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words
 
 
 def fit_chart(answer: CapacityFit | GangFit) -> Chart | None:
-    """Pods by node, or for many nodes a histogram of pods per node. ``None`` if nothing fits."""
+    """Return a chart of pods by node, or for many nodes a histogram of pods per node; ``None`` if nothing fits."""
     counts = answer.by_node
+    # Fullest nodes first; equal ones keep the order of the snapshot.
     order = np.lexsort((np.arange(len(counts)), -counts))
     pods_by_node = [(answer.names[node], int(counts[node])) for node in order.tolist() if counts[node]]
     if not pods_by_node:
@@ -68,7 +71,7 @@ def fit_chart(answer: CapacityFit | GangFit) -> Chart | None:
 
 
 def fit_rows(answer: CapacityFit) -> list[list[object]]:
-    """A row for each node, with the columns of FIT_HEAD."""
+    """Return a row for each node, with the columns of FIT_HEAD."""
     why = {node: reason for reason in answer.reasons for node in reason.nodes.tolist()}
     return [
         [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
@@ -77,7 +80,7 @@ def fit_rows(answer: CapacityFit) -> list[list[object]]:
 
 
 def gangs_rows(answer: GangFit) -> list[list[object]]:
-    """A row for each gang, with the columns of GANGS_HEAD; nodes with several of its pods as "name ×3"."""
+    """Return a row for each gang, with the columns of GANGS_HEAD; nodes with several of its pods as "name ×3"."""
     rows: list[list[object]] = []
     for gang, domain in enumerate(answer.domains):
         counts = answer.nodes_of(gang)
@@ -87,7 +90,7 @@ def gangs_rows(answer: GangFit) -> list[list[object]]:
 
 
 def nodes_chart(answer: Sizing) -> Chart | None:
-    """Pods that do not fit, over the tried numbers of new nodes; ``None`` for a single number."""
+    """Return a chart of pods that do not fit over the tried numbers of new nodes; ``None`` for a single number."""
     attempts = list(answer.tried.items())
     if len(attempts) < 2:
         return None
@@ -120,7 +123,7 @@ def nodes_chart(answer: Sizing) -> Chart | None:
 
 
 def nodes_rows(answer: Sizing) -> list[list[object]]:
-    """A row for each new node, with the columns of NODES_HEAD."""
+    """Return a row for each new node, with the columns of NODES_HEAD."""
     return [
         [
             use.name,
@@ -134,10 +137,11 @@ def nodes_rows(answer: Sizing) -> list[list[object]]:
 
 
 def drain_chart(answer: Rehearsal) -> Chart:
-    """The results for the pods of each node, in the order of the drains."""
+    """Return a chart of what becomes of the pods of each node, in the order of the drains."""
     charted_nodes = answer.nodes[:SINGLE]
     parts = (
         (gettext("moved"), [len(node.moves) for node in charted_nodes]),
+        # A pod that is blocked for several reasons counts once.
         (gettext("blocking"), [len({block.pod for block in node.blocks}) for node in charted_nodes]),
         (gettext("left alone"), [len(node.stays) for node in charted_nodes]),
     )
@@ -180,10 +184,11 @@ def drain_chart(answer: Rehearsal) -> Chart:
 
 
 def drain_rows(answer: Rehearsal) -> list[list[object]]:
-    """A row for each pod, with the columns of DRAIN_HEAD."""
+    """Return a row for each pod, with the columns of DRAIN_HEAD."""
     rows: list[list[object]] = []
     for place, node in enumerate(answer.nodes, 1):
         for move in node.moves:
+            # A pod without controller has no replacement, so nothing moves.
             outcome = "evicted" if move.target else "deleted"
             rows.append([place, node.name, move.pod, outcome, move.wave, move.target, move.budget, ""])
         for block in node.blocks:
@@ -194,12 +199,15 @@ def drain_rows(answer: Rehearsal) -> list[list[object]]:
 
 
 def buffer_chart(answer: Buffer) -> Chart | None:
-    """There is none: the table of losses says it all."""
+    """Return no chart, because the table of losses has everything already."""
     return None
 
 
 def buffer_rows(answer: Buffer) -> list[list[object]]:
-    """A row for each pod without a node after a loss, one for a loss without any, with the columns of BUFFER_HEAD."""
+    """Return a row for each pod without a node after a loss, with the columns of BUFFER_HEAD.
+
+    A loss that leaves no pod without a node has one row.
+    """
     rows: list[list[object]] = []
     for loss in answer.losses:
         head = [loss_name(loss), len(loss.nodes), loss.pods, loss.placed, loss.evicted]

@@ -1,4 +1,4 @@
-"""What new nodes cost, and what emptied ones save, by the price table that the cluster has now."""
+"""Costs of new nodes and savings of emptied ones, by the price table that the cluster has now."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from kschedweb.playground.capacity.answers import CapacityAnswer
     from kschedweb.playground.capacity.queries import CapacityQuery
 
-MONTH = 730  # hours
+# Hours of a month, a twelfth of 8,760, as cloud providers count them.
+MONTH = 730
 
 
 def change_of(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityAnswer) -> CostChange | None:
-    """How the answer changes what an hour costs; ``None`` if no nodes come or go, or where there are no prices."""
+    """Return how the answer changes an hour's cost; ``None`` if no nodes come or go, or if there are no prices."""
     if snapshot is None:
         return None
     if isinstance(answer, Rehearsal):
@@ -32,13 +33,14 @@ def change_of(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityA
         base = dict(query.node.labels)
         if query.node.like:
             base = node_rows(snapshot).filter(name=query.node.like).values_list("labels", flat=True).first() or {}
+        # Prices match labels, so new nodes have those that the API server would show.
         new = [{**base, HOSTNAME: node.name, **({ZONE: node.zone} if node.zone else {})} for node in answer.nodes]
         return cost_change(snapshot, added=new)
     return None
 
 
 def describe_cost_change(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityAnswer | None) -> str:
-    """What the answer costs or saves, in one sentence; "" where there is nothing to say."""
+    """Return what the answer costs or saves in one sentence; "" if there is nothing to say."""
     change = change_of(snapshot, query, answer) if answer is not None else None
     return _change_sentence(change, answer) if change is not None else ""
 

@@ -1,4 +1,4 @@
-"""The forms of the capacity pages."""
+"""Forms of the capacity pages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class QuantityField(forms.CharField):
 
 
 class PairsField(forms.CharField):
-    """``name=value``, several with spaces between."""
+    """Pairs of ``name=value``, several with spaces between."""
 
     def __init__(self, label: str, help_text: str, placeholder: str) -> None:
         widget = forms.TextInput(attrs={"placeholder": placeholder})
@@ -92,7 +92,7 @@ class AmountsField(PairsField):
 
 
 class NamesWidget(forms.Textarea):
-    """Names with spaces, commas or lines between; an address may also give the parameter once a name."""
+    """Names with spaces, commas or lines between; an address may instead repeat the parameter for each name."""
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
         return " ".join(data.getlist(name)) if isinstance(data, QueryDict) else data.get(name)
@@ -149,11 +149,12 @@ class _PodForm(forms.Form):
 
     @property
     def is_submitted(self) -> bool:
-        """Whether the form asks for any pods."""
+        """True if the form asks for any pods."""
         return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
+        # Each way by the field at which an error is shown.
         ways = {
             "workload": bool(data.get("workload")),
             "manifest": bool(data.get("manifest")),
@@ -166,7 +167,7 @@ class _PodForm(forms.Form):
 
 
 class FitForm(_PodForm):
-    """How many more pods of a shape fit?"""
+    """The form for the number of pods of a shape that still fit."""
 
     limit = _limit_field(MOST_PODS, _("Pods. Counting stops there. Leave empty for 10,000."))
 
@@ -175,7 +176,7 @@ class FitForm(_PodForm):
 
 
 class GangsForm(_PodForm):
-    """How many more gangs of pods fit?"""
+    """The form for the number of gangs of pods that still fit."""
 
     pods = forms.IntegerField(label=_("Pods of a gang"), min_value=1, max_value=MOST_IN_GANG)
     least = forms.IntegerField(
@@ -205,7 +206,7 @@ class GangsForm(_PodForm):
 
 
 class NodesForm(_PodForm):
-    """How many nodes of a type must be added?"""
+    """The form for the number of nodes of a type that must be added."""
 
     pending = forms.BooleanField(label=_("The pods that are pending now"), required=False, initial=True)
     copies = forms.IntegerField(
@@ -235,6 +236,7 @@ class NodesForm(_PodForm):
         help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
     )
     most = _limit_field(MOST_NODES, _("New nodes. Leave empty for 1,000."))
+    # Tells a form that was sent without any field from a first visit.
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
@@ -267,7 +269,7 @@ class NodesForm(_PodForm):
 
 
 class DrainForm(forms.Form):
-    """Can these nodes be emptied?"""
+    """The form for a drain rehearsal."""
 
     nodes = forms.CharField(
         label=_("Nodes to empty"),
@@ -306,11 +308,12 @@ class DrainForm(forms.Form):
         if data["zone"] and not in_zone:
             raise ApplicationError.at("zone", f"No node is in zone {data['zone']}.")
         names = tuple(dict.fromkeys((*data["nodes"], *in_zone)))
+        # DaemonSet pods are always ignored, since no drain gets far without --ignore-daemonsets.
         return DrainQuery(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
 
 
 class BufferForm(forms.Form):
-    """Does the cluster survive the loss of a zone, or of its largest nodes?"""
+    """The form for the loss of a zone, or of the largest nodes."""
 
     zones = forms.BooleanField(label=_("Lose each zone, one at a time"), required=False, initial=True)
     largest = forms.IntegerField(
@@ -327,6 +330,7 @@ class BufferForm(forms.Form):
         max_value=-LOWEST_PRIORITY - 1,
         help_text=_("Leave empty to count all pods. Pods below it may be evicted for them."),
     )
+    # Tells a form that was sent without any field from a first visit.
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
@@ -346,7 +350,7 @@ class BufferForm(forms.Form):
 
 
 def fields_of(query: CapacityQuery) -> dict[str, Any]:
-    """The form data for the question ``query``."""
+    """Return the form data for the question ``query``."""
     if isinstance(query, FitQuery):
         return {**_pod_fields(query.pod), "limit": query.limit}
     if isinstance(query, GangsQuery):

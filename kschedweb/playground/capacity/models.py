@@ -20,19 +20,24 @@ class CapacityKind(models.TextChoices):
 
 
 class Question(Inquiry):
-    """One question. Its answer, ``content`` and ``sentence``, never changes.
+    """A question about capacity. Its answer, ``content`` and ``sentence``, never changes.
 
     Labels remain when the objects that they name are deleted.
     """
 
     kind = models.CharField(max_length=16, choices=CapacityKind.choices)
-    asked = models.JSONField()  # questions.py reads it
+    # The question as plain data, which queries.query_from_json reads.
+    asked = models.JSONField()
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    about = models.CharField(max_length=300)  # the snapshot in words
+    # Label of the snapshot.
+    about = models.CharField(max_length=300)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    policy = models.CharField(max_length=120)  # the revision in words
-    engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that answered, with all gates
+    # Label of the policy's revision.
+    policy = models.CharField(max_length=120)
+    # Version of the engine that answered, with all feature gates.
+    engine = models.CharField(max_length=20_000, blank=True, db_default="")
     sentence = models.TextField(blank=True)
-    content = models.BinaryField(null=True)  # answers.py reads it
+    # The answer, packed by answers.pack_answer; None until the job is done.
+    content = models.BinaryField(null=True)
 
     objects = Covered("snapshot", visible_to_creator=True, part="own")

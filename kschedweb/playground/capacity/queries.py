@@ -1,4 +1,4 @@
-"""The questions about a cluster's capacity, for pages and REST."""
+"""Questions about a cluster's capacity, for pages and REST."""
 
 from __future__ import annotations
 
@@ -30,21 +30,26 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.objects.pod import Pod
 
+# A manifest comes from anybody who may view; a pod is far smaller than this.
 MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
+# Limits of one question, which bound the time of its job.
 MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
 MOST_IN_GANG = 1_000
 
 
 @dataclass(frozen=True)
 class PodQuery:
-    """The pods in question: those of a workload or a pod of the snapshot, of a manifest, or with given requests."""
+    """The pods in question, named in one of three ways."""
 
-    workload: str = ""  # namespace/Kind/name, or namespace/pod
-    manifest: str = ""  # YAML or JSON of a v1 Pod, or of a workload
-    requests: tuple[tuple[str, str], ...] = ()  # resource, quantity
+    # namespace/Kind/name of a workload of the snapshot, or namespace/name of a pod.
+    workload: str = ""
+    # YAML or JSON of a v1 Pod, or of a workload with a template.
+    manifest: str = ""
+    # Pairs of resource and quantity. Tuples, so that a question can be the key of a cache.
+    requests: tuple[tuple[str, str], ...] = ()
 
     def to_shape(self, snapshot: EngineSnapshot) -> PodShape:
-        """The shape; raises ApplicationError, which names the field."""
+        """Return the shape of the pods; raise ApplicationError, which names the field."""
         if self.workload:
             return self._shape_from_snapshot(snapshot)
         try:
@@ -54,6 +59,7 @@ class PodQuery:
 
     def _shape_from_snapshot(self, snapshot: EngineSnapshot) -> PodShape:
         try:
+            # One slash means a pod, two a workload.
             if self.workload.count("/") == 1:
                 return replica_shape(snapshot.get_pod(self.workload), snapshot)
             return workload_shape(snapshot, self.workload)
@@ -82,7 +88,7 @@ class PodQuery:
 
 
 def extract_pod(raw: Any) -> Any:
-    """The pod in ``raw``, which is a pod or a workload with a template."""
+    """Return the pod in ``raw``, which is a pod or a workload with a template."""
     spec = raw.get("spec") if isinstance(raw, dict) else None
     if not isinstance(spec, dict) or raw.get("kind") in (None, "Pod"):
         return raw
@@ -92,8 +98,10 @@ def extract_pod(raw: Any) -> Any:
     if not isinstance(inner, dict):
         raise ApplicationError.at("manifest", f"{raw.get('kind')}: has neither containers nor spec.template.")
     owner_metadata, metadata = _as_mapping(raw.get("metadata")), _as_mapping(inner.get("metadata"))
+    # The workload's name and namespace win over those in the template, which is usually unnamed.
     identity = {key: owner_metadata[key] for key in ("name", "namespace") if owner_metadata.get(key) is not None}
     pods = inner.get("spec")
+    # The StatefulSet controller adds a volume for each claim template.
     if raw.get("kind") == "StatefulSet" and isinstance(pods, dict):
         pods = with_own_volumes(pods, raw)
     return {"metadata": {**metadata, **identity}, "spec": pods}
@@ -105,18 +113,25 @@ def _as_mapping(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FitQuery:
+    """The question how many more pods of a shape fit."""
+
     pod: PodQuery
+    # Counting stops at this many pods.
     limit: int = 10_000
 
 
 @dataclass(frozen=True)
 class GangsQuery:
-    """Gangs of ``pods`` pods, of which ``least`` must find a node together (0: all), in one domain of ``topology``."""
+    """The question how many more gangs of pods fit."""
 
     pod: PodQuery
+    # Pods of a gang.
     pods: int
+    # Pods of a gang that must find a node together (minCount); 0 means all.
     least: int = 0
+    # Label key of the domains, of which a gang uses one; "" for anywhere.
     topology: str = ""
+    # Counting stops at this many gangs.
     limit: int = 1_000
 
     @property
@@ -125,7 +140,7 @@ class GangsQuery:
         return list_required_gates(self.topology)
 
     def to_gang(self, snapshot: EngineSnapshot) -> Gang:
-        """The gang; raises ApplicationError, which names the field."""
+        """Return the gang; raise ApplicationError, which names the field."""
         if self.least > self.pods:
             raise ApplicationError.at("min_count", f"Must not be more than the pods of a gang, which are {self.pods}.")
         if self.topology and not is_qualified_name(self.topology):
@@ -135,15 +150,18 @@ class GangsQuery:
 
 @dataclass(frozen=True)
 class NodeTypeQuery:
-    """The node type in question: like a node of the snapshot, or with given amounts. ``zones`` are used in turn."""
+    """The node type in question: like a node of the snapshot, or with given amounts."""
 
+    # Name of a node of the snapshot; "" if the amounts are given.
     like: str = ""
+    # Pairs of resource and quantity.
     allocatable: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+    # Zones of the new nodes, used in turn.
     zones: tuple[str, ...] = ()
 
     def to_shape(self, snapshot: EngineSnapshot) -> NodeShape:
-        """The shape; raises ApplicationError, which names the field."""
+        """Return the shape of the node; raise ApplicationError, which names the field."""
         if self.like:
             if self.like not in snapshot.index:
                 raise ApplicationError.at("like", f"The snapshot has no node {self.like}.")
@@ -151,6 +169,7 @@ class NodeTypeQuery:
         else:
             raw = {
                 "metadata": {"name": "node", "labels": dict(self.labels)},
+                # 110 is the kubelet's default for maxPods.
                 "status": {"allocatable": {"pods": "110", **dict(self.allocatable)}},
             }
         try:
@@ -162,12 +181,16 @@ class NodeTypeQuery:
 
 @dataclass(frozen=True)
 class NodesQuery:
-    """The pods that are to fit: the pending ones, and ``copies`` more of some shape."""
+    """The question how many nodes of a type must be added."""
 
     node: NodeTypeQuery
+    # True if the pending pods of the snapshot must fit.
     pending: bool = True
+    # Shape of the further pods.
     pod: PodQuery = field(default_factory=PodQuery)
+    # Number of further pods that must fit.
     copies: int = 0
+    # Most new nodes to try.
     most: int = MOST_NODES
 
     def list_pods(self, snapshot: EngineSnapshot) -> list[Pod]:
@@ -180,17 +203,24 @@ class NodesQuery:
 
 @dataclass(frozen=True)
 class DrainQuery:
+    """The question whether nodes can be drained."""
+
     nodes: tuple[str, ...]
+    # Options of kubectl drain.
     options: Options = field(default_factory=Options)
+    # True to drain in the given order; otherwise the easiest nodes come first.
     keep_order: bool = False
 
 
 @dataclass(frozen=True)
 class BufferQuery:
-    """What is lost: each zone if ``zones``, and the ``largest`` nodes; pods of at least ``priority`` count."""
+    """The question whether the cluster survives a loss."""
 
+    # True to lose each zone, one at a time.
     zones: bool = True
+    # Number of the largest nodes that are lost together; 0 for none.
     largest: int = 0
+    # Pods count from this priority on; those below may be evicted for them.
     priority: int = LOWEST_PRIORITY
 
 
@@ -208,7 +238,7 @@ def kind_of(query: CapacityQuery) -> CapacityKind:
 
 
 def query_from_json(kind: str, plain: dict[str, Any]) -> CapacityQuery:
-    """The reverse of ``dataclasses.asdict`` for a question."""
+    """Return the question from the plain data of ``dataclasses.asdict``."""
     if kind == CapacityKind.FIT:
         return FitQuery(_pod_from_json(plain["pod"]), plain["limit"])
     if kind == CapacityKind.BUFFER:

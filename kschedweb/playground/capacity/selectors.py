@@ -1,4 +1,4 @@
-"""Reads choices for the capacity pages, and questions that jobs answer."""
+"""Read choices for the capacity pages, and questions that jobs answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.answers import CapacityAnswer
 
+# Choices of a field's datalist; any other name can be typed in.
 OFFERED = 300
 
 
 def list_workloads(snapshot: Snapshot) -> list[str]:
-    """Workloads with pods in the snapshot, as namespace/Kind/name; a ReplicaSet is listed as its Deployment."""
+    """Return workloads with pods in the snapshot as namespace/Kind/name; a ReplicaSet is listed as its Deployment."""
+    # A DaemonSet has a pod on every node that it can run on, so asking for more makes no sense.
     rows = pod_rows(snapshot).exclude(owner="").exclude(owner__startswith="DaemonSet/")
     names = set()
     for namespace, owner in rows.order_by("namespace", "owner").values_list("namespace", "owner").distinct():
@@ -35,22 +37,22 @@ def list_workloads(snapshot: Snapshot) -> list[str]:
 
 
 def node_names(snapshot: Snapshot) -> list[str]:
-    """The first nodes by name."""
+    """Return the first nodes by name."""
     return list(node_rows(snapshot).values_list("name", flat=True)[:OFFERED])
 
 
 def list_zones(snapshot: Snapshot) -> list[str]:
-    """The zones that have nodes."""
+    """Return the zones that have nodes."""
     return list(node_rows(snapshot).exclude(zone="").order_by("zone").values_list("zone", flat=True).distinct())
 
 
 def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
-    """The nodes of ``zone`` by name."""
+    """Return the nodes of ``zone`` by name; none for ""."""
     return list(node_rows(snapshot).filter(zone=zone).values_list("name", flat=True)) if zone else []
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none."""
+    """Return the question of this id; raise ``Http404`` if there is none, or if its answer must not be seen."""
     question = inquiries.question_seen(Question, question_id)
     # Answers of other kinds name pods of all namespaces.
     if (
@@ -63,10 +65,10 @@ def question_get(question_id: UUID | str) -> Question:
 
 
 def answer_of(question: Question) -> CapacityAnswer | None:
-    """The answer; ``None`` if there is none yet."""
+    """Return the answer; ``None`` if there is none yet."""
     return None if question.content is None else answers.unpack_answer(question.kind, bytes(question.content))
 
 
 def find_unanswered(user: User) -> Question | None:
-    """The question of ``user`` whose job is running or queued."""
+    """Return the question of ``user`` whose job is running or queued."""
     return inquiries.list_unanswered(Question, user).first()

@@ -1,4 +1,4 @@
-"""Answers in one sentence."""
+"""Answers about capacity in one sentence."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kschedweb.web.units import format_count
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
+# Reasons that block a drain, by kind of block.
 BLOCKED = {
     BUDGET: gettext_noop("a disruption budget"),
     UNMANAGED: gettext_noop("pods without controller"),
@@ -39,12 +40,12 @@ BECOMES = (
 
 
 def revision_label(revision: Revision) -> str:
-    """Such as "default, revision 3", which is stored; pages say it in the reader's language by ``web/told``."""
+    """Return a label such as "default, revision 3". It is stored in English; pages translate it with web/messages."""
     return f"{revision.policy.name}, revision {revision.number}"
 
 
 def answer_sentence(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer) -> str:
-    """The answer."""
+    """Return the answer in one sentence, without a full stop."""
     if isinstance(answer, CapacityFit):
         return fit_answer(answer)
     if isinstance(answer, GangFit):
@@ -55,8 +56,9 @@ def answer_sentence(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer)
 
 
 def fit_answer(answer: CapacityFit) -> str:
-    """How many pods fit, and the main reason against the next one."""
+    """Return how many pods fit, and the main reason against the next one."""
     args = {"number": f"{answer.count:,}", "reason": _main_reason(answer), "why": _inexact_reason(answer)}
+    # Claims of each pod were left out, so the number is an upper bound.
     if answer.unlimited:
         return gettext("At most %(number)s more such pods fit: the claims of each are not known") % args
     if not answer.exact:
@@ -82,6 +84,7 @@ def _inexact_reason(answer: CapacityFit | GangFit) -> str:
 def _main_reason(answer: CapacityFit) -> str:
     if not answer.reasons:
         return gettext("the scheduler says no")
+    # Reasons of nodes that took some of the pods say most about the next pod.
     open_before = [reason for reason in answer.reasons if reason.filled]
     reason = (open_before or answer.reasons)[0]
     reason_text = reason.text or reason.plugin or gettext("no reason is given")
@@ -92,7 +95,7 @@ def _main_reason(answer: CapacityFit) -> str:
 
 
 def gangs_answer(answer: GangFit) -> str:
-    """How many gangs fit, and how far the next one comes."""
+    """Return how many gangs fit, and how far the next one comes."""
     args = {"number": f"{answer.count:,}", "pods": format_count(answer.pods, "pods"), "why": _inexact_reason(answer)}
     if answer.unlimited:
         return gettext("At most %(number)s more gangs of %(pods)s fit: the claims of each pod are not known") % args
@@ -119,7 +122,7 @@ def gangs_answer(answer: GangFit) -> str:
 
 
 def _of_next(answer: GangFit) -> str:
-    """How many pods of the gang that does not fit find a node: in the domain where most do, if there are domains."""
+    """Return how many pods of the gang that does not fit find a node; with domains, in the one where most do."""
     if not answer.results:
         return ""
     placed = max(result.placed for result in answer.results)
@@ -140,7 +143,7 @@ def _of_next(answer: GangFit) -> str:
 
 
 def nodes_answer(answer: Sizing) -> str:
-    """How many nodes are needed, and which pods no number helps."""
+    """Return how many nodes are needed, and for how many pods no number of nodes helps."""
     if not answer.pods:
         return gettext("There is no pod to make room for")
     if answer.needed is None:
@@ -167,7 +170,7 @@ def nodes_answer(answer: Sizing) -> str:
 
 
 def _partial_answer(answer: Sizing, needed: int) -> str:
-    """Where some pods fit on no number of such nodes."""
+    """Return the sentence for when some pods fit on no number of such nodes."""
     helped = answer.pods - answer.unplaceable_count
     args = {
         "number": f"{needed:,}", "helped": f"{helped:,}", "hopeless": format_count(answer.unplaceable_count, "pods"),
@@ -189,7 +192,7 @@ def _partial_answer(answer: Sizing, needed: int) -> str:
 
 
 def drain_answer(answer: Rehearsal) -> str:
-    """Whether the nodes can be drained, and what blocks them."""
+    """Return whether the nodes can be drained, and what blocks them."""
     total = len(answer.nodes)
     args = {"number": f"{total:,}"}
     if answer.emptied:
@@ -208,7 +211,7 @@ def drain_answer(answer: Rehearsal) -> str:
 
 
 def buffer_answer(answer: Buffer) -> str:
-    """Whether the cluster survives, and which loss leaves most pods without a node."""
+    """Return whether the cluster survives, and which loss leaves most pods without a node."""
     if not answer.losses:
         return gettext("No node has a zone, so there is no zone to lose")
     worst = answer.worst_loss
@@ -233,7 +236,7 @@ def _loss_names(answer: Buffer) -> list[str]:
 
 
 def loss_name(loss: Loss) -> str:
-    """Such as "zone a" or "the 3 largest nodes"."""
+    """Return a name such as "zone a" or "the 3 largest nodes"."""
     if loss.kind == LOST_ZONE:
         return gettext("zone %(name)s") % {"name": loss.name}
     if len(loss.nodes) == 1:

@@ -1,4 +1,4 @@
-"""What REST takes and gives about capacity."""
+"""Serializers of questions and answers about capacity."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.prices.changes import CostChange
 
 Json = dict[str, Any]
+# Characters of a node's name, which is a DNS subdomain.
 NAME = 253
 EXACT = "Whether exactly so many fit. Else at least `count` do; or at most, where `notes` name claims left out."
 
@@ -294,7 +295,7 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
 
 
 def answer_to_json(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer, cost: CostChange | None) -> Json:
-    """The answer as REST tells it, with what it costs or saves."""
+    """Return the answer as REST tells it, with its costs or savings."""
     if isinstance(answer, GangFit):
         fields = _gangs_to_json(answer)
     elif isinstance(answer, Buffer):

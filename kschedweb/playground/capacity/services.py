@@ -1,4 +1,4 @@
-"""Answers questions about capacity: quick ones at once, others by a job. A person can ask one at a time.
+"""Answer questions about capacity: quick ones at once, others by a job. A person can ask one at a time.
 
 Reading an engine snapshot fills its caches, so a snapshot serves one question at a time. If it is in use, a job answers
 with its own copy of the snapshot.
@@ -60,32 +60,38 @@ if TYPE_CHECKING:
     from kschedweb.playground.capacity.queries import CapacityQuery
     from kschedweb.policies.models import Revision
 
-SECONDS = 120.0  # for a job
+# Time that a job has for an answer.
+SECONDS = 120.0
 
+# Held while a request of this process computes an answer.
 _turn = Lock()
+# Engine snapshots by snapshot, version of the figures of use, and view of the release.
 _snapshots: LRU[EngineSnapshot] = LRU(2)
 _answers: LRU[CapacityAnswer] = LRU(64)
-_asking: set[int] = set()  # people with a question in a request of this process
+# Keys of people with a question in a request of this process.
+_asking: set[int] = set()
 _asking_lock = Lock()
 
 
 class TooLong(Unprocessable):
-    """The answer took too long."""
+    """Raised if an answer takes too long."""
 
 
 def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> CapacityAnswer:
-    """The answer, if it can be found quickly.
+    """Return the answer, if it can be found quickly.
 
-    Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
+    Raises DeadlineExceeded if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
     _workload_seen(snapshot, query)
     rules, notes = rules_of(snapshot, revision, query)
+    # The figures of use are part of the key, since plugins that read them answer differently after each update.
     key = (revision.pk, rules.release.title, query, snapshot.pk, figures_in_force.figures_version(snapshot))
     cached = _answers.peek(key)
     if cached is not None:
         return cached
     with _one_at_a_time(user):
+        # Reading a large snapshot would already take longer than a request may.
         if snapshot.size > AT_ONCE_SIZE:
             raise DeadlineExceeded
         with at_once(_turn, AT_ONCE_SECONDS) as step:
@@ -98,7 +104,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query:
 
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> Question:
-    """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
+    """Start a job that answers; raise Conflict while another question of ``user`` is being answered."""
     _workload_seen(snapshot, query)
     question = Question(
         kind=kind_of(query),
@@ -109,6 +115,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: C
         policy=sentences.revision_label(revision),
         created_by=user,
     )
+    # Titles of jobs and the audit log are stored, and so in English.
     kind = in_english(CapacityKind(question.kind).label)
     title = f"Capacity: {kind.lower()}, {question.about}"
     ask_job(question, kind="capacity.answer", title=title, refuse=lambda: refuse_second(Question, user, "capacity"))
@@ -117,7 +124,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: C
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
-    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
+    """Find and store the answer, unless it is stored already; report progress to ``step``."""
     if question.content is None:
         if question.snapshot is None or question.revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
@@ -138,13 +145,14 @@ def clear_caches() -> None:
 
 
 def _workload_seen(snapshot: Snapshot, query: CapacityQuery) -> None:
-    """Raise NotFound where ``query`` is about a workload of a namespace that who asks does not see."""
+    """Raise NotFound if ``query`` names a workload in a namespace that the asking person may not see."""
     if isinstance(query, FitQuery | GangsQuery) and query.pod.workload:
         pod_seen(snapshot, query.pod.workload, "workload")
 
 
 @contextmanager
 def _one_at_a_time(user: User) -> Iterator[None]:
+    # Refuses while a job works on another question; the set below covers requests of this process.
     refuse_second(Question, user, "capacity")
     with _asking_lock:
         if user.pk in _asking:
@@ -157,7 +165,7 @@ def _one_at_a_time(user: User) -> Iterator[None]:
 
 
 def rules_of(snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> tuple[Configuration, tuple[str, ...]]:
-    """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case.
+    """Return the configuration that answers, and notes on it: for gangs, the feature gates that they need are on.
 
     Raises ApplicationError for a policy that cannot answer, such as a classic one about gangs.
     """
@@ -173,7 +181,7 @@ def rules_of(snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> tu
 
 
 def _load_snapshot(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
-    """The engine snapshot of a stored snapshot for ``rules``, separate from that of decisions."""
+    """Return the engine snapshot of a stored snapshot for ``rules``, separate from the one that decisions use."""
     return figures_in_force.apply_figures(rules.release.build_snapshot(snapshot_objects(snapshot)), snapshot)
 
 
@@ -185,10 +193,11 @@ def _worked_out(
     seconds: float = float("inf"),
     notes: tuple[str, ...] = (),
 ) -> CapacityAnswer:
-    """The answer, with ``notes`` about gangs. Needs no database.
+    """Return the answer, with ``notes`` about gangs. Needs no database.
 
-    After ``seconds`` it is a lower bound for pods and gangs, if one fits; otherwise TooLong is raised.
+    After ``seconds`` the answer is a lower bound for pods and gangs, if any fits; otherwise TooLong is raised.
     """
+    # The computation takes up to minutes, and the connection would be held idle.
     connection_released()
     deadline = monotonic() + seconds
     try:
@@ -214,6 +223,7 @@ def _answer_fit(
 ) -> capacity.CapacityFit:
     def report_progress(placed: int) -> bool:
         step("Placing pods", placed, query.limit)
+        # The first pod is placed however long it takes, so that there is an answer.
         return not placed or monotonic() < deadline
 
     answer = capacity.fit_clones(engine, rules, query.pod.to_shape(engine), limit=query.limit, check=report_progress)

@@ -43,19 +43,25 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
+# Names of the forms' fields by REST's, in which the services report problems.
 FIELDS = {"requests": "cpu", "allocatable": "node_cpu", "min_count": "least", "topology_key": "topology"}  # by REST's
-LONGEST_ADDRESS = 8_000  # characters that servers and proxies accept
+# Characters that servers and proxies accept; a longer question is answered by a job instead.
+LONGEST_ADDRESS = 8_000
 
 
 @dataclass(frozen=True)
 class _Page:
-    """The page of a kind of question: its form, its table with columns ``head``, its chart, and the form's choices."""
+    """The page of a kind of question."""
 
     kind: CapacityKind
     form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm]
+    # Columns of its table.
     head: Sequence[str]
+    # Makes the table's rows from an answer.
     rows: Callable[[Any], list[list[object]]]
+    # Draws an answer; it may return None.
     chart: Callable[[Any], Chart | None]
+    # Choices of the form's datalists, by name in the template.
     offers: Mapping[str, Callable[[Snapshot], list[str]]]
 
 
@@ -85,42 +91,42 @@ PAGES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW, in_part=True)
 def show_fit(request: PageRequest) -> HttpResponseBase:
-    """How many more pods of a shape fit, on which nodes, and why not more."""
+    """Show how many more pods of a shape fit, on which nodes, and why not more."""
     return _handle_question(request, PAGES[CapacityKind.FIT])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_nodes(request: PageRequest) -> HttpResponseBase:
-    """How many nodes of a type must be added so that pods fit."""
+    """Show how many nodes of a type must be added so that pods fit."""
     return _handle_question(request, PAGES[CapacityKind.NODES])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_drain(request: PageRequest) -> HttpResponseBase:
-    """Whether nodes can be emptied, in what order, blocked by what."""
+    """Show whether nodes can be drained, in what order, and what blocks them."""
     return _handle_question(request, PAGES[CapacityKind.DRAIN])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW, in_part=True)
 def show_gangs(request: PageRequest) -> HttpResponseBase:
-    """How many more gangs of pods fit, where, and why not more."""
+    """Show how many more gangs of pods fit, where, and why not more."""
     return _handle_question(request, PAGES[CapacityKind.GANGS])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_buffer(request: PageRequest) -> HttpResponseBase:
-    """Whether the cluster survives the loss of a zone, or of its largest nodes."""
+    """Show whether the cluster survives the loss of a zone, or of its largest nodes."""
     return _handle_question(request, PAGES[CapacityKind.BUFFER])
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """The answer of a job, or its progress."""
+    """Show the answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     snapshot, revision, page = question.snapshot, question.revision, PAGES[CapacityKind(question.kind)]
     _scope_to(request, snapshot, revision)
@@ -140,6 +146,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     context["cost"] = costs.describe_cost_change(snapshot, query, answer)
     form = page.form(initial=fields_of(query))
     response = _render_page(request, page, form, snapshot, revision, answer, context)
+    # The page was polling for progress: it is loaded again with the answer.
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
@@ -153,7 +160,7 @@ def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revisio
 
 
 def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
-    """The page of a question: a GET answers quick ones, a POST starts a job for the others."""
+    """Return the page of a question: a GET answers quick ones, a POST starts a job for the others."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
@@ -178,6 +185,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
             context["engine"] = services.rules_of(snapshot, revision, arguments["query"])[0].release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_filled_fields(form))}"
+                # A quick answer gets an address that can be shared and loaded again.
                 if answer is None or len(address) > LONGEST_ADDRESS:
                     return redirect("capacity-answer", services.question_ask(**arguments).pk)
                 return redirect(address)
@@ -190,7 +198,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
 
 
 def _try_answer(arguments: dict[str, Any]) -> CapacityAnswer | None:
-    """The answer; ``None`` if a job is needed."""
+    """Return the answer; ``None`` if a job is needed."""
     try:
         return services.answer_at_once(**arguments)
     except DeadlineExceeded:
@@ -198,7 +206,7 @@ def _try_answer(arguments: dict[str, Any]) -> CapacityAnswer | None:
 
 
 def _filled_fields(form: forms.Form) -> dict[str, str]:
-    """The filled fields of the form."""
+    """Return the fields of the form that are filled in."""
     return {name: form.data[name] for name in form.fields if form.data.get(name)}
 
 
@@ -219,7 +227,7 @@ def _render_page(
     context: dict[str, Any],
     status: int = 200,
 ) -> HttpResponseBase:
-    """The page with its answer, or the answer as a file (?format=); only the form if ``answer`` is ``None``."""
+    """Render the page with its answer, or the answer as a file (?format=); only the form if ``answer`` is ``None``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
     context |= {
         "form": form,
@@ -235,6 +243,7 @@ def _render_page(
         name, engine = f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", context["engine"]
         return export_rows(file, name, (*page.head, "engine"), ((*row, engine) for row in rows))
     if isinstance(answer, CapacityFit):
+        # The page has the fullest nodes first; a file keeps the order of the snapshot.
         rows = sorted(rows, key=lambda row: -_as_number(row[1]))
         context["reasons"] = [
             (reason, [answer.names[node] for node in reason.nodes[:5].tolist()]) for reason in answer.reasons
@@ -249,12 +258,12 @@ def _render_page(
 
 
 def _page_context(page: _Page) -> dict[str, str]:
-    """The kind of the page, and the address of its form."""
+    """Return the kind of the page, and the address of its form."""
     return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
 
 
 def _render_progress(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
-    """The progress of the job; for htmx only the part that changes."""
+    """Render the progress of the job; for htmx only the part that changes."""
     job = question.job
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context |= {

@@ -1,4 +1,4 @@
-"""REST: experiments, and what came of them."""
+"""REST views of experiments and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The charts of an experiment, each with a sentence and a table."""
+"""Charts of an experiment, each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest", "engine")
 
 
 def skew_chart(listed: Sequence[PolicySeries]) -> Chart:
-    """Skew over time, a line for each policy."""
+    """Draw skew over time, a line for each policy."""
     of_a_place = gettext("{y} points at {x} h").format(y="%{y}", x="%{x}")
     data: list[go.Scatter] = [
         go.Scatter(
@@ -35,6 +35,7 @@ def skew_chart(listed: Sequence[PolicySeries]) -> Chart:
         xaxis={"title": {"text": gettext("hours")}},
         yaxis={"title": {"text": gettext("points of skew")}, "rangemode": "tozero", "automargin": True},
     )
+    # The table has a row for each full hour.
     hourly = [place for place, hour in enumerate(listed[0].hours) if hour == int(hour)]
     rows: list[list[object]] = [
         [format_duration(3600 * listed[0].hours[place]), *(_value_at(series.skew, place) for series in listed)]
@@ -67,7 +68,7 @@ def _skew_summary(listed: Sequence[PolicySeries]) -> str:
 
 
 def distribution_chart(listed: Sequence[PolicySeries]) -> Chart:
-    """The levels of nodes in the last hour: a box for each policy, over the nodes of all seeds."""
+    """Draw the levels of nodes in the last hour: a box for each policy, over the nodes of all seeds."""
     data = [
         go.Box(
             name=policy_label(series.policy),
@@ -94,7 +95,7 @@ def distribution_chart(listed: Sequence[PolicySeries]) -> Chart:
 
 
 def series_rows(listed: Sequence[PolicySeries]) -> Iterator[tuple[object, ...]]:
-    """Every time of every policy, means over the seeds."""
+    """Yield a row for every time of every policy, with means over the seeds."""
     for series in listed:
         marks = [series.levels.mean(axis=2), series.levels.min(axis=2), series.levels.max(axis=2)]
         middle, low, high = (np.round(part.mean(axis=0), 2).tolist() for part in marks)

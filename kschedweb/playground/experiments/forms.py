@@ -12,12 +12,14 @@ from kschedweb.playground.experiments import selectors
 from kschedweb.web import messages
 from kschedweb.web.translating import gettext_lazy as _
 
+# The engine's usual settings are the initial values.
 DEFAULT = Setup()
-HOUR = 3600  # seconds
+# Seconds.
+HOUR = 3600
 
 
 class ExperimentForm(forms.Form):
-    """Which recording is replayed, under which policies, how often, and in which cluster."""
+    """The form of an experiment: the recording, the policies, the seeds, and the cluster."""
 
     recording = forms.ChoiceField(label=_("Recording"), required=False)
     file = forms.FileField(
@@ -84,6 +86,7 @@ class ExperimentForm(forms.Form):
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
+        # isdecimal alone accepts digits of other scripts.
         if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
             raise forms.ValidationError(gettext("Enter whole numbers, 0 or more, separated by spaces."))
         return [int(word) for word in words]

@@ -16,6 +16,7 @@ class Recording(models.Model):
 
     name = models.CharField(max_length=63, unique=True)
     content = models.BinaryField()
+    # Rows and columns of the recording.
     machines = models.PositiveIntegerField()
     samples = models.PositiveIntegerField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -28,13 +29,17 @@ class Recording(models.Model):
 
 
 class Experiment(models.Model):
-    """Policies compared on a recording; ``recording`` is empty for the synthetic one of the site."""
+    """Policies compared on a recording."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # None for the synthetic recording of the site.
     recording = models.ForeignKey(Recording, null=True, on_delete=models.PROTECT, related_name="experiments")
-    policies = models.JSONField()  # names as in services.documents, in the order of the figures
+    # Names as services takes them, in the order of the charts.
+    policies = models.JSONField()
+    # Each policy is run once with each seed.
     seeds = models.JSONField()
-    setup = models.JSONField()  # what differs from the engine's defaults
+    # Settings that differ from the engine's defaults.
+    setup = models.JSONField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -46,16 +51,19 @@ class Experiment(models.Model):
 
 
 class Run(models.Model):
-    """One policy with one seed. ``levels`` is zlib of float32[intervals, nodes], percent in the last hour."""
+    """One policy with one seed."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="runs")
     policy = models.CharField(max_length=120)
     seed = models.PositiveIntegerField()
     measures = models.JSONField()
-    interval = models.FloatField()  # seconds
+    # Seconds between two rows of ``levels``.
+    interval = models.FloatField()
     nodes = models.PositiveIntegerField()
+    # float32[intervals, nodes] packed by zlib, the percentage of use in the last hour.
     levels = models.BinaryField()
-    engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that ran it, with all gates
+    # Version of the engine that ran it, with all feature gates.
+    engine = models.CharField(max_length=20_000, blank=True, db_default="")
 
     objects = Covered("experiment")
 

@@ -1,4 +1,4 @@
-"""Reads experiments and their results."""
+"""Read experiments and their results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+# The synthetic recording must never change, or stored results could not be compared.
 DEMO_SEED, DEMO_MACHINES = 5, 240
 DEMO_TITLE = f"Made-up day of {DEMO_MACHINES} machines"
 
 
 def experiment_list() -> QuerySet[Experiment]:
-    """Newest first."""
+    """Return the experiments, newest first."""
     return Experiment.objects.select_related("recording", "job", "created_by").defer("recording__content")
 
 
@@ -45,7 +46,7 @@ def recording_list() -> QuerySet[Recording]:
 
 
 def recording_read(experiment: Experiment) -> EngineRecording:
-    """The recording that the experiment replays."""
+    """Return the recording that the experiment replays."""
     if experiment.recording_id is None:
         return demo_recording()
     content = Recording.objects.values_list("content", flat=True).get(pk=experiment.recording_id)
@@ -54,30 +55,30 @@ def recording_read(experiment: Experiment) -> EngineRecording:
 
 @lru_cache(maxsize=1)
 def demo_recording() -> EngineRecording:
-    """The synthetic recording of the site, which is the same every time."""
+    """Return the synthetic recording of the site, which is the same every time."""
     return EngineRecording.generate(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
 
 
 def list_policies() -> list[tuple[str, str]]:
-    """The policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
+    """Return the policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
     built_in = [(name, messages.translate_words(words)) for name, words in _policy_titles().items()]
     return [*built_in, *policy_choices(WITH_PROFILES)]
 
 
 def policy_title(policy: str) -> str:
-    """A policy's name in a sentence, in English."""
+    """Return a policy's name as it stands in a sentence, in English."""
     name, at, number = policy.partition("@")
     return f"{name}, revision {number}" if at else _policy_titles().get(policy, policy)
 
 
 def policy_label(policy: str) -> str:
-    """The same in the language of the reader."""
+    """Return a policy's name as it stands in a sentence, in the language of the reader."""
     return messages.translate_words(policy_title(policy))
 
 
 @cache
 def _policy_titles() -> dict[str, str]:
-    """The names of the experiment's policies in a sentence."""
+    """Return the names of the experiment's policies as they stand in a sentence."""
     titles = {DEFAULT: "kube-scheduler's defaults"}
     for plugin, trial in list_trials():
         weighed = f", weight {trial.weight}," if trial.weight != 1 else ""
@@ -87,18 +88,22 @@ def _policy_titles() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PolicySeries:
-    """One policy over all its seeds. ``levels`` is [seeds, intervals, nodes] in percent."""
+    """The results of one policy over all its seeds."""
 
     policy: str
+    # Seconds between two levels.
     interval: float
     seeds: list[int]
+    # float32[seeds, intervals, nodes] in percent.
     levels: np.ndarray
-    measures: dict[str, float]  # means over the seeds
-    engines: list[str]  # the versions that ran it; of old runs none is known
+    # Means over the seeds.
+    measures: dict[str, float]
+    # Versions of the engine that ran it; those of old runs are unknown.
+    engines: list[str]
 
     @property
     def skew(self) -> np.ndarray:
-        """Mean over the seeds of highest less lowest node: [intervals]."""
+        """Highest less lowest node, the mean over the seeds: [intervals]."""
         spread: np.ndarray = (self.levels.max(axis=2) - self.levels.min(axis=2)).mean(axis=0)
         return spread
 
@@ -108,7 +113,7 @@ class PolicySeries:
 
 
 def list_series(experiment: Experiment) -> list[PolicySeries]:
-    """The results so far, in the order of the experiment's policies."""
+    """Return the results so far, in the order of the experiment's policies."""
     runs = list(Run.objects.filter(experiment=experiment))
     series = []
     for policy in experiment.policies:

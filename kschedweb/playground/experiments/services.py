@@ -1,4 +1,4 @@
-"""Starts experiments, and does their runs."""
+"""Start experiments and run them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.engine.config import Configuration
 
+# Limits of one experiment; the last one is of pods at a time.
 MOST_POLICIES, MOST_SEEDS, MOST_NODES, MOST_PODS = 12, 5, 200, 20_000
 Progress = Callable[[float], None]
 Step = Callable[[str, int, int], None]
@@ -60,6 +61,8 @@ def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -
 def _decode_text(content: bytes, limit: int) -> str:
     try:
         if content.startswith(b"\x1f\x8b"):
+            # 31 means a gzip header with the largest window. The reader stops one byte beyond the limit, so that a
+            # small file cannot unpack to fill the memory.
             reader = zlib.decompressobj(31)
             content = reader.decompress(content, limit + 1)
         if len(content) > limit:
@@ -79,7 +82,7 @@ def experiment_start(
     seeds: Sequence[int],
     setup: dict[str, Any],
 ) -> Experiment:
-    """Start replaying ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed."""
+    """Start to replay ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed."""
     experiment = Experiment(
         recording=recording,
         policies=list(dict.fromkeys(policies)),
@@ -98,7 +101,7 @@ def experiment_start(
 
 
 def _check_experiment(experiment: Experiment) -> None:
-    """Raise ApplicationError with the field for an experiment that cannot be run."""
+    """Raise ApplicationError with the field if the experiment cannot be run."""
     if not 1 <= len(experiment.policies) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
     if not 1 <= len(experiment.seeds) <= MOST_SEEDS or not all(0 <= seed < 2**31 for seed in experiment.seeds):
@@ -114,6 +117,7 @@ def _check_experiment(experiment: Experiment) -> None:
         setup = Setup.from_values(experiment.setup)
         if setup.nodes > MOST_NODES:
             raise SetupError(f"nodes: must not be above {MOST_NODES}")
+        # The most pods that the requested cores can be divided into.
         if setup.nodes * setup.cores * setup.requested / setup.least > MOST_PODS:
             raise SetupError(f"nodes: there would be more than {MOST_PODS} pods at a time")
         ExperimentWorkload(selectors.recording_read(experiment), experiment.seeds[0], setup)
@@ -125,7 +129,10 @@ def _check_experiment(experiment: Experiment) -> None:
 
 
 def _load_configuration(policy: str, nodes: int) -> Configuration | None:
-    """The configuration of a policy; ``None`` for the policy that knows the future. Raises NotFound or PolicyError."""
+    """Return the configuration of a policy; ``None`` for the policy that knows the future.
+
+    Raises NotFound or PolicyError.
+    """
     if "@" in policy:
         try:
             return of_revision(profiles_named(policy, "policies"))
@@ -142,7 +149,7 @@ def _load_configuration(policy: str, nodes: int) -> Configuration | None:
 
 
 def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
-    """Do the missing runs and store each as soon as it is done; ``step`` is called for each simulated hour."""
+    """Run what is missing and store each run as soon as it is done; call ``step`` for each simulated hour."""
     recording, setup = selectors.recording_read(experiment), Setup.from_values(experiment.setup)
     finished_runs = set(experiment.runs.values_list("policy", "seed"))
     hours = round(recording.seconds / 3600.0)
@@ -155,6 +162,7 @@ def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
                 tell = _make_progress(step, f"{selectors.policy_title(policy)}, seed {seed}", begun, total)
                 config = _load_configuration(policy, workload.setup.nodes)
                 _store_run(experiment, policy, seed, _run_replay(workload, policy, config, tell), engine_of(config))
+            # Runs that are stored already count as progress.
             begun += hours
     return {"experiment": str(experiment.pk), "runs": len(experiment.policies) * len(experiment.seeds)}
 
@@ -187,6 +195,7 @@ def _store_run(experiment: Experiment, policy: str, seed: int, outcome: ReplayRe
             "measures": outcome.to_dict(),
             "interval": outcome.interval,
             "nodes": outcome.levels.shape[1],
+            # Little-endian, so that any machine reads them alike.
             "levels": zlib.compress(outcome.levels.astype("<f4").tobytes()),
         },
     )

@@ -1,4 +1,4 @@
-"""Running experiments in the background."""
+"""Background task that runs experiments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="experiments.run", restartable=True)
 def run(progress: Progress, *, experiment: str) -> dict[str, Any]:
-    """Do the missing runs of the experiment with this id."""
+    """Run what is missing of the experiment with this id."""
     row = Experiment.objects.filter(pk=experiment).first()
     if row is None:
         raise NotFound("The experiment was deleted before it could be run.")

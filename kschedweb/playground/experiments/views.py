@@ -1,4 +1,4 @@
-"""The pages of experiments."""
+"""Pages of experiments."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _start_experiment(user: User, form: ExperimentForm) -> Experiment:
 @require_safe
 @requires(Action.VIEW)
 def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
-    """The results, or the progress while it runs."""
+    """Show the results, and the progress while it runs."""
     experiment = selectors.experiment_get(experiment_id)
     listed = selectors.list_series(experiment)
     if (form := request.GET.get("format")) in FORMATS:
@@ -77,6 +77,7 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
         "series": listed,
     }
     if listed:
+        # Skew is also shown in percent of that under kube-scheduler's defaults.
         base = next((series.measures["skew"] for series in listed if series.policy == "default"), None)
         parts = [
             (
@@ -94,5 +95,5 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
 
 
 def _add_percentages(measures: dict[str, float]) -> dict[str, float]:
-    """The measures with shares in percent too."""
+    """Return the measures with shares in percent, too."""
     return {**measures, **{f"{name}_percent": 100.0 * measures[name] for name in ("high", "short")}}

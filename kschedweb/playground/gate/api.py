@@ -1,4 +1,4 @@
-"""REST: whether a policy may ship."""
+"""REST views of the gate: whether a policy may ship."""
 
 from __future__ import annotations
 
@@ -56,8 +56,11 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
 
-SMALL = TextLimits(size=64 * 1024, depth=20, nodes=2_000)  # thresholds
-ACCEPTED, RETRY_AFTER = 202, "2"  # seconds until it makes sense to ask again
+# Limits of a thresholds file.
+SMALL = TextLimits(size=64 * 1024, depth=20, nodes=2_000)
+# Seconds until it makes sense to ask again.
+ACCEPTED, RETRY_AFTER = 202, "2"
+# Parts of a form that may be files.
 FILES = ("policy", "baseline", "objects", "thresholds")
 ANSWERS: dict[Any, Any] = {(200, "application/json"): GateVerdictSerializer}
 ANSWERS |= {
@@ -86,11 +89,15 @@ class _Verdicts(APIView):
         return Response(GateWaitsSerializer(waits).data, status=ACCEPTED)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Also of an answer that is given again: it leads to the verdict. (OPTIONS tells of the view, and of none.)"""
+        """Set Location and Retry-After, also on an answer that is repeated for the same idempotency key.
+
+        OPTIONS describes the view and has no id, so it gets no Location.
+        """
         if response.status_code < 400 and isinstance(response.data, dict) and "id" in response.data:
             response["Location"] = reverse("api:gate-verdict", args=[response.data["id"]], request=request)
         if response.status_code == ACCEPTED:
             response["Retry-After"] = RETRY_AFTER
+            # There is no verdict yet that could be JUnit or Markdown.
             request.accepted_renderer = JSONRenderer()
             request.accepted_media_type = JSONRenderer.media_type
         return super().finalize_response(request, response, *args, **kwargs)
@@ -157,10 +164,11 @@ def _parse_request(request: ApiRequest) -> services.GateRequest:
 
 
 def _parse_policies(data: dict[str, Any], version: str) -> tuple[engine.GatePolicy, engine.GatePolicy]:
-    """The policy and its baseline, on a cluster of ``version``."""
+    """Return the policy and its baseline, on a cluster of ``version``."""
     policy = _parse_policy(data["policy"], version, "policy")
     if "baseline" in data:
         return policy, _parse_policy(data["baseline"], version, "baseline")
+    # The defaults of the policy's own release, so that the verdict is about the policy alone.
     return policy, engine.GatePolicy(engine.DEFAULTS, release=policy.release)
 
 
@@ -178,7 +186,7 @@ def _parse_policy(fields: dict[str, Any], version: str, path: str) -> engine.Gat
 
 
 def _parse_release(fields: dict[str, Any], process: dict[str, Any], path: str) -> Release:
-    """The release that is asked for, else that of ``process``."""
+    """Return the requested release, or else that of ``process``."""
     try:
         return requested_release(process, fields["release"], fields["feature_gates"])
     except ReleaseError as error:
@@ -196,7 +204,7 @@ def _parse_objects(raw: Any) -> list[dict[str, Any]]:
 
 
 def _merge_files(request: ApiRequest) -> Any:
-    """The JSON body; of a form its part ``request`` with what the files hold."""
+    """Return the JSON body; for a form, its part ``request`` with the contents of the files."""
     if not (request.content_type or "").startswith("multipart/"):
         return request.data
     data: Any = request.data
@@ -205,6 +213,7 @@ def _merge_files(request: ApiRequest) -> Any:
         file = request.FILES.get(name)
         if file is None:
             continue
+        # One byte beyond the limit is enough to see that the file is too large.
         content = file.read(settings.UPLOAD_LIMIT + 1)
         if len(content) > settings.UPLOAD_LIMIT:
             raise TooLarge(f"{name}: the file is larger than this server allows.")

@@ -13,6 +13,7 @@ class GateConfig(AppConfig):
     name = "kschedweb.playground.gate"
 
     def ready(self) -> None:
+        # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register_entries(RailGroup.POLICIES, Entry(_("Releases"), "history", "releases", 40))

@@ -8,6 +8,7 @@ from django_filters import CharFilter, ChoiceFilter, FilterSet
 from kschedweb.playground.gate.models import Gate
 from kschedweb.web.translating import gettext_lazy as _
 
+# Values of Gate.passed by those of the filter.
 PASSED = {"pass": True, "fail": False, "none": None}
 CHOICES = [("pass", _("Pass")), ("fail", _("Fail")), ("none", _("None yet"))]
 

@@ -37,6 +37,7 @@ FIELDS = {
 }
 # What a verdict is held to where nothing is said, on the page as over REST and on the command line.
 DEFAULTS_OF_FIELDS = {FIELDS[key]: str(value) for key, value in Thresholds().plain.items()}
+# A line of limits, such as "wait_p99 max=30", and one of its limits.
 LINE = re.compile(r"\s*(?P<name>[^\s:]+)\s*:?\s+(?P<limits>.+)")
 PART = re.compile(r"(max|min|maxChange)\s*=\s*(\S+)")
 
@@ -93,9 +94,11 @@ class GateForm(forms.Form):
         targets = [value for value, _ in clusters + scenarios]
         preferred = f"cluster:{cluster}"
         first = {"policy": policy or "default", "on": preferred if preferred in targets else next(iter(targets), "")}
+        # Reversed, so that the newest revision of each policy, which comes first, stays.
         latest = {value.partition("@")[0]: value for value, _ in reversed(policies)}
         first["policy"] = latest.get(first["policy"], next(iter(latest.values()), ""))
         fields = {name: "" for name in self.base_fields} | DEFAULTS_OF_FIELDS | first | {"place": ALL}
+        # A form without parameters is bound, too, so that its commands are shown on the first visit.
         values = {name: data.get(name) for name in fields if name in data}
         super().__init__(fields | values)
         self.user = user
@@ -122,6 +125,7 @@ class GateForm(forms.Form):
             data["thresholds"] = thresholds.read_thresholds(raw, "")
         except ScenarioError as error:
             for problem in error.problems:
+                # Problems of a measure are shown at the field of all measures.
                 key = problem.path.partition(".")[0].partition("[")[0]
                 path = problem.path[len(key) :].lstrip(".")
                 self.add_error(FIELDS.get(key), f"{path}: {problem.text}." if path else f"It {problem.text}.")

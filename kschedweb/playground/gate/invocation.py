@@ -29,13 +29,14 @@ OPTIONS = {
     "maxSkewIncrease": "--max-skew-increase",
     "zoneLossPriority": "--zone-loss-priority",
 }
+# Kinds that the engine needs; an optional one that a cluster does not serve would make kubectl fail.
 DUMP = ",".join(
     kind.resource if not kind.group else f"{kind.resource}.{kind.group}" for kind in KINDS if not kind.optional
 )
 
 
 def about_snapshot(snapshot: Snapshot) -> str:
-    """Such as "production, 2026-11-21 20:00 UTC"."""
+    """Return a label such as "production, 2026-11-21 20:00 UTC"."""
     return f"{snapshot.cluster.name}, {snapshot.taken_at:%Y-%m-%d %H:%M} UTC"
 
 
@@ -45,22 +46,28 @@ def about_scenario(revision: ScenarioRevision) -> str:
 
 @dataclass(frozen=True)
 class GateInvocation:
-    """A question as shell commands; ``policy`` and ``baseline`` are "name@number" ("": defaults)."""
+    """A question as shell commands."""
 
+    # "name@number", as is the baseline; there "" stands for kube-scheduler's defaults.
     policy: str
     baseline: str
+    # As a thresholds file has them.
     thresholds: dict[str, Any]
+    # Either a cluster or a scenario is named.
     cluster: str = ""
     scenario: str = ""
+    # Pods of the cluster that are placed: ALL or PENDING.
     place: str = ALL
     seed: int = 1
+    # Release of kube-scheduler; "" for the policy's own.
     release: str = ""
     baseline_release: str = ""
-    priced: bool = False  # whether the cluster has a price table
+    # True if the cluster has a price table.
+    priced: bool = False
 
     @property
     def dump(self) -> str:
-        """The command that takes the snapshot of a cluster."""
+        """The command that dumps the objects of a cluster."""
         return f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json"
 
     @property
@@ -95,11 +102,12 @@ class GateInvocation:
         return body | {"thresholds": self.thresholds}
 
     def build_curl(self, address: str) -> str:
-        """The REST call to ``address``, with the policy's file."""
+        """Return the REST call to ``address``, with the policy's file."""
         options = [
             '--header "Authorization: Bearer $KSCHEDWEB_TOKEN"',
             "--header 'Accept: application/xml'",
             "--form policy=@policy.yaml",
+            # --form would read a value that begins with @ as a file.
             f"--form-string request={shlex.quote(json.dumps(self.body))}",
             "--output verdict.xml",
         ]
@@ -120,7 +128,8 @@ def _join_lines(head: str, options: Sequence[str]) -> str:
 
 
 def measure_row(measure: dict[str, Any]) -> dict[str, Any]:
-    """A measure with its amounts and its change in words."""
+    """Return a measure with its amounts and its change in words."""
+    # compute_change takes values by seed; a verdict has one.
     sides = [{} if measure[side] is None else {1: measure[side]} for side in ("baseline", "policy")]
     change = compute_change(measure["name"], measure["unit"], measure["direction"], *sides)
     sign = "" if not change.change else "+" if change.change > 0 else "−"
@@ -141,7 +150,7 @@ def measure_row(measure: dict[str, Any]) -> dict[str, Any]:
 
 
 def amount_or_dash(value: float | None, unit: str) -> str:
-    """The amount with its unit, – where nothing is measured."""
+    """Return the amount with its unit; "–" if nothing was measured."""
     if value is None:
         return "–"
     return format_duration(value) if unit == SECONDS else messages.translate_amount(format_amount(value, unit))

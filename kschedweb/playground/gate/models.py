@@ -15,39 +15,47 @@ from kschedweb.policies.validation import release_of_record
 
 
 class Gate(Inquiry):
-    """One question. Its ``verdict`` never changes.
+    """A question to the gate. Its ``verdict`` never changes.
 
-    The cluster is ``snapshot``, ``revision`` (of a scenario), or ``objects_given`` (gzipped JSON, dropped once the
-    verdict is known). ``policy`` and ``baseline`` are names. Their documents are stored as judged; the document of a
-    baseline is "" for kube-scheduler's defaults.
+    The cluster is that of ``snapshot``, ``revision`` or ``objects_given``. Documents are stored as they were judged.
     """
 
+    # Labels of policy and baseline, such as "default@1".
     policy = models.CharField(max_length=120)
     policy_document = models.TextField()
-    process = models.JSONField(default=dict, db_default={})  # the policy's release and feature gates
+    # Release and feature gates that run the policy.
+    process = models.JSONField(default=dict, db_default={})
     baseline = models.CharField(max_length=120)
+    # "" for kube-scheduler's defaults.
     baseline_document = models.TextField(blank=True)
     baseline_process = models.JSONField(default=dict, db_default={})
-    about = models.CharField(max_length=300)  # the cluster or scenario in words
+    # Label of the cluster or scenario.
+    about = models.CharField(max_length=300)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    # Revision of a scenario.
     revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
+    # Gzipped JSON of objects that were sent; dropped once the verdict is known.
     objects_given = models.BinaryField(null=True)
+    # Pods that are placed: all, or only pending ones.
     place = models.CharField(max_length=16)
     seed = models.PositiveIntegerField()
-    thresholds = models.JSONField(default=dict)  # as engine.studies.gate.thresholds reads them
+    # As engine.studies.gate.thresholds reads them.
+    thresholds = models.JSONField(default=dict)
+    # None until the verdict is known.
     passed = models.BooleanField(null=True)
-    verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data
+    # engine.studies.gate.gate.GateVerdict as plain data.
+    verdict = models.JSONField(null=True)
 
     objects = Covered("snapshot", "revision", visible_to_creator=True)
 
     @property
     def policy_title(self) -> str:
-        """The policy's name, with the release that runs it where that is not clear."""
+        """The policy's name, with the release that runs it if policy and baseline have different ones."""
         return self._titles[0]
 
     @property
     def baseline_title(self) -> str:
-        """As ``policy_title``, of the baseline."""
+        """The baseline's name, with its release in the same case."""
         return self._titles[1]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The page "Releases": all that two releases of kube-scheduler do otherwise, worked by the engine."""
+"""The page "Releases": all differences between two releases of kube-scheduler, with examples from the engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReleasesForm(forms.Form):
 @require_safe
 @requires(Action.VIEW)
 def show_releases(request: PageRequest) -> HttpResponse:
-    """The differences between two releases; without a choice from the cluster's, or 1.35, to the newest."""
+    """Show the differences between two releases; without a choice from the cluster's, or 1.35, to the newest."""
     cluster = scope_of(request).cluster
     running, newest = find_upgrade_range(cluster.server_version if cluster else "")
     first = {"first": running if running != newest else find_upgrade_range("")[0], "second": newest}
@@ -56,7 +56,7 @@ def show_releases(request: PageRequest) -> HttpResponse:
 
 @cache
 def _run_change(name: str) -> ChangeExample:
-    """The answers to a scenario, which never change."""
+    """Return the answers to a change's scenario, which never change."""
     return compare_answers(next(change for change in CHANGES if change.name == name))
 
 
@@ -68,7 +68,7 @@ def _change_context(result: ChangeExample) -> dict[str, Any]:
 
 
 def _answer_context(answer: ReleaseAnswer, result: ChangeExample) -> dict[str, Any]:
-    """An answer in words, a line a plugin whose scores differ between the two, and a line a thing that is said."""
+    """Return an answer in words, with a line for each plugin whose scores differ, and one for each message."""
     other = result.before if answer is result.after else result.after
     differing = [(name, points) for name, points in answer.scores.items() if other and other.scores.get(name) != points]
     notes = [answer.message] if answer.message else []
@@ -83,7 +83,7 @@ def _format_points(points: dict[str, int]) -> str:
 
 
 def _gate_rows(before: str, after: str) -> list[dict[str, Any]]:
-    """The gates that differ; first those that decide something here."""
+    """Return the gates that differ; first those that decide something here."""
     changes = {gate: change for change in changes_between(before, after) for gate in change.gates}
     listed = [
         {

@@ -12,6 +12,7 @@ from kschedweb.engine.studies.gate import rendering
 
 class _Rendered(BaseRenderer):
     charset = "utf-8"
+    # The form by which the engine renders it.
     form = ""
 
     def render(
@@ -20,6 +21,7 @@ class _Rendered(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
+        # Names of pods may contain lone surrogates, which UTF-8 cannot encode. OPTIONS has no data.
         return rendering.render_verdict(data, self.form).encode("utf-8", "backslashreplace") if data else b""
 
 

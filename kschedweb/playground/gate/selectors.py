@@ -1,4 +1,4 @@
-"""Reads gates and their verdicts."""
+"""Read gates and their verdicts."""
 
 from __future__ import annotations
 
@@ -23,20 +23,24 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
 
+# Clusters and scenarios in a select.
 MOST_CHOICES = 200
+# Columns that no page of this app needs.
 LARGE = ("policy_document", "baseline_document", "objects_given")
 
 
 def gate_list(user: User) -> QuerySet[Gate]:
-    """The gates that ``user`` may see, newest first, without large fields: all but those on private scenarios."""
+    """Return the gates that ``user`` may see, newest first, without large fields: all but those on private
+    scenarios."""
     listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
     listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
     shared = readable_by(user, "revision__scenario")
+    # An empty condition means that ``user`` may read every scenario.
     return listed.filter(shared | Q(revision=None)) if shared else listed
 
 
 def gate_get(user: User, gate_id: UUID | str) -> Gate:
-    """One gate; raises ``Http404`` if there is none that ``user`` may see."""
+    """Return the gate of this id; raise ``Http404`` if ``user`` may see no such gate."""
     gate = gate_list(user).filter(pk=gate_id).first()
     if gate is None:
         raise Http404("There is no such verdict, or its scenario is not shared with you.")
@@ -44,7 +48,7 @@ def gate_get(user: User, gate_id: UUID | str) -> Gate:
 
 
 def get_verdict(gate: Gate) -> dict[str, Any] | None:
-    """The verdict as REST shows it; ``None`` while the job runs. Raises ApplicationError if the job failed."""
+    """Return the verdict as REST shows it; ``None`` while the job runs. Raise ApplicationError if the job failed."""
     if gate.verdict is not None:
         return {"id": str(gate.pk), **gate.verdict}
     if gate.state == JobState.CANCELLED:
@@ -55,7 +59,7 @@ def get_verdict(gate: Gate) -> dict[str, Any] | None:
 
 
 def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
-    """The named snapshot of a cluster, or its newest; the error for a missing one names the field."""
+    """Return the named snapshot of a cluster, or its newest; the error for a missing one names the field."""
     try:
         return snapshot_asked(cluster, snapshot)
     except (Http404, NotFound) as error:
@@ -63,7 +67,7 @@ def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
 
 
 def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> ScenarioRevision:
-    """A revision of a scenario, or its newest; the error for a missing one names the field."""
+    """Return a revision of a scenario, or its newest; the error for a missing one names the field."""
     try:
         return revision_get(scenario_get(user, scenario), number)
     except Http404 as error:
@@ -71,12 +75,12 @@ def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> 
 
 
 def missing_error(path: str, error: Exception) -> NotFound:
-    """``error`` as an error of the field ``path``."""
+    """Return ``error`` as an error of the field ``path``."""
     return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
 
 
 def cluster_choices() -> list[tuple[str, str]]:
-    """The clusters with snapshots, as "cluster:NAME"."""
+    """Return the clusters with snapshots, as "cluster:NAME" and label."""
     read = Cluster.objects.filter(snapshots__complete=True).distinct().order_by("name")
     return [
         (f"cluster:{name}", gettext("%(cluster)s, as read last") % {"cluster": name})
@@ -85,6 +89,6 @@ def cluster_choices() -> list[tuple[str, str]]:
 
 
 def scenario_choices(user: User) -> list[tuple[str, str]]:
-    """The scenarios that ``user`` may read, as "scenario:ID"."""
+    """Return the scenarios that ``user`` may read, as "scenario:ID" and name."""
     listed = scenario_list(user).values_list("pk", "name")[:MOST_CHOICES]
     return [(f"scenario:{pk}", name) for pk, name in listed]

@@ -1,4 +1,4 @@
-"""What REST takes and gives about verdicts."""
+"""Serializers of questions to the gate and of verdicts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from kschedweb.engine.studies.measure.registry import GROUPS
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
 
+# Largest number with nine digits, which every database's integer holds.
 MOST_NUMBER = 10**9 - 1
 VERDICTS = ("pass", "fail")
 
 
 def _to_openapi(schema: Any) -> Any:
-    """A JSON schema in the words of OpenAPI 3.0, which has no ``const``."""
+    """Return a JSON schema in the terms of OpenAPI 3.0, which has no ``const``."""
     if isinstance(schema, list):
         return [_to_openapi(element) for element in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Answers questions of the gate: at once for small clusters, else by a job."""
+"""Answer questions of the gate: at once for small clusters, else by a job."""
 
 from __future__ import annotations
 
@@ -37,27 +37,32 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.prepare.prepared import PreparedScenario
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-AT_ONCE = 1_000_000  # pods to schedule times nodes of an answer at once
+# Pods to schedule times nodes, up to which an answer is given at once.
+AT_ONCE = 1_000_000
+# Fields of a policy's document that hold a private key or a token.
 SECRETS = frozenset({"keyData", "token"})
+# Largest value of a positive integer column.
 LARGEST_SEED = 2**31 - 1
 
+# Held while a request of this process computes a verdict.
 _turn = Lock()
 
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A question. Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is set.
-
-    ``subject`` names it. ``place`` and ``seed`` are those of a scenario's run.
-    """
+    """A question to the gate. Exactly one of ``snapshot``, ``revision`` and ``objects`` is set."""
 
     policy: engine.GatePolicy
     baseline: engine.GatePolicy
     thresholds: Thresholds
+    # Label of the cluster or scenario.
     subject: str
     snapshot: Snapshot | None = None
+    # Revision of a scenario.
     revision: ScenarioRevision | None = None
+    # Raw Kubernetes objects that were sent.
     objects: list[dict[str, Any]] | None = None
+    # Pods that are placed: ALL or PENDING.
     place: str = ALL
     seed: int = 1
 
@@ -79,7 +84,7 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
 
 
 def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
-    """Find and store the verdict, unless there is one already; ``step`` gets the progress."""
+    """Find and store the verdict, unless it is stored already; report progress to ``step``."""
     if gate.verdict is None:
         step("Reading the cluster", 0, 0)
         question = _request_from_gate(gate)
@@ -91,6 +96,7 @@ def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
             "ended_at": timezone.now(),
             "objects_given": None,
         }
+        # A verdict that another worker stored meanwhile stays.
         Gate.objects.filter(pk=gate.pk, ended_at=None).update(**values)
         gate.refresh_from_db(fields=["verdict"])
     return {"gate": str(gate.pk), "verdict": (gate.verdict or {}).get("verdict", "")}
@@ -111,6 +117,7 @@ def _no_secret(value: Any, path: str) -> None:
 
 def _at_once(question: GateRequest) -> engine.GateVerdict:
     cluster = question.revision.snapshot if question.revision is not None else question.snapshot
+    # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
         raise DeadlineExceeded
     prepared = _prepare(question)
@@ -138,6 +145,7 @@ def _queue_gate(user: User | None, question: GateRequest) -> Gate:
         gate.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
     gate.save()
     title = f"Gate: {gate.policy} on {gate.about}"
+    # A job about objects that were sent is private: they may be of a cluster that others may not see.
     private = question.revision.scenario.private if question.revision else question.snapshot is None
     gate.job = job_start("gate.judge", title=title, params={"gate": str(gate.pk)}, user=user, private=private)
     gate.save(update_fields=["job"])
@@ -146,7 +154,7 @@ def _queue_gate(user: User | None, question: GateRequest) -> Gate:
 
 
 def _new_gate(user: User | None, question: GateRequest) -> Gate:
-    """Make a new row, and delete old ones."""
+    """Return a new row for the question, which is not saved yet."""
     return Gate(
         policy=question.policy.label[:120],
         policy_document=_document_text(question.policy),
@@ -165,7 +173,7 @@ def _new_gate(user: User | None, question: GateRequest) -> Gate:
 
 
 def _to_storable(value: Any) -> Any:
-    """``value`` without characters that some databases refuse and that names of objects may contain."""
+    """Return ``value`` without characters that some databases refuse and that names of objects may contain."""
     if isinstance(value, dict):
         return {_to_storable(key): _to_storable(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -178,7 +186,7 @@ def _document_text(policy: engine.GatePolicy) -> str:
 
 
 def _request_from_gate(gate: Gate) -> GateRequest:
-    """The question that a stored gate asks."""
+    """Return the question of a stored gate."""
     objects = None
     if gate.objects_given is not None:
         objects = json.loads(gzip.decompress(bytes(gate.objects_given)))
@@ -221,7 +229,7 @@ def _prepare(question: GateRequest) -> PreparedScenario:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """A context that turns errors of the engine into those of REST and pages."""
+    """Turn errors of the engine into those of REST and pages, as a context manager."""
     try:
         yield
     except ScenarioError as error:

@@ -1,4 +1,4 @@
-"""The pages of the gate: the form with commands to paste, and a verdict."""
+"""Pages of the gate: the form with commands to paste, and a verdict."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.gate.models import Gate
 
 PAGE_SIZE = 20
+# Name and media type of a downloaded verdict, by form.
 FILES = {
     "json": ("verdict.json", "application/json"),
     "junit": ("verdict.xml", "application/xml"),
@@ -51,7 +52,7 @@ FILES = {
 @requires(Action.VIEW)
 @with_news
 def show_gate(request: PageRequest) -> HttpResponse:
-    """The question as a form, a command and a REST call; a POST judges, or redirects to the question's address."""
+    """Show the question as a form, a command and a REST call; a POST judges, or redirects to the question's address."""
     if request.method == "POST" and request.POST.get("do") != "show":
         require_action(
             request.user, Action.EDIT, refusal="Only editors can try a policy. The command below needs no account."
@@ -66,6 +67,7 @@ def show_gate(request: PageRequest) -> HttpResponse:
     if not form.fields["on"].choices[0][1] and not form.fields["on"].choices[1][1]:  # type: ignore[attr-defined]
         return render(request, "dashboard/nothing.html", {"noun": "cluster"})
     valid = form.is_valid()
+    # Showing the commands only changes the address, which everyone may do.
     if request.method == "POST" and request.POST.get("do") == "show":
         return redirect(f"{reverse('gate')}?{urlencode(form.data)}")
     if request.method == "POST" and valid and (gate := _ask_gate(request, form)):
@@ -82,7 +84,7 @@ def show_gate(request: PageRequest) -> HttpResponse:
 
 
 def _ask_gate(request: PageRequest, form: GateForm) -> Gate | None:
-    """The gate; ``None`` if the question is invalid, and the form has the errors."""
+    """Return the gate; ``None`` if the question is invalid, and the form has the errors."""
     try:
         return services.gate_ask(user=request.user, question=_gate_request(request, form))
     except ApplicationError as error:
@@ -109,7 +111,7 @@ def _gate_request(request: PageRequest, form: GateForm) -> services.GateRequest:
 
 
 def _gate_policies(invocation: GateInvocation, version: str) -> tuple[engine.GatePolicy, engine.GatePolicy]:
-    """The policy and its baseline, on a cluster of ``version``."""
+    """Return the policy and its baseline, on a cluster of ``version``."""
     policy = _gate_policy(invocation.policy, invocation.release, version, "policy")
     if invocation.baseline:
         return policy, _gate_policy(invocation.baseline, invocation.baseline_release, version, "baseline")
@@ -118,7 +120,7 @@ def _gate_policies(invocation: GateInvocation, version: str) -> tuple[engine.Gat
 
 
 def _gate_policy(reference: str, release: str, version: str, path: str) -> engine.GatePolicy:
-    """The saved policy ``reference``, run by ``release`` ("": its own, or that of the cluster's ``version``)."""
+    """Return the saved policy ``reference``, run by ``release`` ("": its own, or that of the cluster's ``version``)."""
     revision = revision_named(reference, path)
     return engine.GatePolicy(
         reference, revision.document, _gate_release(process_of_run(revision, version), release, path)
@@ -133,7 +135,7 @@ def _gate_release(process: Mapping[str, Any], release: str, path: str) -> Releas
 
 
 def _with_releases(request: PageRequest, invocation: GateInvocation) -> GateInvocation:
-    """The question with the releases that answer it here, which no dump of a cluster names."""
+    """Return the question with the releases that answer it here, which no dump of a cluster names."""
     try:
         version = (
             cluster_version(selectors.scenario_of(request.user, UUID(invocation.scenario)))
@@ -143,6 +145,7 @@ def _with_releases(request: PageRequest, invocation: GateInvocation) -> GateInvo
         policy, baseline = (side.release for side in _gate_policies(invocation, version))
     except ApplicationError:
         return invocation
+    # The command takes the current release without the option.
     release = "" if policy is CURRENT else policy.name
     other = baseline.name if baseline.name != policy.name else ""
     return replace(
@@ -151,7 +154,7 @@ def _with_releases(request: PageRequest, invocation: GateInvocation) -> GateInvo
 
 
 def _invocation_context(request: PageRequest, form: GateForm) -> dict[str, Any]:
-    """The question to paste, and the origin of the files that the command reads."""
+    """Return the question to paste, and the addresses of the files that the command reads."""
     pasted = _with_releases(request, form.invocation)
     context: dict[str, Any] = {
         "pasted": pasted,
@@ -171,7 +174,7 @@ def _invocation_context(request: PageRequest, form: GateForm) -> dict[str, Any]:
 @require_safe
 @requires(Action.VIEW)
 def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
-    """A verdict as a page or a file, or the progress of its job."""
+    """Show a verdict as a page or a file, or the progress of its job."""
     gate = selectors.gate_get(request.user, gate_id)
     if (form := request.GET.get("format", "")) in FILES and gate.verdict is not None:
         name, kind = FILES[form]
@@ -194,13 +197,14 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
     if request.htmx and not ended:
         return render(request, "parts/waits.html", context)
     response = render(request, "playground/gate/verdict.html", context)
+    # The page was polling for progress: it is loaded again with the verdict.
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
 
 
 def _check_row(check: dict[str, Any]) -> dict[str, Any]:
-    """A check with its amounts in words."""
+    """Return a check with its amounts in words."""
     limits = ", ".join(f"{key} {value}" for key, value in check["limits"].items())
     values = {name: amount_or_dash(check[name], check["unit"]) for name in ("value", "baseline")}
     return {**check, **values, "limits": limits, "whole": len(check["pods"]) + check["more"]}

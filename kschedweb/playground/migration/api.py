@@ -1,4 +1,4 @@
-"""REST: which pods would move from a classic policy to a profile."""
+"""REST views of migration: which pods would move from a classic policy to a profile."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.policies.models import Revision
 
+# The largest revision has nine digits, which every database's integer holds.
 MOST_NUMBER, MOST_NAMESPACES = 10**9 - 1, 500
 ORDERING = OpenApiParameter(
     "ordering",
@@ -144,7 +145,7 @@ class MovesPodSerializer(serializers.Serializer[Any]):
 
 
 def _question_response(question: Question, request: ApiRequest) -> Response:
-    """201 with the answer, 202 while it is worked out."""
+    """Return 201 with the answer, or 202 while a job works on it."""
     address = reverse("api:moves-answer", args=[question.pk], request=request)
     status = 201 if question.counts is not None else 202
     headers = {"Location": address} | ({"Retry-After": "2"} if status == 202 else {})

@@ -10,6 +10,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 class MovesConfig(AppConfig):
     name = "kschedweb.playground.migration"
+    # The label is part of the names of tables; it stays though the pages are called migration.
     label = "moves"
 
     def ready(self) -> None:

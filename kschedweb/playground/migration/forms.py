@@ -57,6 +57,7 @@ class MovesForm(forms.Form):
         values = {name: data.get(name) for name in self.base_fields if name in data}
         self.has_params = bool(values)
         for name in ("classic", "profile"):
+            # Choices list the newest revision of a policy first.
             newest = (value for value, _ in listed[name] if value.partition("@")[0] == values.get(name))
             values[name] = next(newest, values.get(name, first[name]))
         super().__init__(first | {"pods": PENDING} | values)
@@ -65,7 +66,7 @@ class MovesForm(forms.Form):
 
     @property
     def query(self) -> MigrationQuery:
-        """The question; raises NotFound or Http404 if something was deleted in the meantime."""
+        """The question; raises NotFound if something was deleted in the meantime."""
         data = self.cleaned_data
         snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=data["snapshot"]).first()
         if snapshot is None:

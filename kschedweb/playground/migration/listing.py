@@ -18,19 +18,22 @@ HEAD = (
     "kind", "lead", "share", "reason",
 )  # fmt: skip
 ORDERS = ("pod", "verdict", "bound", "classic", "profile", "rule", "share")
+# Filters that let every pod through.
 ANY = {"verdict": "", "rule": "", "search": ""}
 WORDS = {
     MoveVerdict.MOVES: "moves",
     MoveVerdict.ONLY_CLASSIC: "fits only under the classic policy",
     MoveVerdict.ONLY_PROFILE: "fits only under the profile",
 }
+# Verdicts by which a pod is listed.
 DIFFER = tuple(WORDS)
 
 
 @dataclass(frozen=True)
 class MovedPod:
-    """A pod, from the plain data of ``engine.releases.classic.comparing.PodMove``."""
+    """A pod whose placement differs."""
 
+    # Plain data of ``engine.releases.classic.comparing.PodMove``.
     raw: Json
 
     @property
@@ -55,7 +58,7 @@ class MovedPod:
 
     @property
     def why(self) -> str:
-        """What the rule does, with its lead or its message."""
+        """The effect of the rule, with its lead or its message."""
         rule = self.raw["rule"]
         if rule["kind"] != RuleKind.PREFERS:
             return str(rule["reason"])
@@ -70,7 +73,7 @@ class MovedPod:
 
 
 class MovedPods(LazyRows[MovedPod]):
-    """The moved pods that match ``asked``: verdict, rule (its ``rule_key``) and search ("": any).
+    """The moved pods that match ``filters``: verdict, rule (its ``rule_key``) and search ("": any).
 
     ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of the answer.
     """
@@ -97,7 +100,7 @@ def _sort_key(move: Json, by: str) -> Any:
 
 
 def rule_key(rule: Json) -> str:
-    """The name of a rule in an address."""
+    """Return the name of a rule in an address."""
     return f"{rule['side']}:{rule['kind']}:{rule['name']}"
 
 
@@ -105,6 +108,7 @@ def rule_key(rule: Json) -> str:
 class MovedByRule:
     """The number of pods that a rule moves, or keeps from fitting on its side."""
 
+    # The rule as plain data, with its numbers of pods and of moves.
     raw: Json
 
     @property
@@ -121,7 +125,7 @@ class MovedByRule:
 
     @property
     def explained(self) -> bool:
-        """Whether there is a page about the rule."""
+        """True if there is a page about the rule."""
         return self.raw["side"] == RuleSide.CLASSIC and self.name in DESCRIPTIONS
 
     @property
@@ -130,12 +134,12 @@ class MovedByRule:
 
 
 def moved_by_rule(counts: Json) -> list[MovedByRule]:
-    """The rules, those with most pods first."""
+    """Return the rules, those with most pods first."""
     return [MovedByRule(rule) for rule in counts["rules"]]
 
 
 def verdict_counts(counts: Json) -> list[tuple[str, str, str, int]]:
-    """(verdict, words, meaning, pods) of each verdict that occurs, differences first."""
+    """Return (verdict, words, meaning, pods) of each verdict that occurs, differences first."""
     return [
         (str(verdict), *VERDICTS[verdict], counts["verdicts"][verdict])
         for verdict in VERDICTS

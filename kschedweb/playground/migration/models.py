@@ -1,4 +1,4 @@
-"""Questions, with answers, of which pods would move from a classic policy to a profile."""
+"""Questions on which pods would move from a classic policy to a profile, with their answers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,32 @@ from kschedweb.policies.models import Revision
 
 
 class Question(Inquiry):
-    """One question. Its answer, ``counts`` and ``content``, never changes.
+    """A question about a migration. Its answer, ``counts`` and ``content``, never changes.
 
-    ``profile`` is ``None`` if the classic policy is compared with its own conversion. Labels remain when the objects
-    that they name are deleted.
+    Labels remain when the objects that they name are deleted.
     """
 
     classic = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     classic_label = models.CharField(max_length=120)
+    # True if the classic policy is compared with its own conversion.
     converted = models.BooleanField()
+    # None for a conversion, and after the policy was deleted.
     profile = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     profile_label = models.CharField(max_length=120)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    about = models.CharField(max_length=300)  # the snapshot in words
-    bound = models.BooleanField(default=False)  # whether bound pods are compared, too
-    namespaces = models.JSONField(default=list)  # all where none is named
-    sequence = models.BooleanField(default=False)  # whether each is placed before the next
-    counts = models.JSONField(null=True)  # engine.releases.classic.comparing.Tally as plain data
-    content = models.BinaryField(null=True)  # gzipped JSON of the pods that differ: selectors.differing reads it
-    notes = models.JSONField(default=list)  # what was left out or read differently
+    # Label of the snapshot.
+    about = models.CharField(max_length=300)
+    # True if bound pods are compared, too.
+    bound = models.BooleanField(default=False)
+    # Names of namespaces; empty for all.
+    namespaces = models.JSONField(default=list)
+    # True if each pending pod is placed before the next.
+    sequence = models.BooleanField(default=False)
+    # engine.releases.classic.comparing.MoveTally as plain data; None until the answer is known.
+    counts = models.JSONField(null=True)
+    # Gzipped JSON of the pods that differ, which selectors.differing_pods reads.
+    content = models.BinaryField(null=True)
+    # Sentences about what was left out or read differently.
+    notes = models.JSONField(default=list)
 
     objects = Covered("snapshot", visible_to_creator=True)

@@ -1,4 +1,4 @@
-"""Reads questions, their answers, and the choices for new ones."""
+"""Read questions, their answers, and the choices for new ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.policies.models import Revision
 
+# Snapshots in a select.
 MOST_CHOICES = 200
 
 
 def question_list() -> QuerySet[Question]:
-    """All questions, newest first, without large fields."""
+    """Return all questions, newest first, without large fields."""
     listed = Question.objects.select_related(
         "job", "created_by", "snapshot__cluster", "classic__policy", "profile__policy"
     )
@@ -37,7 +38,7 @@ def question_list() -> QuerySet[Question]:
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none."""
+    """Return the question of this id; raise ``Http404`` if there is none."""
     question = question_list().filter(pk=question_id).first()
     if question is None:
         raise Http404("There is no such question.")
@@ -45,7 +46,8 @@ def question_get(question_id: UUID | str) -> Question:
 
 
 def differing_pods(question: Question) -> list[dict[str, Any]]:
-    """The pods that move or fit on one side only, as plain data of ``engine.releases.classic.comparing.PodMove``."""
+    """Return the pods that move or fit on one side only, as plain data of
+    ``engine.releases.classic.comparing.PodMove``."""
     if question.content is None:
         return []
     moves: list[dict[str, Any]] = unpack_answer(question.content)
@@ -53,7 +55,7 @@ def differing_pods(question: Question) -> list[dict[str, Any]]:
 
 
 def target_configuration(classic: Revision, profile: Revision | None) -> tuple[Configuration, str]:
-    """The configuration of ``profile``, or of the converted classic policy with a summary of the conversion."""
+    """Return the configuration of ``profile``, or of the converted classic policy with a summary of the conversion."""
     if profile is not None:
         return load_configuration(profile), ""
     converted = convert_revision(classic)
@@ -64,21 +66,22 @@ def target_configuration(classic: Revision, profile: Revision | None) -> tuple[C
 
 
 def list_namespaces(snapshot: Snapshot) -> list[str]:
-    """The namespaces with pods."""
+    """Return the namespaces with pods."""
     pods = PodRow.objects.filter(snapshot=snapshot)
     return list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
 
 
 def pod_count(snapshot: Snapshot, *, bound: bool, namespaces: Collection[str]) -> int:
-    """The approximate number of pods in a question."""
+    """Return the approximate number of pods in a question."""
     pods = PodRow.objects.filter(snapshot=snapshot)
     pods = pods if bound else pods.filter(pending=True)
     return (pods.filter(namespace__in=namespaces) if namespaces else pods).count()
 
 
 def snapshot_choices() -> list[tuple[str, str]]:
-    """Snapshots by cluster, newest first: (id, label)."""
+    """Return snapshots as id and label by cluster, newest first."""
     listed = (
+        # Snapshots with a moment were rebuilt from a flight recorder, and are not offered here.
         Snapshot.objects.filter(complete=True, moment=None)
         .select_related("cluster")
         .defer("content", "resource_versions")

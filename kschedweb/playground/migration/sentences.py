@@ -1,4 +1,4 @@
-"""Questions and answers in sentences: plain text."""
+"""Questions and answers in sentences, as plain text."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CONVERSION = "its conversion"
 SIDES = {RuleSide.CLASSIC: "classic policy", RuleSide.PROFILE: "profile"}
+# Words and meaning of each verdict, differences first.
 VERDICTS = {
     MoveVerdict.MOVES: ("would move", "The two could choose no node in common."),
     MoveVerdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
@@ -25,24 +26,24 @@ VERDICTS = {
 
 
 def revision_label(revision: Revision) -> str:
-    """Such as "old@3"."""
+    """Return a label such as "old@3"."""
     return f"{revision.policy.name}@{revision.number}"
 
 
 def question_title(question: Question) -> str:
-    """The short form of the question."""
+    """Return the question in short."""
     return f"{question.classic_label} against {question.profile_label} on {question.about}"
 
 
 def pods_of(question: Question) -> str:
-    """The pods of the question in words."""
+    """Return the pods of the question in words."""
     subject = "All pods" if question.bound else "Pending pods, one after the other" if question.sequence else ""
     scope = f" in {', '.join(question.namespaces)}" if question.namespaces else ""
     return f"{subject or 'Pending pods'}{scope}"
 
 
 def rule_words(rule: dict[str, Any]) -> str:
-    """What a rule does, such as "rejects the node under the profile"."""
+    """Return the effect of a rule, such as "rejects the other's node"."""
     if rule["kind"] == RuleKind.FAILS:
         return "an error ends the cycle"
     if rule["kind"] == RuleKind.PREFERS:
@@ -55,7 +56,7 @@ def rule_name(rule: dict[str, Any]) -> str:
 
 
 def answer_sentence(counts: dict[str, Any]) -> str:
-    """The answer: how many of the pods would move, by which rule most, and how many fit only under one side."""
+    """Return the answer: how many pods would move, by which rule most, and how many fit only under one side."""
     pods, verdicts = counts["pods"], counts["verdicts"]
     if not pods:
         return "There was no pod to compare"
@@ -74,7 +75,7 @@ def answer_sentence(counts: dict[str, Any]) -> str:
 
 
 def answer_notes(algorithm: Algorithm, configuration: Configuration, conversion: str) -> list[str]:
-    """Notes on what an answer leaves out, and on the ``conversion``."""
+    """Return notes on what an answer leaves out, and on the ``conversion``."""
     notes = [f"The conversion: {conversion}"] if conversion else []
     for extenders, side in ((algorithm.extenders, RuleSide.CLASSIC), (configuration.extenders, RuleSide.PROFILE)):
         if extenders:

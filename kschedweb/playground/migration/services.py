@@ -1,4 +1,4 @@
-"""Answers which pods would move: at once for small clusters, else by a job."""
+"""Answer which pods would move: at once for small clusters, else by a job."""
 
 from __future__ import annotations
 
@@ -38,29 +38,31 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-AT_ONCE = 2_000_000  # pods times nodes of an answer at once
+# Pods times nodes, up to which an answer is given at once.
+AT_ONCE = 2_000_000
 
+# Held while a request of this process computes an answer.
 _turn = Lock()
 
 
 @dataclass(frozen=True)
 class MigrationQuery:
-    """A question; ``profile`` is ``None`` for the conversion of the classic policy.
-
-    ``bound``: compare bound pods too, each as if it were pending. ``namespaces``: pods of these only; empty means all.
-    ``sequence``: each pending pod is placed before the next.
-    """
+    """A question about a migration."""
 
     classic: Revision
+    # None for the conversion of the classic policy.
     profile: Revision | None
     snapshot: Snapshot
+    # True to compare bound pods too, each as if it were pending.
     bound: bool = False
+    # Only pods of these; empty means all.
     namespaces: tuple[str, ...] = ()
+    # True to place each pending pod before the next.
     sequence: bool = False
 
 
 def question_ask(*, user: User | None, query: MigrationQuery) -> Question:
-    """Ask a question; the returned one has its answer, or a job that finds it.
+    """Ask a question; the returned row has its answer, or a job that finds it.
 
     Raises Unprocessable with problems under their fields.
     """
@@ -74,7 +76,7 @@ def question_ask(*, user: User | None, query: MigrationQuery) -> Question:
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
-    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
+    """Find and store the answer, unless it is stored already; report progress to ``step``."""
     if question.counts is None:
         answer_store(question, **_answer_fields(*_worked_out(question, step)))
     return {"question": str(question.pk), "answer": sentences.answer_sentence(question.counts or {})}
@@ -90,6 +92,7 @@ def _check_query(query: MigrationQuery) -> None:
     namespaces = set(selectors.list_namespaces(query.snapshot)) if query.namespaces else set()
     if unknown := [name for name in query.namespaces if name not in namespaces]:
         raise Unprocessable.at("namespaces", f"The snapshot has no pods in namespace {', '.join(unknown[:5])}.")
+    # Raises for a conversion that cannot run, before a job is started for it.
     selectors.target_configuration(query.classic, query.profile)
 
 
@@ -105,7 +108,7 @@ def _at_once(question: Question) -> tuple[MoveTally, list[dict[str, Any]], list[
 
 
 def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[str, Any]], list[str]]:
-    """The counts, the pods that differ, and what was left out."""
+    """Return the counts, the pods that differ, and notes on what was left out."""
     if question.classic is None or (question.profile is None and not question.converted):
         raise Unprocessable("A policy was deleted before there was an answer.")
     if question.snapshot is None:
@@ -116,8 +119,10 @@ def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[st
     configuration, conversion_summary = selectors.target_configuration(question.classic, question.profile)
     counting = configuration.release.counting
     today = figures_in_force.apply_figures(EngineSnapshot.from_objects(objects, counting=counting), question.snapshot)
+    # Classic releases know zones by the beta labels, which newer clusters no longer set.
     classic = ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
     pods = select_pods(today, bound=question.bound, namespaces=question.namespaces)
+    # The computation takes up to minutes, and the connection would be held idle.
     connection_released()
     tally, differing = MoveTally(), []
     for number, move in enumerate(
@@ -131,7 +136,7 @@ def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[st
 
 
 def _answer_fields(tally: MoveTally, differing: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
-    """The fields of a question that an answer fills."""
+    """Return the fields of a question that an answer fills."""
     return {"counts": tally.to_dict(), "content": pack_answer(differing), "notes": notes}
 
 

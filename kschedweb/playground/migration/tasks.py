@@ -1,4 +1,4 @@
-"""Background tasks for questions."""
+"""Background tasks for questions about a migration."""
 
 from __future__ import annotations
 

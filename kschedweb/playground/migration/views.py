@@ -1,4 +1,4 @@
-"""The pages of moves: the form, and an answer."""
+"""Pages of classic migration: the form, and an answer."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.playground.migration.models import Question
 
+# Questions and pods on a page.
 PAGE_SIZE, PODS = 20, 50
 
 
@@ -37,7 +38,7 @@ PAGE_SIZE, PODS = 20, 50
 @requires(Action.VIEW)
 @with_news
 def show_migration(request: PageRequest) -> HttpResponse:
-    """The form and earlier questions; a POST asks."""
+    """Show the form and earlier questions; a POST asks."""
     if request.method == "POST":
         require_action(request.user, Action.EDIT, refusal="An editor may ask which pods would move.")
     form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
@@ -57,7 +58,7 @@ def show_migration(request: PageRequest) -> HttpResponse:
 
 
 def _ask_question(request: PageRequest, form: MovesForm) -> Question | None:
-    """The question; ``None`` if it is invalid, and the form has the errors."""
+    """Return the question; ``None`` if it is invalid, and the form has the errors."""
     try:
         return services.question_ask(user=request.user, query=form.query)
     except ApplicationError as error:
@@ -68,7 +69,7 @@ def _ask_question(request: PageRequest, form: MovesForm) -> Question | None:
 @require_safe
 @requires(Action.VIEW)
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """An answer, differences first, as a page or a file, or the progress of its job."""
+    """Show an answer, differences first, as a page or a file, or the progress of its job."""
     question = selectors.question_get(question_id)
     if question.counts is None:
         return _render_progress(request, question)
@@ -88,13 +89,14 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "decisions": _decision_links(question),
     }
     response = render(request, "playground/migration/answer.html", context)
+    # The page was polling for progress: it is loaded again with the answer.
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
 
 
 def _decision_links(question: Question) -> dict[str, str]:
-    """The parameters of links to decisions under each side, for sides that are saved."""
+    """Return the parameters of links to decisions under each side, for sides that are saved."""
     if question.snapshot is None:
         return {}
     sides = {"classic": question.classic, "profile": question.profile}

@@ -1,4 +1,4 @@
-"""REST: recordings of connected clusters, and what is made of them."""
+"""REST views of recordings of connected clusters, and of scenarios made from them."""
 
 from __future__ import annotations
 

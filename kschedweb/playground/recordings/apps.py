@@ -13,6 +13,7 @@ class RecordingsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import IDLE
 
         navigation.register_entries(

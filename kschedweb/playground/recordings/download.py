@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def download_response(recording: Recording) -> StreamingHttpResponse:
-    """The stored records, one JSON value per line, gzipped."""
+    """Return the stored records, one JSON value per line, gzipped."""
     response = StreamingHttpResponse(selectors.read_chunks(recording), content_type="application/gzip")
     response["Content-Disposition"] = f'attachment; filename="{recording.file_name}.gz"'
     return response

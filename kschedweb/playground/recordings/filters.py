@@ -1,4 +1,4 @@
-"""One filter for the list of recordings, on the page and over REST."""
+"""Filter of the list of recordings, on the page and over REST."""
 
 from __future__ import annotations
 

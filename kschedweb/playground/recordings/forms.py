@@ -1,4 +1,4 @@
-"""The forms of the recording pages."""
+"""Forms of the recording pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClusterField(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 class StartForm(forms.Form):
-    """Which cluster, and for how long."""
+    """The form for a new recording: a cluster and a duration."""
 
     cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label=_("Connected cluster"))
     minutes = forms.IntegerField(
@@ -37,11 +37,12 @@ class StartForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Set for each form, since the clusters change while the process runs.
         self.fields["cluster"].queryset = selectors.list_recordable()  # type: ignore[attr-defined]
 
 
 class GiveForm(forms.Form):
-    """Which scenario gets a copy of a recording."""
+    """The scenario that gets a copy of a recording."""
 
     scenario = forms.ModelChoiceField(Scenario.objects.none(), empty_label=None, label=_("Scenario of your own"))
 

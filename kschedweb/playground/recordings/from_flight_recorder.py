@@ -1,4 +1,4 @@
-"""What flight recorders kept, for scenarios: a moment to start from, a range to replay."""
+"""Scenarios and recordings from what flight recorders kept: a moment to start from, a range to replay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def scenario_of_moment(*, user: User, cluster: Cluster, at: datetime, name: str = "") -> Scenario:
-    """Make a scenario that starts from ``cluster`` as of ``at``. Raises NotFound where that is not known."""
+    """Create a scenario that starts from ``cluster`` as of ``at``. Raise NotFound if that is unknown."""
     snapshot, moment_text = snapshot_at(cluster, at), f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     document: dict[str, Any] = {
         "apiVersion": "kschedweb/v1",
@@ -45,21 +45,24 @@ def scenario_of_moment(*, user: User, cluster: Cluster, at: datetime, name: str 
 
 @transaction.atomic
 def recording_of_range(*, user: User | None, cluster: Cluster, first: datetime, last: datetime) -> Recording:
-    """Make a recording of ``cluster`` from ``first`` to ``last``, as if it had been recorded for scenarios.
+    """Create a recording of ``cluster`` from ``first`` to ``last``, as if it had been recorded for scenarios.
 
-    Raises NotFound where the flight recorder does not know all of it.
+    Raises NotFound if the flight recorder does not know all of it.
     """
-    start = first.replace(microsecond=0)  # recordings begin with a whole second, like the times of objects
+    # Recordings begin with a whole second, like the times of objects.
+    start = first.replace(microsecond=0)
     seconds = math.ceil((last - start).total_seconds())
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
         raise ApplicationError.at("until", f"A recording lasts from {MIN_SECONDS} s to {MAX_SECONDS // 3600} h.")
     stretch = stretch_at(cluster, start)
+    # Two stretches have a gap between them, in which changes were missed.
     if stretch_at(cluster, last) != stretch:
         raise NotFound("There is a gap of the recording within this range: choose one that lies between two gaps.")
     ledger = Ledger(start.timestamp())
     recording = Recording.objects.create(
         cluster=cluster, seconds=seconds, began_at=start, kept_at=last, created_by=user
     )
+    # Chunks are stored as they fill up, so that a day of a large cluster is never in memory at once.
     texts: list[str] = []
     number = size = 0
     for line in _record_lines(ledger, stretch, to_micros(start), to_micros(last)):
@@ -70,6 +73,7 @@ def recording_of_range(*, user: User | None, cluster: Cluster, first: datetime, 
             _store_chunk(recording, number, texts)
             number, texts, recording.size = number + 1, [], size
     _store_chunk(recording, number, texts)
+    # In the loop, size is that at the beginning of the chunk.
     recording.size, recording.nodes, recording.pods = size, ledger.nodes, ledger.pods
     recording.save(update_fields=["records", "size", "nodes", "pods"])
     audit.record(user, "recording.made", recording, cluster.name, since=str(start), until=str(last))
@@ -83,13 +87,14 @@ def _store_chunk(recording: Recording, number: int, texts: list[str]) -> None:
 
 
 def _record_lines(ledger: Ledger, stretch: Stretch, first: int, last: int) -> Iterator[str]:
-    """The lines of a recording: the cluster at ``first``, and each change up to ``last``."""
+    """Yield the lines of a recording: the cluster at ``first``, and each change up to ``last`` (microseconds)."""
     replay, started = Replay(), False
     for line in lines_between(stretch, first, last):
         at, how, kind, key = line[:4]
         if at > first and not started:
             started = True
             yield from _record_all(ledger, replay, first)
+        # A removal is recorded with the object as it was, which the replay forgets.
         before = replay.known.get((kind, key))
         replay.apply_line(line)
         if not started:
@@ -98,6 +103,7 @@ def _record_lines(ledger: Ledger, stretch: Stretch, first: int, last: int) -> It
             yield from ledger.record_removal(before, at / 1e6)
         elif how != REMOVED:
             yield from ledger.record_change(replay.known[kind, key], at / 1e6)
+    # Nothing changed after ``first``, so the loop has not written the cluster yet.
     if not started:
         yield from _record_all(ledger, replay, first)
 

@@ -17,14 +17,22 @@ class Recording(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="recordings")
-    seconds = models.PositiveIntegerField()  # requested duration
-    began_at = models.DateTimeField(null=True)  # a whole second, like the times of objects
-    kept_at = models.DateTimeField(null=True)  # everything up to this time is stored
+    # Requested duration.
+    seconds = models.PositiveIntegerField()
+    # A whole second, like the times of objects; None until the first attempt begins.
+    began_at = models.DateTimeField(null=True)
+    # Everything up to this time is stored.
+    kept_at = models.DateTimeField(null=True)
+    # Lines of all chunks.
     records = models.PositiveIntegerField(default=0)
-    nodes = models.PositiveIntegerField(default=0)  # all nodes that ever existed
-    pods = models.PositiveIntegerField(default=0)  # all pods that ever existed
-    size = models.PositiveBigIntegerField(default=0)  # bytes of text
-    notes = models.JSONField(default=list)  # gaps, or the reason of an early end
+    # All nodes that ever existed.
+    nodes = models.PositiveIntegerField(default=0)
+    # All pods that ever existed.
+    pods = models.PositiveIntegerField(default=0)
+    # Bytes of text before compression.
+    size = models.PositiveBigIntegerField(default=0)
+    # Sentences about gaps, or on why it ended early.
+    notes = models.JSONField(default=list)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -36,22 +44,22 @@ class Recording(models.Model):
 
     @property
     def state(self) -> str:
-        """The state of its job; a recording without job is done."""
+        """The state of its job; a recording without a job has succeeded."""
         return self.job.state if self.job else "succeeded"
 
     @property
     def ended(self) -> bool:
-        """Whether the recording has ended."""
+        """True if the recording has ended."""
         return self.job is None or self.job.state in ENDED
 
     @property
     def lasted(self) -> float:
-        """The recorded seconds."""
+        """The recorded time in seconds."""
         return (self.kept_at - self.began_at).total_seconds() if self.kept_at and self.began_at else 0.0
 
     @property
     def kib(self) -> int:
-        """Size of the text in KiB, rounded up."""
+        """The size of the text in KiB, rounded up."""
         return -(-self.size // 1024)
 
     @property
@@ -64,8 +72,10 @@ class Chunk(models.Model):
     """Consecutive lines of a recording; the last chunk grows until it is full."""
 
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="chunks")
-    number = models.PositiveIntegerField()  # from 0
-    content = models.BinaryField()  # gzipped text in UTF-8; concatenated chunks are a gzip file
+    # From 0.
+    number = models.PositiveIntegerField()
+    # Gzipped text in UTF-8; concatenated chunks are a gzip file.
+    content = models.BinaryField()
 
     objects = Covered("recording")
 

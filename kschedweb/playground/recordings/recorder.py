@@ -34,24 +34,33 @@ if TYPE_CHECKING:
     from kschedweb.jobs.models import Job
     from kschedweb.playground.recordings.models import Recording
 
-KEEP_EVERY = 1.0  # seconds
+# Seconds between writes to the database; a worker that dies loses no more than this.
+KEEP_EVERY = 1.0
+# Seconds to wait for an event before the time is checked again.
 LONGEST_WAIT = 0.2
-AT_ONCE = 500  # events
-PATIENCE = 30.0  # seconds for the first list of nodes and pods
-GAP = 5.0  # seconds without a watch that are worth a note
+# Events between two checks of the time.
+AT_ONCE = 500
+# Seconds for the first list of nodes and pods.
+PATIENCE = 30.0
+# Seconds without a watch that are worth a note.
+GAP = 5.0
+# Seconds to wait for each reflector's thread to end; a watch may hang.
 STOP_SECONDS = 2.0
+# Kinds without which a recording is of no use.
 NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 logger = structlog.get_logger(__name__)
 
 
 class ClusterRecorder:
-    """Records a cluster; ``clock`` returns monotonic seconds of the epoch."""
+    """Records a cluster; ``clock`` returns seconds of the epoch that never go back."""
 
     def __init__(self, recording: Recording, job: Job, *, clock: Callable[[], float] | None = None) -> None:
         self._recording, self._job, self._clock = recording, job, clock or SteadyClock()
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._notes = list(recording.notes)
+        # Kinds whose first list has not arrived.
         self._unlisted = {kind.name for kind in KINDS}
+        # An earlier attempt has begun the recording.
         self._resumes = recording.began_at is not None
         start = services.recording_begin(recording=recording, at=_to_moment(int(self._clock())))
         self._began = start.timestamp()
@@ -59,9 +68,11 @@ class ClusterRecorder:
         self._writer, self._ledger = Writer(recording, job), Ledger(self._began)
         if self._resumes:
             self._resume_ledger()
+        # Monotonic time of the last write; 0 makes the first one due at once.
         self._kept = 0.0
 
     def _resume_ledger(self) -> None:
+        """Rebuild the ledger from the stored lines, and note the gap since they were stored."""
         if self._recording.records:
             text = read_lines(selectors.read_chunks(self._recording), longest=MOST_RECORD)
             self._ledger = Ledger.from_lines(self._began, text)
@@ -75,9 +86,10 @@ class ClusterRecorder:
             )
 
     def run(self) -> dict[str, Any]:
-        """Record until the time is over or the limit is reached. Raises ``Cancelled`` after storing all events."""
+        """Record until the time is over or the limit is reached. Raise ``Cancelled`` after storing all events."""
         reflectors: list[Reflector] = []
         try:
+            # An attempt that comes after the time is over only ends the recording.
             if self._clock() < self._until:
                 opens = openers.get_opener(self._recording.cluster).open
                 reflectors = [Reflector(opens, kind, self._inbox.put) for kind in KINDS]
@@ -97,6 +109,7 @@ class ClusterRecorder:
             self._drain_inbox()
             if time.monotonic() - self._kept >= KEEP_EVERY:
                 self._store_lines()
+            # A resumed recording has a first list already, and waits out an outage of the API server.
             if time.monotonic() > patience and not self._resumes and self._unlisted & NEEDED:
                 problems = [
                     reflector.problem for reflector in reflectors if reflector.kind.name in NEEDED and reflector.problem
@@ -124,6 +137,7 @@ class ClusterRecorder:
             pass
 
     def _handle_event(self, news: object) -> None:
+        # Events are recorded with the time of their arrival, since most objects do not tell when they changed.
         now = self._clock()
         try:
             match news:
@@ -133,7 +147,8 @@ class ClusterRecorder:
                     self._write_lines(self._ledger.record_removal(raw, now))
                 case Listed(kind, items):
                     self._unlisted.discard(kind)
-                    if news.problem and not BY_NAME[kind].optional:  # few clusters serve it
+                    # Few clusters serve the optional kinds.
+                    if news.problem and not BY_NAME[kind].optional:
                         self._add_note(f"{news.problem}: they are missing.")
                     elif not news.problem:
                         self._write_lines(self._ledger.sync_list(kind, items, now))
@@ -152,7 +167,7 @@ class ClusterRecorder:
                 self._writer.add(line)
 
     def _full_reason(self) -> str:
-        """Why the recording is full; "" if it is not."""
+        """Return why the recording is full; "" if it is not."""
         if self._writer.size >= settings.UPLOAD_LIMIT:
             return f"a file has at most {settings.UPLOAD_LIMIT >> 20:,} MiB of text (KSCHEDWEB_UPLOAD_LIMIT_MIB)"
         bounds = (
@@ -186,7 +201,7 @@ class ClusterRecorder:
                 raise
 
     def _go_on(self, now: float) -> bool:
-        """Report the progress; returns whether to go on."""
+        """Report the progress; return whether to go on."""
         pods, records, total = self._ledger.pods, self._writer.records, self._recording.seconds
         step = f"{records:,} records of {self._ledger.nodes:,} nodes and {pods:,} pods; seconds:"
         return job_progress(

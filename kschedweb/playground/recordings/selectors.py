@@ -1,4 +1,4 @@
-"""Reads recordings. Everyone who is signed in sees those of all clusters, like the clusters themselves."""
+"""Read recordings. Everyone who is signed in sees those of all clusters, like the clusters themselves."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def recording_list() -> QuerySet[Recording]:
-    """Newest first."""
+    """Return the recordings, newest first."""
     return Recording.objects.select_related("cluster", "job", "created_by")
 
 
 def recording_get(recording_id: UUID | str) -> Recording:
-    """Raises ``Http404``."""
+    """Return the recording of this id; raise ``Http404`` if there is none."""
     recording = recording_list().filter(pk=recording_id).first()
     if recording is None:
         raise Http404("There is no such recording.")
@@ -34,22 +34,22 @@ def recording_get(recording_id: UUID | str) -> Recording:
 
 
 def recording_running(cluster: Cluster) -> Recording | None:
-    """The running recording of ``cluster``."""
+    """Return the running recording of ``cluster``; ``None`` if it is not being recorded."""
     return recording_list().filter(cluster=cluster, job__isnull=False).exclude(job__state__in=ENDED).first()
 
 
 def read_chunks(recording: Recording) -> Iterator[bytes]:
-    """The chunks of gzipped text of a recording."""
+    """Yield the chunks of gzipped text of a recording."""
     for content in Chunk.objects.filter(recording=recording).order_by("number").values_list("content", flat=True):
         yield bytes(content)
 
 
 def list_recordable() -> QuerySet[Cluster]:
-    """The clusters that can be recorded, by name."""
+    """Return the clusters that can be recorded, by name."""
     return Cluster.objects.filter(source__in=CONNECTED)
 
 
 def list_own_scenarios(user: User) -> QuerySet[Scenario]:
-    """The scenarios to which ``user`` may copy a recording, by name."""
+    """Return the scenarios to which ``user`` may copy a recording, by name."""
     scenarios = Scenario.objects.filter(built_in=False)
     return scenarios if user.everywhere("administer") else scenarios.filter(created_by=user)

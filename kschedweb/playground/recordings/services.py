@@ -30,18 +30,21 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
 
-MIN_SECONDS, MAX_SECONDS = 10, 86_400  # seconds that a recording lasts
+# Seconds that a recording lasts; at most a day.
+MIN_SECONDS, MAX_SECONDS = 10, 86_400
+# Notes of a recording that are stored.
 MOST_NOTES = 20
 
 
 @transaction.atomic
 def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Recording:
-    """Start to record ``cluster``; raises ``Conflict`` if it is not connected, or is being recorded already."""
+    """Start to record ``cluster``; raise ``Conflict`` if it is not connected, or is being recorded already."""
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
         message = f"A recording lasts from {MIN_SECONDS} s to {MAX_SECONDS // 3600} h."
         raise ApplicationError.at("seconds", message)
     if cluster.source not in CONNECTED:
         raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to watch.")
+    # The lock lets only one of two requests see that there is no running recording.
     Cluster.objects.select_for_update().get(pk=cluster.pk)
     if selectors.recording_running(cluster) is not None:
         problem = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
@@ -64,7 +67,7 @@ def recording_begin(*, recording: Recording, at: datetime) -> datetime:
 
 @transaction.atomic
 def recording_delete(*, user: User | None, recording: Recording) -> None:
-    """Delete ``recording``; raises ``Conflict`` while it is running. Scenarios keep their copies."""
+    """Delete ``recording``; raise ``Conflict`` while it is running. Scenarios keep their copies."""
     if user is not None and not may_change(user, recording):
         raise PermissionDenied("Only who made a recording, or an admin, may delete it.")
     if not recording.ended:
@@ -77,9 +80,9 @@ def recording_delete(*, user: User | None, recording: Recording) -> None:
 def scenario_make(
     *, user: User, recording: Recording, name: str = "", autoscaler: dict[str, Any] | None = None
 ) -> Scenario:
-    """Make a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes.
+    """Create a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes.
 
-    ``autoscaler`` is what the document says under that key.
+    ``autoscaler`` is the part of the document under that key.
     """
     upload = _recording_upload(recording)
     assert recording.began_at is not None
@@ -91,6 +94,7 @@ def scenario_make(
         "kind": "Scenario",
         "name": scenario_name,
         "description": f"What happened in {cluster} within {lasted:,} s from {start:%Y-%m-%d %H:%M:%S %Z}.",
+        # The records begin with every object of the cluster, so its nodes arrive at time 0.
         "base": {"empty": True},
         "arrivals": [{"trace": {"file": upload.name, "format": FileKind.RECORDS.value}}],
         "run": {"place": "pending", "until": lasted},
@@ -111,7 +115,7 @@ def file_give(*, user: User, recording: Recording, scenario: Scenario) -> Scenar
 
 
 def _recording_upload(recording: Recording) -> uploads.Upload:
-    """The recording as a file of a scenario; raises ``Conflict`` if it is empty or running."""
+    """Return the recording as a file of a scenario; raise ``Conflict`` if it is empty or running."""
     if not recording.ended:
         raise Conflict(gettext("The cluster is still being recorded: wait for the end, or stop it."))
     if not recording.records:

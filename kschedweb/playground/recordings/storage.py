@@ -1,4 +1,4 @@
-"""Stores the lines of a recording in rows that grow, so that a worker that dies loses no stored line."""
+"""Store the lines of a recording in rows that grow, so that a worker that dies loses no stored line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kschedweb.web.errors import NotFound
 if TYPE_CHECKING:
     from datetime import datetime
 
-CHUNK = 512 * 1024  # bytes of text, after which a new chunk begins
+# Bytes of text after which a new chunk begins; the open chunk is written again with each store.
+CHUNK = 512 * 1024
 
 
 class Writer:
@@ -25,10 +26,13 @@ class Writer:
         self._recording, self._job = recording, job
         self.size, self.records = recording.size, recording.records
         last = Chunk.objects.filter(recording=recording).order_by("-number").values_list("number", flat=True).first()
-        self._number = 0 if last is None else last + 1  # chunks of earlier attempts are not changed
+        # Chunks of earlier attempts are not changed.
+        self._number = 0 if last is None else last + 1
         self._open: list[bytes] = []
+        # Full chunks that are not stored yet, with their numbers.
         self._full: list[tuple[int, bytes]] = []
-        self._open_size, self._kept_size = 0, 0  # of the open chunk
+        # Bytes of the open chunk, and how many of them are stored.
+        self._open_size, self._kept_size = 0, 0
 
     def add(self, line: str) -> None:
         """Add ``line``, which has no line end."""
@@ -43,7 +47,8 @@ class Writer:
 
     @transaction.atomic
     def keep(self, at: datetime, **counts: Any) -> None:
-        """Store all lines, which cover everything up to ``at``. Raises ``Cancelled`` if the attempt is over."""
+        """Store all lines, which cover everything up to ``at``. Raise ``Cancelled`` if the attempt is over."""
+        # The lock keeps a newer attempt from starting until these lines are stored.
         mine = Job.objects.select_for_update().filter(
             pk=self._job.pk, state=JobState.RUNNING, attempt=self._job.attempt
         )
@@ -58,6 +63,7 @@ class Writer:
         Recording.objects.filter(pk=self._recording.pk).update(
             kept_at=at, size=self.size, records=self.records, **counts
         )
+        # After a rollback the lines must still count as not stored.
         transaction.on_commit(self._is_kept)
 
     def _is_kept(self) -> None:

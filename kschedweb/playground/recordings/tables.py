@@ -1,4 +1,4 @@
-"""The lists of this app as tables; lists/apps.py finds them."""
+"""Tables of this app's lists; lists/apps.py finds them."""
 
 from __future__ import annotations
 

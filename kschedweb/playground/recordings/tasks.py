@@ -9,7 +9,8 @@ from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.recordings.recorder import ClusterRecorder
 from kschedweb.web.errors import NotFound
 
-RESTARTS = 1000  # a restart loses only the time in between
+# A restart loses only the time in between, so the job may restart often.
+RESTARTS = 1000
 
 
 @job_task(name="recordings.record", restartable=True, attempts=RESTARTS, in_thread=True)

@@ -1,4 +1,4 @@
-"""The pages of recordings."""
+"""Pages of recordings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @requires(Action.VIEW)
 @with_news
 def show_recordings(request: PageRequest) -> HttpResponseBase:
-    """The recordings, and the form for a new one (?cluster=)."""
+    """Show the recordings, and the form for a new one (?cluster=)."""
     if request.method == "POST":
         return _start_recording(request)
     return _render_list(request, StartForm(initial={"cluster": request.GET.get("cluster")}))
@@ -73,7 +73,7 @@ def _render_list(request: PageRequest, form: StartForm, status: int = 200) -> Ht
 @require_safe
 @requires(Action.VIEW)
 def show_recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
-    """One recording; for htmx only its progress."""
+    """Show a recording; for htmx only its progress."""
     recording = selectors.recording_get(recording_id)
     if request.htmx:
         answer = render(request, "playground/recordings/progress.html", _recording_context(request, recording))
@@ -109,7 +109,7 @@ def download_recording(request: PageRequest, recording_id: UUID) -> StreamingHtt
 @require_POST
 @requires(Action.EDIT)
 def make_moment_scenario(request: PageRequest, name: str) -> HttpResponse:
-    """Make a scenario that starts from the cluster as of the moment ``at``."""
+    """Create a scenario that starts from the cluster as of the moment ``at``."""
     cluster = cluster_get(name)
     try:
         scenario = from_flight_recorder.scenario_of_moment(
@@ -128,7 +128,7 @@ def make_moment_scenario(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def cut_recording(request: PageRequest, name: str) -> HttpResponse:
-    """Make a recording of what the flight recorder kept from ``since`` to ``until``."""
+    """Create a recording of what the flight recorder kept from ``since`` to ``until``."""
     cluster, zone = cluster_get(name), request.POST.get("zone", "")
     try:
         first, last = (moment_read(request.POST.get(side, ""), zone, side) for side in ("since", "until"))
@@ -142,7 +142,7 @@ def cut_recording(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def make_scenario(request: PageRequest, recording_id: UUID) -> HttpResponse:
-    """Make a scenario from the recording."""
+    """Create a scenario from the recording."""
     recording = selectors.recording_get(recording_id)
     try:
         scenario = services.scenario_make(user=request.user, recording=recording)

@@ -1,4 +1,4 @@
-"""REST: runs and comparisons, and what came of them."""
+"""REST views of runs and comparisons, and of their results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _ordering_parameter(orders: Sequence[str]) -> OpenApiParameter:
 
 
 def _get_ordering(request: Request, orders: Sequence[str]) -> str:
-    """The order that is asked for; "" for none. Raises ApplicationError for one that is not known."""
+    """Return the requested order; "" for none. Raise ApplicationError for an unknown one."""
     ordering: str = request.query_params.get("ordering", "")
     if ordering and ordering.removeprefix("-") not in orders:
         raise ApplicationError.at("ordering", f"ordering: one of {', '.join(orders)}, or that with a - in front.")
@@ -135,6 +135,7 @@ class _RunRows(generics.ListAPIView[Any]):
         try:
             time = float(at) if at else end
         except ValueError:
+            # nan fails the comparison below, as do infinities.
             time = float("nan")
         if not 0 <= time < float("inf"):
             message = "at: must be a number of seconds, 0 or more."
@@ -361,6 +362,7 @@ class ComparisonMoved(generics.ListAPIView[Any]):
         comparison = selectors.comparison_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
         filters = {name: self.request.query_params.get(name, "") for name in moved_pods.ANY}
         other = self.request.query_params.get("other", "1")
+        # No policy has position -1, so the list is empty.
         position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
         ordering = _get_ordering(self.request, moved_pods.ORDERS)
         return moved_pods.MovedList(list(selectors.difference_list(comparison)), position, filters, ordering)

@@ -18,6 +18,7 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.decisions.inquiring import handlers
         from kschedweb.decisions.models import QuestionKind
         from kschedweb.jobs.models import UNFINISHED
@@ -48,6 +49,7 @@ class RunsConfig(AppConfig):
             Entry(_("Comparisons"), "", "comparisons", 10, stems=("comparison",)),
             Entry(_("Runs"), "", "runs", 20, stems=("run",)),
         )
+        # A run of a comparison goes with the comparison.
         register_rules(
             RetentionRule("runs.Comparison", "created_at", "work", ~Q(runs__job__state__in=UNFINISHED)),
             RetentionRule("runs.Run", "created_at", "work", Q(comparison=None) & IDLE),
@@ -55,7 +57,7 @@ class RunsConfig(AppConfig):
 
 
 def run_ready(**placed: Any) -> None:
-    """Each ready scenario comes with its run."""
+    """Play a ready scenario once it is in the database."""
     from kschedweb.playground.runs import ready_runs
 
     ready_runs.play_ready_run(**placed)

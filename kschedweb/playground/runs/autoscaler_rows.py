@@ -1,4 +1,4 @@
-"""What an autoscaler of nodes did in a run, as rows."""
+"""Rows of what an autoscaler of nodes did in a run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ HEAD = ("time", "what", "node", "text")
 
 @dataclass(frozen=True)
 class DeedRow:
-    """At ``time`` (seconds) a node was asked for (launched), or deleted (removed); ``text`` says as what, or why."""
+    """A node that was requested or deleted."""
 
+    # Seconds in the simulation.
     time: float
+    # LAUNCHED or REMOVED.
     what: str
     node: str
+    # The instance type of a launched node, or why a node was removed.
     text: str
 
     def cells(self) -> tuple[object, ...]:
@@ -32,7 +35,7 @@ class DeedRow:
 
 
 class DeedList(LazyRows[DeedRow]):
-    """The nodes that were asked for and deleted, in order."""
+    """The nodes that were requested and deleted, in order."""
 
     def __init__(self, outcome: RunOutcome) -> None:
         self.rows = outcome.deeds
@@ -43,7 +46,7 @@ class DeedList(LazyRows[DeedRow]):
 
 
 def deeds_sentence(outcome: RunOutcome) -> str:
-    """How many nodes came and went, and what an hour costs then where there are prices; "" where none did."""
+    """Return how many nodes came and went, and with prices the change of an hour's cost; "" if no node did."""
     if not outcome.deeds:
         return ""
     launched, removed = (sum(deed[1] == kind for deed in outcome.deeds) for kind in (LAUNCHED, REMOVED))

@@ -1,4 +1,4 @@
-"""The charts of a run, each with a sentence and a table."""
+"""Charts of a run, each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from kschedweb.web.nodemap.nodemap import NodeColouring
 
+# Points of a line in a chart, about one for each pixel of its width, and rows of its table.
 MOST_POINTS, MOST_LINES = 600, 60
 QUEUES = {
     "active": _("being tried or next"),
@@ -40,18 +41,20 @@ EVENTS = {
     MoveKind.FAILED: (_("rejected by a kubelet"), "diamond"),
     MoveKind.COLLECTED: (_("collected"), "circle"),
 }
+# Intervals of time in which departures are counted.
 BINS = 60
 
 
 def thin_positions(count: int, limit: int) -> list[int]:
-    """At most ``limit`` of ``count`` positions, evenly spaced, with the first and the last."""
+    """Return at most ``limit`` of ``count`` positions, evenly spaced, with the first and the last."""
     if count <= limit:
         return list(range(count))
+    # Rounding may hit a position twice when the limit is close to the count.
     return [int(place) for place in np.unique(np.linspace(0, count - 1, limit).round())]
 
 
 def pending_chart(outcome: RunOutcome) -> Chart:
-    """Waiting pods by queue over time; below, the pods that were preempted, evicted or lost their node."""
+    """Draw waiting pods by queue over time; below, the pods that were preempted, evicted or lost their node."""
     scale, samples = TimeScale.for_end(outcome.end), outcome.samples
     positions = thin_positions(len(samples.time), MOST_POINTS)
     at = np.round(samples.time[positions] / scale.seconds, 4).tolist()
@@ -82,6 +85,7 @@ def pending_chart(outcome: RunOutcome) -> Chart:
         meta={"scale": scale.seconds},
     )
     if any(events):
+        # The lower panel takes a quarter of the height, with a gap for the titles.
         layout["yaxis"]["domain"] = [0.36, 1]
         layout["yaxis2"] = {**vertical, "domain": [0, 0.26], "title": {"text": gettext("had to leave")}}
         layout["xaxis"]["anchor"] = "y2"
@@ -97,7 +101,7 @@ def pending_chart(outcome: RunOutcome) -> Chart:
 
 
 def _event_trace(outcome: RunOutcome, kind: MoveKind, scale: TimeScale) -> go.Scatter | None:
-    """Markers for one kind of departure: the pods in each of BINS intervals."""
+    """Return markers for one kind of departure, with the pods in each of BINS intervals; ``None`` without any."""
     when = outcome.forced_moves.time[outcome.forced_moves.kind == kind]
     if not when.size:
         return None
@@ -144,7 +148,7 @@ def _pending_summary(outcome: RunOutcome) -> str:
 
 
 def heatmap_chart(frames: Frames, rows: Sequence[HeatmapRow], show: NodeColouring, end: float) -> Chart:
-    """A heatmap of nodes over time, fullest first; a row is a node, or the mean of neighbours in that order."""
+    """Draw a heatmap of nodes over time, fullest first; a row is a node, or the mean of neighbours in that order."""
     scale, unit = TimeScale.for_end(end), show.unit
     grouped = any(row.count > 1 for row in rows)
     plot = make_figure(
@@ -161,6 +165,7 @@ def heatmap_chart(frames: Frames, rows: Sequence[HeatmapRow], show: NodeColourin
             )
         ],
         go.Layout(
+            # Pixels: 9 for each row.
             height=120 + max(160, 9 * len(rows)),
             xaxis={**scale.axis_layout(), "showgrid": False},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},

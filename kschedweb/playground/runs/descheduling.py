@@ -1,4 +1,4 @@
-"""What the descheduler did in a run, as rows: its rounds, its evictions, and which policies undo one another."""
+"""Rows of what the descheduler did in a run: its rounds, its evictions, and policies that undo each other's work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HEAD = ("time", "round", "pod", "workload", "node", "plugin", "profile", "fate", "target")
 ROUND_HEAD = ("round", "time", "evicted", "refused", "said")
+# Words for the fate of an evicted pod.
 FATES = {
     LANDS: "lands on another node",
     RETURNS: "comes back",
@@ -25,8 +26,9 @@ FATES = {
 
 @dataclass(frozen=True)
 class EvictionRow:
-    """At ``time`` (seconds) a plugin evicted a pod; ``target`` is the first node of the one in its place."""
+    """An eviction by a plugin of the descheduler."""
 
+    # Seconds in the simulation.
     time: float
     round: int
     pod: str
@@ -34,7 +36,9 @@ class EvictionRow:
     node: str
     plugin: str
     profile: str
+    # Key of FATES.
     fate: str
+    # The first node of the pod that replaced it; "" for none.
     target: str
 
     @property
@@ -55,6 +59,7 @@ class EvictionList(LazyRows[EvictionRow]):
     def row(self, row: int) -> EvictionRow:
         out, log = self.outcome, self.outcome.evictions
         pod, node, heir = int(log.pod[row]), int(log.node[row]), int(self.heirs[row])
+        # Positions of -1 stand for no pod and no node.
         place = int(out.node[heir]) if heir >= 0 else -1
         if heir < 0:
             fate = NOT_REPLACED
@@ -77,12 +82,15 @@ class EvictionList(LazyRows[EvictionRow]):
 
 @dataclass(frozen=True)
 class RoundRow:
-    """A round of the descheduler; ``said`` is why plugins did nothing."""
+    """A round of the descheduler."""
 
     round: int
+    # Seconds in the simulation.
     time: float
     evicted: int
+    # Evictions that a limit of the descheduler or a budget refused.
     refused: int
+    # Why plugins did nothing.
     said: str
 
     def cells(self) -> tuple[object, ...]:
@@ -102,11 +110,11 @@ class RoundList(LazyRows[RoundRow]):
 
 
 def fight_list(outcome: RunOutcome) -> list[Fight]:
-    """Pods that are evicted again and again, and by whom they are brought back."""
+    """Return pods that are evicted again and again, with the plugins that bring them back."""
     return find_fights(outcome) if outcome.rounds else []
 
 
 def descheduling_json(outcome: RunOutcome) -> dict[str, Any]:
-    """The rounds and the fights as plain data."""
+    """Return the rounds and the fights as plain data."""
     fighting = [{**asdict(fight), "sentence": fight.sentence} for fight in fight_list(outcome)]
     return {"rounds": [asdict(round_row) for round_row in RoundList(outcome)], "fights": fighting}

@@ -1,4 +1,4 @@
-"""The words of families of measures, which share a chart."""
+"""Names and explanations of families of measures, which share a chart."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from kschedweb.web.translating import gettext_lazy as _
 
 @dataclass(frozen=True)
 class FamilyWords:
-    """What a family is called; ``help`` explains its measures in a few sentences."""
+    """The name of a family."""
 
     label: str
+    # Explains its measures in a few sentences.
     help: str
 
 
 @dataclass(frozen=True)
 class ShownFamily:
-    """A family of the engine's measures, with its words."""
+    """A family of the engine's measures, with its name and explanation."""
 
     family: Family
     words: FamilyWords
@@ -42,7 +43,7 @@ class ShownFamily:
 
     @property
     def group(self) -> str:
-        """The group of measures in which its chart stands."""
+        """The group of measures under which its chart is shown."""
         return self.family.group.name
 
     @property
@@ -137,6 +138,6 @@ def with_words(family: Family) -> ShownFamily:
 
 
 def present_families(measures: Iterable[str]) -> list[ShownFamily]:
-    """The families with at least one of ``measures``, in order."""
+    """Return the families with at least one of ``measures``, in order."""
     names = {family_of(name) for name in measures}
     return [with_words(family) for family in FAMILIES if family in names]

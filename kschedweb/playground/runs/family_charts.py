@@ -30,51 +30,63 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+# Points of a line, and rows of a chart's table.
 MOST_TIMES, MOST_LINES = 240, 12
+# Columns of the table of waits; 0.5 and 0.99 are also in the sentence, by their positions.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-INSTANT = 1e-4  # seconds; the beginning of a logarithmic axis
+# Seconds; the beginning of a logarithmic axis, which has no zero.
+INSTANT = 1e-4
 
 
 @dataclass(frozen=True)
 class ChartedRun:
-    """One policy's run: its label, its outcome, and its measures by name."""
+    """A policy's run with its label and outcome."""
 
     label: str
     outcome: RunOutcome
+    # Measures by name.
     measures: dict[str, RunMeasure]
 
 
 @dataclass(frozen=True)
 class StepSeries:
-    """A step function: each of ``values`` holds from its time to the next; nan is a gap."""
+    """A step function: each value holds from its time to the next one."""
 
     label: str
+    # Seconds in the simulation, ascending.
     times: Floats
+    # nan is a gap.
     values: Floats
-    faint: bool = False  # a secondary line
-    side: int = 0  # the position of the policy, or of the workload, which determines the style
-    mean: float | None = None  # over time, as the measure of the run says it
+    # True for a secondary line.
+    faint: bool = False
+    # Position of the policy, or of the workload, which determines the style.
+    side: int = 0
+    # Mean over time, as the measure of the run has it.
+    mean: float | None = None
 
 
 @dataclass(frozen=True)
 class FamilyChart:
+    """A family of measures with its chart."""
+
     family: ShownFamily
     measures: list[RunMeasure]
+    # None if there is nothing to draw.
     chart: Chart | None
 
     @property
     def follows(self) -> bool:
-        """Whether the axis is virtual time."""
+        """True if its axis is virtual time, so that the player can move a line over it."""
         return self.chart is not None and "scale" in self.chart.figure["layout"].get("meta", {})
 
     @property
     def nothing(self) -> str:
-        """The text instead of an empty chart."""
+        """The text in place of an empty chart."""
         return _NOTHING.get(self.family.name) or gettext("There is nothing to show.")
 
 
 def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[FamilyChart]:
-    """The families of the first run's measures, with their measures and charts.
+    """Return the families of the first run's measures, with their measures and charts.
 
     ``key`` is the shown resource, or "use-" and a resource; anything else means CPU.
     """
@@ -91,24 +103,25 @@ def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[Family
 
 
 def resource_label(resource: str) -> str:
-    """A resource in words."""
+    """Return the name of a resource as it stands in a sentence."""
     return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
 def pending_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Waiting pods over time: by queue for one policy, in total for several."""
+    """Draw waiting pods over time: by queue for one policy, in total for several."""
     if len(listed) > 1:
         return comparison_charts.pending_chart([(charted.label, charted.outcome) for charted in listed])
     return charts.pending_chart(listed[0].outcome)
 
 
 def waits_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """The share of pods that are bound within a time after their arrival."""
+    """Draw the share of pods that are bound within a time after their arrival."""
     data, rows, parts = [], [], []
     for place, charted in enumerate(listed):
         out = charted.outcome
         attempted = out.attempts > 0
         took = np.sort((out.bound - out.arrived)[attempted & ~np.isnan(out.bound)])
+        # Pods that never got a node count, so that the line ends below 100 %.
         total = len(took) + len(out.pending)
         if not took.size:
             continue
@@ -124,6 +137,7 @@ def waits_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         )
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
         rows.append([charted.label, *(format_duration(float(value)) for value in at), len(out.pending)])
+        # Positions of 0.5 and 0.99 in QUANTILES.
         half, p99 = (format_duration(float(at[place])) for place in (2, 5))
         args = {"half": half, "most": p99, "never": f"{len(out.pending):,}"}
         text = gettext("half within %(half)s, 99 %% within %(most)s")
@@ -151,7 +165,7 @@ def waits_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def replicas_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """The pods that each scaled workload asks for, and those that are ready."""
+    """Draw the pods that each scaled workload asks for, and those that are ready."""
     series, parts = [], []
     for place, charted in enumerate(listed):
         out = charted.outcome
@@ -176,7 +190,7 @@ def replicas_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def leaving_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Pods that were forced to leave so far, and those beyond their disruption budgets."""
+    """Draw the pods that were forced to leave so far, and those beyond their disruption budgets."""
     series, parts = [], []
     for place, charted in enumerate(listed):
         forced, guards = charted.outcome.forced_moves.time, charted.outcome.guards
@@ -193,6 +207,7 @@ def leaving_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
             both = {"pods": f"{len(forced):,}", "beyond": f"{len(beyond):,}"}
             text = gettext("%(pods)s pods had to leave, %(beyond)s beyond a budget") % both
         parts.append(_with_label(charted, listed, text))
+    # Every line has a point at the beginning and at the end.
     if not any(len(line.times) > 2 for line in series):
         return None
     return over_time(series, listed, gettext("pods so far"), _join_sentences(parts))
@@ -202,12 +217,13 @@ def _cumulative_series(charted: ChartedRun, label: str, when: Floats, side: int,
     times = np.sort(when)
     positions = thin_positions(len(times), MOST_TIMES)
     counts = np.arange(1, len(times) + 1, dtype=np.float64)[positions]
+    # The line begins at 0 and goes on to the end of the run.
     ends = [0.0, *times[positions].tolist(), charted.outcome.end], [0.0, *counts.tolist(), float(len(times))]
     return StepSeries(label, np.array(ends[0]), np.array(ends[1]), faint, side)
 
 
 def empty_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Empty nodes over time."""
+    """Draw empty nodes over time."""
     series = []
     for place, charted in enumerate(listed):
         if charted.outcome.nodes:
@@ -230,7 +246,7 @@ def empty_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def evenness_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Skew and spread over the nodes of the requested share of a resource."""
+    """Draw skew and spread of the requested share of a resource over the nodes."""
     series: list[StepSeries] = []
     for place, charted in enumerate(listed):
         if resource in charted.outcome.resources:
@@ -243,7 +259,7 @@ def evenness_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def use_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Skew and spread of real use, of CPU or, if that is shown, memory."""
+    """Draw skew and spread of real use: of memory if that is shown, or else of CPU."""
     series: list[StepSeries] = []
     resource = "memory" if resource == "memory" else "cpu"
     for place, charted in enumerate(listed):
@@ -260,7 +276,7 @@ def use_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 def _skew_and_spread(
     charted: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats, names: tuple[str, str]
 ) -> Iterator[StepSeries]:
-    """The lines of skew and spread, which are the measures ``names`` over time."""
+    """Yield the lines of skew and spread, which are the measures ``names`` over time."""
     labels = gettext("skew"), gettext("spread")
     if len(listed) > 1:
         args = {"label": charted.label}
@@ -280,7 +296,7 @@ def _evenness_figure(series: Sequence[StepSeries], listed: Sequence[ChartedRun],
 
 
 def fragmentation_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Fragmentation at the end, by resource."""
+    """Draw fragmentation at the end, by resource."""
     specs = [spec for name in listed[0].measures if (spec := find_spec(name)) and spec.family == FRAGMENTATION]
     names, resources = [spec.name for spec in specs], [resource_label(spec.resource) for spec in specs]
     data: list[go.Bar | go.Scatter] = []
@@ -331,7 +347,7 @@ def _format_versus(values: Sequence[RunMeasure | None]) -> str:
 
 
 def over_time(series: Sequence[StepSeries], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
-    """Lines over virtual time; the table has their values at MOST_LINES times."""
+    """Draw lines over virtual time; the table has their values at MOST_LINES times."""
     end = max(charted.outcome.end for charted in listed)
     scale = TimeScale.for_end(end)
     data = []
@@ -365,6 +381,7 @@ def over_time(series: Sequence[StepSeries], listed: Sequence[ChartedRun], unit: 
 
 
 def _value_at(series: StepSeries, time: float) -> float | None:
+    # The small addend makes up for times that linspace rounds down.
     place = int(np.searchsorted(series.times, time + 1e-9, side="right")) - 1
     if place < 0 or np.isnan(series.values[place]):
         return None
@@ -376,12 +393,12 @@ def _sample_times(outcome: RunOutcome, limit: int = MOST_TIMES) -> Floats:
 
 
 def _with_label(charted: ChartedRun, listed: Sequence[ChartedRun], text: str) -> str:
-    """``text``, with the policy before it where there are several."""
+    """Return ``text``, with the policy before it if there are several."""
     return gettext("%(label)s: %(text)s") % {"label": charted.label, "text": text} if len(listed) > 1 else text
 
 
 def _join_sentences(parts: Sequence[str]) -> str:
-    """The parts as one sentence. It begins with a number or a name, which stays as it is."""
+    """Join the parts to one sentence. It begins with a number or a name, which stays as it is."""
     return gettext("%(said)s.") % {"said": gettext("; ").join(parts)}
 
 

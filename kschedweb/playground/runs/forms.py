@@ -1,4 +1,4 @@
-"""The forms of runs and comparisons, and of their display."""
+"""Forms of runs and comparisons, and of how they are displayed."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class _OnScenario(forms.Form):
         super().__init__(*args, **kwargs)
         self.user = user
         self.revisions = {str(choice.pk): choice for choice in selectors.revision_choices(user)}
+        # The address may name an older revision than those that are offered.
         if revision is not None:
             self.revisions.setdefault(str(revision.pk), revision)
         listed = [
@@ -59,7 +60,8 @@ class _OnScenario(forms.Form):
         return self.revisions[self.cleaned_data["scenario"]]
 
 
-USUAL_EVERY, LONGEST_EVERY = int(DEFAULT_INTERVAL // 60), 24 * 60  # minutes
+# Minutes.
+USUAL_EVERY, LONGEST_EVERY = int(DEFAULT_INTERVAL // 60), 24 * 60
 NODEPOOLS = gettext_noop(
     "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins "
     "after the delay that the scenario gives, else after a minute."
@@ -71,7 +73,7 @@ DESCHEDULERS = gettext_noop(
 
 
 class _Descheduled(forms.Form):
-    """How often the descheduler that was chosen goes through the cluster."""
+    """The interval of the chosen descheduler."""
 
     every = forms.IntegerField(
         label=_("Minutes between its rounds"),
@@ -82,7 +84,7 @@ class _Descheduled(forms.Form):
     )
 
     def with_interval(self, chosen: str) -> str:
-        """The descheduler as the services take it."""
+        """Return the chosen descheduler as the services take it, with its interval if that is not the usual one."""
         minutes = self.cleaned_data.get("every") or USUAL_EVERY
         return chosen if chosen in ("", NO_DESCHEDULER) or minutes == USUAL_EVERY else f"{chosen}{INTERVAL}{minutes}m"
 
@@ -93,12 +95,14 @@ class PolicyForm(_OnScenario):
     policy = forms.ChoiceField(label=_("Policy"))
 
     def __init__(self, *args: Any, extra_labels: Iterable[str] = (), **kwargs: Any) -> None:
-        """``kept``: labels of what other runs were under, which may be chosen too."""
+        """Offer ``extra_labels``, too: the labels of policies with which other runs were played."""
         super().__init__(*args, **kwargs)
         self.fields["policy"].choices = _with_labels(policy_choices(), extra_labels)  # type: ignore[attr-defined]
 
 
 class RunForm(PolicyForm, _Descheduled):
+    """A scenario, a policy, and what takes the place of the scenario's autoscaler and descheduler."""
+
     nodepools = forms.ChoiceField(label=_("NodePools"), required=False, help_text=_(NODEPOOLS))
     descheduler = forms.ChoiceField(label=_("Descheduler"), required=False, help_text=_(DESCHEDULERS))
     seed = forms.IntegerField(
@@ -133,9 +137,9 @@ def _descheduler_choices() -> list[tuple[str, str]]:
 
 
 def asked_again(label: str) -> dict[str, Any]:
-    """What a form of a run begins with to run what has this label, such as default@1+trim@2 every 10m.
+    """Return the initial fields for a run with this label, such as default@1+trim@2 every 10m.
 
-    A label that names something that is not saved, or no more, is a choice of its own.
+    A label with a part that is not saved, or no longer, is a choice of its own.
     """
     policy, *additions = label.split("+")
     initial: dict[str, Any] = {"policy": policy}
@@ -155,7 +159,7 @@ def asked_again(label: str) -> dict[str, Any]:
 
 
 def _with_labels(choices: list[tuple[str, str]], labels: Iterable[str]) -> list[tuple[str, str]]:
-    """The choices with ``labels``, if they are not among them."""
+    """Return the choices, with those of ``labels`` that are not among them."""
     existing = dict(choices)
     return [
         *choices,
@@ -205,8 +209,9 @@ class ComparisonForm(_OnScenario, _Descheduled):
     )
 
     def __init__(self, *args: Any, extra_labels: Iterable[str] = (), **kwargs: Any) -> None:
-        """``extra_labels``: labels of what other runs were under, which may be chosen too."""
+        """Offer ``extra_labels``, too: the labels of policies with which other runs were played."""
         super().__init__(*args, **kwargs)
+        # A comparison that is run again posts labels with additions, which are not among the saved policies.
         posted = [label for name in ("reference", "policies") for label in self._posted_values(name) if "+" in label]
         choices = _with_labels(policy_choices(), [*extra_labels, *posted])
         self.fields["nodepools"].choices = karpenters.list_choices()  # type: ignore[attr-defined]
@@ -218,18 +223,20 @@ class ComparisonForm(_OnScenario, _Descheduled):
         self.order_fields(["scenario", "reference", "policies", "nodepools", "deschedulers", "every", "seeds"])
 
     def _posted_values(self, name: str) -> list[str]:
-        """What was chosen; with NodePools it is no policy alone, and the service says whether there are both."""
+        """Return the posted values. Labels with NodePools are accepted here; the service checks that both parts
+        exist."""
         return self.data.getlist(name) if isinstance(self.data, QueryDict) else []
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
+        # Ten digits hold the largest seed; isdecimal alone accepts digits of other scripts.
         if not all(word.isascii() and word.isdecimal() and len(word) < 11 for word in words):
             raise forms.ValidationError(gettext("Enter whole numbers, 0 or more, separated by spaces."))
         return [int(word) for word in words]
 
     @property
     def chosen(self) -> list[str]:
-        """The policies, the reference first."""
+        """The policies, the reference first: each with each of the NodePools and deschedulers."""
         policies = dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]])
         additions = (
             self.cleaned_data["nodepools"] or [""],
@@ -249,9 +256,11 @@ class ComparisonForm(_OnScenario, _Descheduled):
 
 
 class LookForm(forms.Form):
-    """The display of a run: what colours the nodes, and at which time (seconds; "": the end)."""
+    """The display of a run."""
 
+    # Key of what colours the nodes.
     show = forms.ChoiceField(required=False)
+    # Seconds in the simulation; empty for the end.
     at = forms.FloatField(required=False, min_value=0.0)
 
     def __init__(self, data: Any, shows: Iterable[str], end: float) -> None:
@@ -269,4 +278,5 @@ class LookForm(forms.Form):
     @property
     def time(self) -> float:
         at = self.cleaned_data.get("at")
+        # A float field accepts nan, which does not equal itself.
         return self.end if at is None or at != at else min(float(at), self.end)

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def carry_params(request: HttpRequest, *names: str, name: str = "carried") -> dict[str, Any]:
-    """The parameters ``names`` of the address, and the beginning of a query with them as ``name``."""
+    """Return the parameters ``names`` of the address, and the beginning of a query with them as ``name``."""
     values = {key: request.GET[key] for key in names if request.GET.get(key)}
     return {"fields": values, name: f"{urlencode(values)}&" if values else ""}

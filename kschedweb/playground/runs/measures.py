@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import RunOutcome
     from kschedweb.playground.runs.models import Run
 
+# The engine's unit for durations, which are shown in the scale that suits them.
 SECONDS = "s"
 HEAD = ("measure", "group", "value", "unit", "direction")
 COMPARED_HEAD = ("measure", "group", "unit", "direction", "policy", "seed", "value", "engine")
@@ -32,13 +33,15 @@ COMPARED_HEAD = ("measure", "group", "unit", "direction", "policy", "seed", "val
 
 @dataclass(frozen=True)
 class RunMeasure:
-    """A measure; ``value`` is in ``unit``, ``None`` if nothing was measured; ``direction`` is lower, higher or ""."""
+    """A measure of a run."""
 
     name: str
     label: str
     unit: str
+    # Which is better: "lower", "higher", or "" for neither.
     direction: str
     sentence: str
+    # In ``unit``; None if nothing was measured.
     value: float | None
 
     @property
@@ -64,36 +67,38 @@ class RunMeasure:
         return self.name, self.group.name, self.unit, self.direction
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data with the name of the group."""
+        """Return the measure as plain data with the name of its group."""
         return {**vars(self), "group": self.group.name}
 
 
 @dataclass(frozen=True)
 class MeasureGroup:
-    """The measures of a run that belong to one group; ``near`` say nearly the same as one of ``leading``."""
+    """The measures of a run that belong to one group."""
 
     group: SpecGroup
     leading: list[RunMeasure]
+    # Measures that say nearly the same as one of ``leading``.
     near: list[RunMeasure]
 
 
 def list_measures(run: Run) -> list[RunMeasure]:
-    """The measures of a finished run, in order."""
+    """Return the measures of a finished run, in order."""
     return [translate_measure(RunMeasure(**entry)) for entry in run.summary]
 
 
 def translate_measure(measure: RunMeasure) -> RunMeasure:
-    """``measure``, which the engine describes, in the language of the reader."""
+    """Return ``measure``, which the engine describes in English, in the language of the reader."""
     label, sentence = messages.describe_measure(measure.name, measure.label, measure.sentence)
     same = (label, sentence) == (measure.label, measure.sentence)
     return measure if same else replace(measure, label=label, sentence=sentence)
 
 
 def by_group(measures: Sequence[RunMeasure]) -> list[MeasureGroup]:
-    """The measures by group, without empty groups."""
+    """Return the measures by group, without empty groups."""
     names = {measure.name for measure in measures}
     groups: dict[str, MeasureGroup] = {group.name: MeasureGroup(group, [], []) for group in GROUPS}
     for measure in measures:
+        # A measure leads if its leading one was not measured in this run.
         leads = lead_of(measure.name) == measure.name or lead_of(measure.name) not in names
         group = groups[measure.group.name]
         (group.leading if leads else group.near).append(measure)
@@ -101,7 +106,7 @@ def by_group(measures: Sequence[RunMeasure]) -> list[MeasureGroup]:
 
 
 def format_amount(measure: RunMeasure, value: float | None) -> str:
-    """A value with its unit; "–" if there is none."""
+    """Return a value with its unit; "–" for none."""
     if value is None or np.isnan(value):
         return "–"
     if measure.unit == SECONDS:
@@ -110,18 +115,18 @@ def format_amount(measure: RunMeasure, value: float | None) -> str:
 
 
 def format_distance(measure: RunMeasure, size: float) -> str:
-    """How far two values are apart, with its unit; percentages are points apart."""
+    """Return the distance of two values with its unit; percentages are points apart."""
     return format_amount(replace(measure, unit=unit_of_change(measure.unit)), size)
 
 
 def format_difference(measure: RunMeasure, change: float) -> str:
-    """A change with its sign and unit."""
+    """Return a change with its sign and unit."""
     sign = "+" if change > 0 else "−" if change < 0 else ""
     return f"{sign}{format_distance(measure, abs(change))}"
 
 
 def axis_unit(measure: RunMeasure, values: Sequence[float]) -> tuple[str, float]:
-    """The unit of an axis for ``values``, and the factor to it."""
+    """Return the unit of an axis for ``values``, and the factor that converts to it."""
     if measure.unit != SECONDS:
         return messages.translate_unit(measure.unit), 1.0
     scale = TimeScale.for_end(max(values, default=0.0))
@@ -129,7 +134,7 @@ def axis_unit(measure: RunMeasure, values: Sequence[float]) -> tuple[str, float]
 
 
 def measure_rows(run: Run) -> Iterator[tuple[object, ...]]:
-    """Rows with the columns of HEAD."""
+    """Return rows with the columns of HEAD."""
     return (
         (measure.name, measure.group.name, measure.value, measure.unit, measure.direction)
         for measure in list_measures(run)
@@ -137,7 +142,7 @@ def measure_rows(run: Run) -> Iterator[tuple[object, ...]]:
 
 
 def run_sentence(run: Run, outcome: RunOutcome) -> str:
-    """The outcome of the run in one sentence. A pod and those that took its place count once."""
+    """Return the outcome of the run in one sentence. A pod and its replacements count once."""
     last = np.fromiter(latest_rows(outcome).values(), dtype=np.intp)
     waiting = len(outcome.pending)
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())

@@ -1,4 +1,4 @@
-"""Runs: a scenario played under one policy with one seed; comparisons: several of them side by side."""
+"""Runs: a scenario played under one policy with one seed. Comparisons: several runs side by side."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     comparison = models.ForeignKey(Comparison, null=True, on_delete=models.CASCADE, related_name="runs")
-    position = models.PositiveSmallIntegerField(default=0)  # of its policy in the comparison; 0 is the reference
+    # Position of its policy in the comparison; 0 is the reference.
+    position = models.PositiveSmallIntegerField(default=0)
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="runs")
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="runs")
-    label = models.CharField(max_length=160)  # of the policy, such as "default@1"; remains when the policy is deleted
-    configuration = models.TextField()  # the policy's document when it was run
+    # Name of the policy, such as "default@1"; it remains when the policy is deleted.
+    label = models.CharField(max_length=160)
+    # Document of the policy when it was run.
+    configuration = models.TextField()
     # Its kube-scheduler's start options: the release and feature gates.
     process = models.JSONField(default=dict, db_default={})
     # A document of kind Karpenter in place of the scenario's autoscaler; "" for that one.
@@ -46,13 +49,20 @@ class Run(models.Model):
     descheduler = models.JSONField(null=True)
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
-    engine = models.CharField(max_length=20_000, blank=True)  # the version that ran it, with all gates
-    summary = models.JSONField(default=list)  # measures, in their order
-    notes = models.JSONField(default=list)  # what was left out or read differently
-    outcome = models.BinaryField(null=True)  # as engine.studies.play.packing packs it
-    groups = models.JSONField(default=list)  # dashboard.grouping.Grouping of the outcome's nodes, in its order
+    # Version of the engine that played it, with all feature gates.
+    engine = models.CharField(max_length=20_000, blank=True)
+    # Measures in their order, as RunMeasure has them.
+    summary = models.JSONField(default=list)
+    # Sentences about what was left out or read differently.
+    notes = models.JSONField(default=list)
+    # Packed by engine.studies.play.packing.
+    outcome = models.BinaryField(null=True)
+    # dashboard.grouping.Grouping of the outcome's nodes, in their order.
+    groups = models.JSONField(default=list)
+    # Time in the simulation at its end.
     virtual_seconds = models.FloatField(null=True)
-    seconds = models.FloatField(null=True)  # that the run took
+    # Real time that the run took.
+    seconds = models.FloatField(null=True)
     ended_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -67,7 +77,7 @@ class Run(models.Model):
 
     @property
     def state(self) -> str:
-        """The state of its job; done once ``ended_at`` is set."""
+        """The state of its job; succeeded once ``ended_at`` is set."""
         if self.ended_at:
             return "succeeded"
         return self.job.state if self.job else "failed"
@@ -79,7 +89,9 @@ class Difference(models.Model):
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="difference")
     against = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
-    content = models.BinaryField(null=True)  # gzipped JSON: selectors.difference reads it
-    counts = models.JSONField(default=dict)  # moved, newly unscheduled, newly scheduled; moved by plugin
+    # Gzipped JSON, which selectors.load_difference reads.
+    content = models.BinaryField(null=True)
+    # Numbers of pods: moved, newly unscheduled, newly scheduled, and moved by plugin.
+    counts = models.JSONField(default=dict)
 
     objects = Covered("run")

@@ -1,4 +1,4 @@
-"""The decision about a pod in a run: at once, or by a job where the run has to be played again for long."""
+"""The decision about a pod in a run: at once, or by a job if the run has to be replayed for long."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ def decision_sought(
     present: Callable[[Presentation, ExplainedTry], AnswerT],
     read: Callable[[Question, dict[str, Any]], AnswerT],
 ) -> AnswerT | Question:
-    """What ``present`` makes of try ``attempt`` (from 1) of ``pod``, or ``read`` of what a job kept of it.
+    """Return what ``present`` makes of try ``attempt`` (from 1) of ``pod``, or a question if a job has to find it.
 
-    The question is the answer where a request would be silent for long: its page shows how far the job is.
-
-    Raises NotFound and Unprocessable as ``selectors.decided``.
+    ``read`` takes an answer that a job has stored. A question is returned where a request would take too long; its page
+    shows the progress. Raises NotFound and Unprocessable as ``selectors.replay_decision`` does.
     """
 
     def decide_pod() -> AnswerT:
@@ -60,7 +59,7 @@ def decision_sought(
 
 
 def decision_answer(question: Question, step: Step) -> Answer:
-    """The decision, however long the run has to be played."""
+    """Return the decision, however long the run has to be replayed."""
     run = Run.objects.select_related("revision__scenario").filter(pk=question.asked["run"]).first()
     if run is None:
         raise Unprocessable("The run was deleted before there was an answer.")
@@ -76,12 +75,12 @@ def decision_answer(question: Question, step: Step) -> Answer:
 
 
 def check_readable(user: User, question: Question) -> None:
-    """Raise Http404 where ``user`` may not see the run."""
+    """Raise Http404 if ``user`` may not see the run."""
     selectors.run_get(user, question.asked["run"])
 
 
 def placement_json(replayed: ExplainedTry) -> dict[str, Any]:
-    """What the run made of the try, as plain data."""
+    """Return the result of the try in the run as plain data."""
     placement = replayed.placement
     return {
         "attempt": replayed.attempt,
@@ -96,7 +95,7 @@ def placement_json(replayed: ExplainedTry) -> dict[str, Any]:
 
 
 def decision_json(run: Run, presentation: Presentation, replayed: ExplainedTry) -> dict[str, Any]:
-    """The decision as REST tells it."""
+    """Return the decision as REST tells it."""
     decision = presentation.explanation.to_dict()
     return {
         "run": str(run.pk),

@@ -28,7 +28,9 @@ STATES = {
     "to-come": _("not there yet"),
 }
 _NAMES = list(STATES)
+# Indices into STATES, so that the states of all pods fit into a column of int8.
 RUNNING, UNKNOWN, WAITING, ENDED, PREEMPTED, EVICTED, LOST, FAILED, COLLECTED, IGNORED, TO_COME = range(len(_NAMES))
+# State of a pod after its last departure. COLLECTED is set apart: only forced_moves has those pods.
 _BY_KIND = {
     MoveKind.LEFT: ENDED,
     MoveKind.PREEMPTED: PREEMPTED,
@@ -42,20 +44,25 @@ HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts"
 
 @dataclass(frozen=True)
 class PodRow:
-    """A pod. Times are in seconds, ``None`` for never; ``state`` and ``node`` are those at the list's time."""
+    """A pod of a run at the list's time."""
 
+    # namespace/name.
     key: str
+    # Key of STATES, at the list's time.
     state: str
+    # Its node at the list's time; "" for none.
     node: str
+    # Times are seconds in the simulation; None for never.
     arrived: float | None
     bound: float | None
     left: float | None
     attempts: int
+    # Message of its last failed try; "" for none.
     message: str
 
     @property
     def waited(self) -> float | None:
-        """Seconds from arrival to the last binding; "" for pods that had nodes at the beginning."""
+        """Seconds from arrival to the last binding; ``None`` for pods that had nodes at the beginning."""
         if self.bound is None or self.arrived is None or not self.attempts:
             return None
         return round(self.bound - self.arrived, 6)
@@ -78,14 +85,19 @@ class PodRow:
 
 
 def pod_states(outcome: RunOutcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """The state of each pod (an index into STATES) and its node (-1: none) after everything up to ``time``."""
+    """Return the state of each pod and its node after everything up to ``time``.
+
+    States are indices into STATES, int8[pods]; nodes are positions, int32[pods], -1 for none.
+    """
     placed = outcome.placed(time)
     states = np.full(len(outcome.pods), WAITING, dtype=np.int8)
-    ended = outcome.left <= time  # False for nan
+    # A pod that never left has nan, for which the comparison is False.
+    ended = outcome.left <= time
     states[ended] = ENDED
     moves = int(np.searchsorted(outcome.moves.time, time, side="right"))
     why = np.full(len(outcome.pods), -1, dtype=np.int8)
     kinds, pods = outcome.moves.kind[:moves], outcome.moves.pod[:moves]
+    # The columns are in the order of time, so the last departure of a pod is the one that stays.
     for kind, state in _BY_KIND.items():
         why[pods[kinds == kind]] = state
     states[ended & (why >= 0)] = why[ended & (why >= 0)]
@@ -93,7 +105,9 @@ def pod_states(outcome: RunOutcome, time: float) -> tuple[NDArray[np.int8], NDAr
     states[collected[ended[collected]]] = COLLECTED
     states[placed >= 0] = RUNNING
     silent = outcome.node_states([time])[0] == NodeState.UNKNOWN
-    states[(placed >= 0) & np.append(silent, False)[placed]] = UNKNOWN  # of no node, -1, the last entry speaks
+    # Pods without a node index -1, the appended last entry, which is False.
+    states[(placed >= 0) & np.append(silent, False)[placed]] = UNKNOWN
+    # Negated, so that nan counts as not yet arrived.
     states[~(outcome.arrived <= time)] = TO_COME
     ignored = [outcome.index[name] for name in outcome.ignored if name in outcome.index]
     states[ignored] = IGNORED
@@ -101,7 +115,7 @@ def pod_states(outcome: RunOutcome, time: float) -> tuple[NDArray[np.int8], NDAr
 
 
 class PodList(LazyRows[PodRow]):
-    """The pods in ``state`` ("": any) at ``time`` whose name or node contains ``search``.
+    """The pods in ``state`` ("": any) at ``time`` whose key contains ``search``, on ``node`` ("": any).
 
     ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of arrival.
     """
@@ -115,6 +129,7 @@ class PodList(LazyRows[PodRow]):
         if state:
             selected &= self.states == _NAMES.index(state) if state in STATES else False
         if node:
+            # -9 is the position of no node, so an unknown name selects no pod.
             selected &= self.placed == (outcome.nodes.index(node) if node in outcome.nodes else -9)
         rows = np.flatnonzero(selected)
         if search:
@@ -132,11 +147,11 @@ class PodList(LazyRows[PodRow]):
         return {"state": pod.words, "node": pod.node, "waited": pod.waited, "tries": pod.attempts}[key]
 
     def find_pod(self, key: str) -> PodRow:
-        """The last pod named ``namespace/name``. Raises KeyError."""
+        """Return the last pod named ``namespace/name``. Raise KeyError if there is none."""
         return self.row(self.outcome.index[key])
 
     def count_states(self) -> dict[str, int]:
-        """The number of pods in each state, without empty states."""
+        """Return the number of pods in each state, without empty states."""
         numbers = np.bincount(self.states, minlength=len(_NAMES)).tolist()
         return {name: number for name, number in zip(_NAMES, numbers, strict=True) if number}
 
@@ -161,16 +176,19 @@ def _round_time(value: np.float64) -> float | None:
 
 MOVE_HEAD = ("time", "pod", "node", "kind", "text")
 KINDS = {kind: kind.name.lower().replace("_", "-") for kind in MoveKind}
-TERMINATING = "terminating"  # it had to go, and its node is silent, so that it is there still
+# Kind of a move for a pod that had to go and is still there, because its node is silent.
+TERMINATING = "terminating"
 
 
 @dataclass(frozen=True)
 class MoveRow:
-    """A pod that comes to a node or leaves it, ``time`` seconds after the beginning."""
+    """A pod that comes to a node or leaves it."""
 
+    # Seconds in the simulation.
     time: float
     pod: str
     node: str
+    # Value of KINDS, or TERMINATING.
     kind: str
     text: str
 
@@ -179,9 +197,9 @@ class MoveRow:
 
 
 class MoveList(LazyRows[MoveRow]):
-    """The log of moves in order; ``forced``: only forced deletions, at the time when they began.
+    """The log of moves in order; with ``forced`` only forced deletions, at the time when they began.
 
-    The log of moves has those of which a silent node did not hear too.
+    The log of moves includes those that a silent node did not hear of.
     """
 
     def __init__(self, outcome: RunOutcome, forced: bool = False) -> None:
@@ -189,6 +207,7 @@ class MoveList(LazyRows[MoveRow]):
         self.rows = range(len(self.moves))
         if not forced and len(outcome.unheard_moves):
             times = np.concatenate([outcome.moves.time, outcome.unheard_moves.time])
+            # Positions beyond the moves stand for unheard ones.
             self.rows = np.argsort(times, kind="stable").tolist()
 
     def row(self, row: int) -> MoveRow:

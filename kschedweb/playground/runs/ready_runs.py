@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# Every site plays the ready scenarios with the same seed, so that their texts fit the results.
 SEED = 1
 
 
 def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
-    """The run of ``revision`` under the policy of ``ready``; a missing run is made and played at once.
+    """Return the run of ``revision`` under the policy of ``ready``; create and play a missing run at once.
 
     A run of another version of the engine is played again, under the same address. Raises ApplicationError if the run
     fails.
@@ -56,4 +57,4 @@ def play_ready_run(*, ready: Ready, revision: ScenarioRevision, **_: Any) -> Non
 
 
 def _ignore_progress(step: str, count: int, total: int) -> None:
-    """Ignore progress."""
+    """Ignore progress, which nobody watches here."""

@@ -58,13 +58,14 @@ def show_explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 
 
 def _explain_decision(run: Run, pod: str, drawn: Picture) -> Any:
-    """One sentence about the decision on ``pod``; the verdict on each node is put into ``drawn``."""
+    """Return one sentence about the decision on ``pod``, and put the verdict on each node into ``drawn``."""
     outcome = selectors.load_outcome(run)
     if pod not in outcome.index:
         return None
     attempts = int(outcome.attempts[outcome.index[pod]])
     try:
         case, replayed = selectors.replay_decision(run, pod, attempts)
+    # The page is complete without the decision, which a slow machine may not find in time.
     except (ApplicationError, DeadlineExceeded):
         return None
     presentation = present_case(case)
@@ -73,6 +74,7 @@ def _explain_decision(run: Run, pod: str, drawn: Picture) -> Any:
 
 
 def _mark_nodes(drawn: Picture, presentation: Presentation, replayed: ExplainedTry) -> None:
+    """Put the verdict of the decision on each node into ``drawn``."""
     explanation = presentation.explanation
     totals = dict(zip(explanation.feasible.tolist(), explanation.total.tolist(), strict=False))
     for node in drawn.nodes:

@@ -1,4 +1,5 @@
-"""What a run is under: a policy, and perhaps NodePools and a DeschedulerPolicy in place of the scenario's own."""
+"""The policy of a run: one for scheduling, and perhaps NodePools and a DeschedulerPolicy in place of the scenario's
+own."""
 
 from __future__ import annotations
 
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Run
     from kschedweb.policies.models import Revision
 
+# No labels of stored runs.
 NOTHING: Mapping[str, RunPolicy] = {}
+# Part of a label after a "+"; no policy can have this name, since it has a space.
 NO_DESCHEDULER = "no descheduler"
+# Separates a descheduler from the interval of its rounds in a label.
 INTERVAL = " every "
+# Characters of the column ``Run.label``.
 LONGEST_LABEL = 160
 POLICY_HELP = (
     "As `name` or `name@revision`. With `+` a policy of kind Karpenter takes the place of the scenario's autoscaler, "
@@ -39,29 +44,31 @@ POLICY_HELP = (
 
 @dataclass(frozen=True)
 class RunPolicy:
-    """A policy to run: its label, its document, its process, and its revision (``None``: not saved).
-
-    ``autoscaler`` is a document of kind Karpenter in place of the scenario's autoscaler, "" for that one.
-    ``descheduler`` takes the place of the scenario's: ``document``, ``every`` (seconds) and ``name``, empty for none at
-    all, ``None`` for the scenario's.
-    """
+    """A policy to run."""
 
     label: str
+    # Document of the policy for scheduling.
     document: str
+    # Start options of its kube-scheduler.
     process: Mapping[str, Any]
+    # None if the policy is not saved.
     revision: Revision | None
+    # Document of kind Karpenter in place of the scenario's autoscaler; "" to keep the scenario's.
     autoscaler: str = ""
+    # ``document``, ``every`` (seconds) and ``name`` in place of the scenario's descheduler. Empty for no descheduler;
+    # None to keep the scenario's.
     descheduler: dict[str, Any] | None = None
 
 
 def entry_named(
     reference: str, path: str, policies_by_label: Mapping[str, RunPolicy] = NOTHING, *, version: str = ""
 ) -> RunPolicy:
-    """The saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as NAMED says.
+    """Return the saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as POLICY_HELP tells.
 
-    One that is stored with runs is named by its label: ``policies_by_label`` has these. ``version`` is that of the
-    cluster that the scenario is of. Raises ApplicationError if the engine does not accept it.
+    A policy that is stored with runs is named by its label in ``policies_by_label``. ``version`` is that of the
+    scenario's cluster. Raises ApplicationError if the engine does not accept it.
     """
+    # The longest label that the reference begins with, since a label may contain a "+" itself.
     base_label = max(
         (label for label in policies_by_label if f"{reference}+".startswith(f"{label}+")), key=len, default=""
     )
@@ -75,7 +82,7 @@ def entry_named(
 
 
 def kept_of(runs: Iterable[Run]) -> dict[str, RunPolicy]:
-    """What the runs were under, saved or not, by their labels."""
+    """Return the policies of the runs, saved or not, by their labels."""
     return {
         run.label: RunPolicy(run.label, run.configuration, run.process, run.policy, run.autoscaler, run.descheduler)
         for run in runs
@@ -83,7 +90,7 @@ def kept_of(runs: Iterable[Run]) -> dict[str, RunPolicy]:
 
 
 def descheduler_of(stored: Mapping[str, Any]) -> DeschedulerSettings | None:
-    """What a run keeps of its own descheduler, as the engine takes it; ``None`` for no descheduler."""
+    """Return the stored descheduler of a run as the engine takes it; ``None`` for no descheduler."""
     return (
         DeschedulerSettings(parse_document(stored["document"]).data, stored["every"], stored["name"])
         if stored
@@ -92,7 +99,7 @@ def descheduler_of(stored: Mapping[str, Any]) -> DeschedulerSettings | None:
 
 
 def check_accepted(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
-    """``document``; raises ApplicationError if the engine does not accept it."""
+    """Return ``document``; raise ApplicationError if the engine does not accept it."""
     loaded = load(document, release_of_record(process))
     if loaded.configuration is None:
         raise ApplicationError.at(path, f"{label}: {'; '.join(loaded.errors[:3])}")
@@ -109,7 +116,7 @@ def _scheduling_entry(reference: str, path: str, version: str) -> RunPolicy:
 
 
 def _extend_entry(entry: RunPolicy, other: str, path: str) -> RunPolicy:
-    """``entry`` with NodePools, or with or without a descheduler."""
+    """Return ``entry`` with NodePools, or with or without a descheduler."""
     if other == NO_DESCHEDULER:
         return replace(entry, label=f"{entry.label}+{NO_DESCHEDULER}", descheduler={})
     reference, separator, interval = other.partition(INTERVAL)
@@ -131,6 +138,7 @@ def _extend_entry(entry: RunPolicy, other: str, path: str) -> RunPolicy:
 def _find_revision(reference: str, path: str) -> Revision:
     name, _, number = reference.partition("@")
     try:
+        # PostgreSQL refuses text with a null character, and integers beyond its range.
         if "\0" in name or (number and not (number.isascii() and number.isdecimal() and len(number) < 10)):
             raise Http404
         return revision_get(policy_get(name), int(number) if number else None)

@@ -15,8 +15,9 @@ HEAD = ("time", "workload", "before", "after", "reason")
 
 @dataclass(frozen=True)
 class ScalingRow:
-    """At ``time`` (seconds) a workload asks for ``after`` pods instead of ``before``."""
+    """A change of the number of pods that a workload asks for."""
 
+    # Seconds in the simulation.
     time: float
     workload: str
     before: int

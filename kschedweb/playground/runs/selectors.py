@@ -1,4 +1,4 @@
-"""Reads runs and comparisons with their outcomes; decoded outcomes are cached."""
+"""Read runs and comparisons with their outcomes; decoded outcomes are cached."""
 
 from __future__ import annotations
 
@@ -43,19 +43,24 @@ if TYPE_CHECKING:
     from kschedweb.jobs.inquiries import Step
     from kschedweb.playground.scenarios.ready import Ready
 
+# Scenarios in a select; others are reached from their own page.
 MOST_CHOICES = 200
 REPLAYED = "Playing the run again: moves of pods"
-PATIENCE = 1.0  # seconds that somebody looks at nothing; what takes longer shows how far it is
+# Seconds that a person waits without a sign; a longer replay is a job that shows its progress.
+PATIENCE = 1.0
 _outcomes: LRU[RunOutcome] = LRU(16)
-_differences: LRU[list[dict[str, Any]]] = LRU(16)  # by run id, which is never used again
-_rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
+# By the id of the run, which is never used again.
+_differences: LRU[list[dict[str, Any]]] = LRU(16)
+# 30 MB each if 8,000 pods come to 1,500 nodes.
+_rewinds: LRU[Rewinds] = LRU(4)
 _prepared_runs: LRU[PreparedScenario] = LRU(4)
 _decisions: LRU[tuple[AnyCase, ExplainedTry]] = LRU(16)
+# Columns that lists do not load.
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
 def run_list(user: User) -> QuerySet[Run]:
-    """The runs that ``user`` may see, newest first, without large fields."""
+    """Return the runs that ``user`` may see, newest first, without large fields."""
     related = ("revision__scenario", "policy__policy", "job", "created_by", "comparison")
     return Run.objects.filter(readable_by(user, "revision__scenario")).select_related(*related).defer(*LARGE)
 
@@ -68,13 +73,13 @@ def run_get(user: User, run_id: UUID | str) -> Run:
 
 
 def ready_run(ready: Ready, revision: ScenarioRevision) -> Run | None:
-    """The site's own run of a ready scenario; ``None`` if there is none yet."""
+    """Return the site's own run of a ready scenario; ``None`` if there is none yet."""
     runs = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
     return runs.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "groups").first()
 
 
 def ready_policy(ready: Ready) -> Revision | None:
-    """The saved policy of a ready scenario; ``None`` if it was deleted."""
+    """Return the saved policy of a ready scenario; ``None`` if it was deleted."""
     revisions = Revision.objects.select_related("policy").filter(
         policy__name=ready.policy, document=ready.configuration
     )
@@ -82,7 +87,7 @@ def ready_policy(ready: Ready) -> Revision | None:
 
 
 def comparison_list(user: User) -> QuerySet[Comparison]:
-    """The comparisons that ``user`` may see, newest first; ``ended`` of ``total`` runs are done."""
+    """Return the comparisons that ``user`` may see, newest first; ``ended`` of ``total`` runs are done."""
     runs = Run.objects.select_related("job").defer(*LARGE[:3]).order_by("position", "seed")
     return (
         Comparison.objects.filter(readable_by(user, "revision__scenario"))
@@ -102,38 +107,40 @@ def comparison_get(user: User, comparison_id: UUID | str) -> Comparison:
 
 
 def kept_with(user: User, like: UUID | str) -> dict[str, RunPolicy]:
-    """What the run or the runs of the comparison ``like`` were under, by label; raises Http404."""
+    """Return the policies of the run or comparison ``like`` by label; raise Http404 if there is none."""
     try:
         key = UUID(str(like))
     except ValueError:
         raise Http404("There is no such run or comparison.") from None
+    # Ids are random, so one cannot be that of a run and of a comparison.
     runs = Run.objects.filter(Q(pk=key) | Q(comparison=key), readable_by(user, "revision__scenario"))
     return kept_of(runs.select_related("policy__policy").defer("outcome", "groups"))
 
 
 def is_finished(run: Run) -> bool:
-    """Whether the run is done, or its job ended otherwise."""
+    """Return whether the run is done, or its job ended otherwise."""
     return run.ended_at is not None or run.job is None or run.job.state in ENDED
 
 
 def load_outcome(run: Run) -> RunOutcome:
-    """The outcome of a run. Raises Conflict if it is not done."""
+    """Return the outcome of a run. Raise Conflict if the run is not done."""
     if run.ended_at is None:
         raise Conflict("The run is not done yet.")
 
     def decode() -> RunOutcome:
         return RunOutcome.decode(bytes(Run.objects.values_list("outcome", flat=True).get(pk=run.pk) or b""))
 
+    # The time of its end is part of the key, because ready runs are played again under the same id.
     return _outcomes.get((run.pk, run.ended_at), decode)
 
 
 def is_compared(difference: Difference) -> bool:
-    """Whether the difference is done, or its job ended otherwise."""
+    """Return whether the difference is done, or its job ended otherwise."""
     return bool(difference.counts) or difference.job is None or difference.job.state in ENDED
 
 
 def difference_list(comparison: Comparison) -> QuerySet[Difference]:
-    """The differences of runs from their references, without large fields."""
+    """Return the differences of runs from their references, without large fields."""
     differences = Difference.objects.filter(run__comparison=comparison).select_related("job", "run", "against")
     return differences.defer(
         "content", "run__outcome", "run__configuration", "run__groups", *(f"against__{name}" for name in LARGE[:3])
@@ -141,7 +148,7 @@ def difference_list(comparison: Comparison) -> QuerySet[Difference]:
 
 
 def load_difference(difference: Difference) -> list[dict[str, Any]]:
-    """The changed pods: pod, what, before, after, plugin, lead. Raises Conflict if it is not done."""
+    """Return the changed pods: pod, what, before, after, plugin, lead. Raise Conflict if the comparison is not done."""
     content = Difference.objects.values_list("content", flat=True).get(pk=difference.pk)
     if content is None:
         raise Conflict("The comparison of the two runs is not ready yet.")
@@ -154,13 +161,14 @@ def load_difference(difference: Difference) -> list[dict[str, Any]]:
 
 
 def revision_choices(user: User) -> list[ScenarioRevision]:
-    """The newest revision of each scenario that ``user`` may read, by name; at most MOST_CHOICES."""
+    """Return the newest revision of each scenario that ``user`` may read, by name; at most MOST_CHOICES."""
     rows = newest_revisions().filter(readable_by(user, "scenario"))
     return list(rows.defer("text").order_by("scenario__name", "pk")[:MOST_CHOICES])
 
 
 def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevision:
-    """Revision ``number`` ("": the newest) of the scenario with id ``scenario``. Raises Http404."""
+    """Return revision ``number`` ("": the newest) of the scenario with id ``scenario``. Raise Http404 if there is
+    none."""
     try:
         scenario_row = scenario_get(user, UUID(scenario))
     except ValueError:
@@ -171,7 +179,7 @@ def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevis
 
 
 def load_configuration(run: Run) -> Configuration:
-    """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
+    """Return the configuration that was run. Raise Unprocessable if this engine no longer accepts it."""
     loaded = load(run.configuration, release_of_record(run.process))
     if loaded.configuration is None:
         raise Unprocessable(f"This version does not accept the policy {run.label}: {'; '.join(loaded.errors[:3])}")
@@ -179,7 +187,7 @@ def load_configuration(run: Run) -> Configuration:
 
 
 def prepare_run(run: Run) -> PreparedScenario:
-    """The scenario of a run as the engine plays it, with the run's own autoscaler and descheduler.
+    """Return the scenario of a run as the engine plays it, with the run's own autoscaler and descheduler.
 
     Raises Unprocessable.
     """
@@ -206,9 +214,9 @@ def _with_own(scenario: PreparedScenario, run: Run) -> PreparedScenario:
 
 
 def replay_decision(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple[AnyCase, ExplainedTry]:
-    """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raises NotFound or Unprocessable.
+    """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raise NotFound or Unprocessable.
 
-    ``step`` gets the progress; without it NotNow is raised where that takes longer than a request may.
+    ``step`` gets the progress; without it, DeadlineExceeded is raised if that takes longer than a request may.
     """
 
     def work_out() -> tuple[AnyCase, ExplainedTry]:
@@ -236,9 +244,9 @@ def replay_decision(run: Run, pod: str, attempt: int, step: Step | None = None) 
 
 
 def is_soon(run: Run, pod: str, attempt: int) -> bool:
-    """Whether a request may begin with the decision: its try is told by the moves, or comes soon in a replay.
+    """Return whether a request may compute the decision: its try follows from the moves, or comes soon in a replay.
 
-    How long a replay takes goes by how long the run took.
+    The time of a replay is estimated from the time that the run took.
     """
     outcome = load_outcome(run)
     row = outcome.index.get(pod, -1)
@@ -249,7 +257,7 @@ def is_soon(run: Run, pod: str, attempt: int) -> bool:
 
 
 def _last_try(outcome: RunOutcome, pod: str) -> float:
-    """When ``pod`` was tried last (virtual seconds); the end of the run where that is not known."""
+    """Return when ``pod`` was tried last, in virtual seconds; the end of the run if that is unknown."""
     row = outcome.index.get(pod, -1)
     time = float(outcome.tries.time[row]) if 0 <= row < len(outcome.tries.time) else math.nan
     return outcome.end if math.isnan(time) else time

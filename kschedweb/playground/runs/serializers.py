@@ -1,4 +1,4 @@
-"""Runs and comparisons as JSON."""
+"""Serializers of runs and comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts, does, cancels and deletes runs and comparisons."""
+"""Start, play, cancel and delete runs and comparisons."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
+# A comparison has at most 80 runs. The largest seed is that of a positive integer column.
 FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
-MOST_NOTES = 200  # of a run
+# Notes of a run that are stored.
+MOST_NOTES = 200
 Step = Callable[[str, int, int], None]
 
 
 def seeds_checked(seeds: Sequence[int], limit: int = MOST_SEEDS) -> list[int]:
-    """``seeds`` without repetitions. Raises ApplicationError for more than ``limit`` seeds, or none."""
+    """Return ``seeds`` without repetitions. Raise ApplicationError for more than ``limit`` seeds, or none."""
     listed = list(dict.fromkeys(seeds))
     if not 1 <= len(listed) <= limit or not all(0 <= seed <= LARGEST_SEED for seed in listed):
         raise ApplicationError.at("seeds", f"Enter from 1 to {limit} whole numbers, 0 or more.")
@@ -66,10 +68,11 @@ def run_start(
 ) -> Run:
     """Start a run under a saved ``policy`` ("name", "name@revision"), or under an unsaved ``document``.
 
-    ``policy`` may also be a label of ``policies_by_label``, which has those that are stored with other runs.
+    ``policy`` may also be a label of ``policies_by_label``, the policies that are stored with other runs.
     """
     version = cluster_version(revision)
     if document:
+        # The document would be stored with the run, where people who may read the scenario could see it.
         if check_either(document).secrets:
             raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
         process = process_of_text(document) or settle_release(
@@ -96,11 +99,9 @@ def comparison_start(
 ) -> Comparison:
     """Start a run for each policy with each seed.
 
-    A policy is "name", "name@revision", a label of ``policies_by_label``, which has those that are stored with other
-    runs, or one that is not saved.
-
-    The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
-    others give the same run.
+    A policy is "name", "name@revision", a label of ``policies_by_label`` (those that are stored with other runs), or a
+    RunPolicy that is not saved. The first policy is the reference. If nothing in the scenario is random, only the first
+    seed is run, because all others give the same run.
     """
     version = cluster_version(revision)
     resolved = (
@@ -115,6 +116,7 @@ def comparison_start(
         listed = listed[:1]
     title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
     comparison = Comparison.objects.create(title=title[:200], revision=revision, created_by=user)
+    # Seed by seed, so that the first seed can be compared while the others wait.
     for seed in listed:
         for position, entry in enumerate(entries):
             _create_run(user, revision, entry, seed, comparison, position)
@@ -151,7 +153,7 @@ def _create_run(
 
 
 def run_do(*, run: Run, step: Step) -> dict[str, Any]:
-    """Play the scenario and store the outcome, unless that is done already; ``step`` gets the progress."""
+    """Play the scenario and store the outcome, unless that is done already; report progress to ``step``."""
     if run.ended_at is None:
         _play_run(run, step)
     if run.comparison_id is not None:
@@ -191,12 +193,13 @@ def _play_run(run: Run, step: Step) -> None:
         ended_at=now,
     )
     with transaction.atomic():
+        # Only one of two workers that played the run stores it, and tells it to webhooks.
         if Run.objects.filter(pk=run.pk, ended_at=None).update(**values):
             webhooks.announce_message(_run_message(run, now))
 
 
 def _run_message(run: Run, now: datetime) -> WebhookMessage:
-    """What webhooks say of a run that is done."""
+    """Return the message for webhooks about a run that is done."""
     data = {
         "id": str(run.pk),
         "scenario": str(run.revision.scenario_id),
@@ -219,6 +222,7 @@ def _differences_start(run: Run) -> None:
         return
     for other in finished.filter(position__gt=0).only("pk", "label", "seed"):
         with transaction.atomic():
+            # The unique run decides which of two workers that end at once starts the job.
             difference, new = Difference.objects.get_or_create(run=other, defaults={"against": reference})
             if new:
                 title = f"Compare: {other.label} with the reference, seed {other.seed}"
@@ -273,13 +277,14 @@ def comparison_rename(*, user: User | None, comparison: Comparison, title: str) 
 
 
 def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
-    """Cancel the jobs of runs that have not ended; returns their number."""
+    """Cancel the jobs of runs that have not ended; return their number."""
     cancelled = 0
     for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3]):
         if run.job is not None and run.job.state not in ENDED:
             try:
                 job_cancel(job=run.job, user=user)
-            except Conflict:  # it ended in the meantime
+            # It ended in the meantime.
+            except Conflict:
                 continue
             cancelled += 1
     return cancelled
@@ -287,7 +292,7 @@ def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
 
 @transaction.atomic
 def comparison_delete(*, user: User | None, comparison: Comparison) -> None:
-    """Delete a comparison with its runs. Raises Conflict while one of them goes on."""
+    """Delete a comparison with its runs. Raise Conflict while one of them runs."""
     if any(not selectors.is_finished(run) for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3])):
         raise Conflict("A run of this comparison is still going: cancel it first.")
     audit.record(user, "comparison.deleted", comparison, comparison.title)
@@ -296,7 +301,7 @@ def comparison_delete(*, user: User | None, comparison: Comparison) -> None:
 
 @transaction.atomic
 def run_delete(*, user: User | None, run: Run) -> None:
-    """Delete a run. Raises Conflict while it goes on, or belongs to a comparison."""
+    """Delete a run. Raise Conflict while it runs, or if it belongs to a comparison."""
     if run.comparison_id is not None:
         raise Conflict("The run belongs to a comparison: delete that.")
     if not selectors.is_finished(run):

@@ -9,14 +9,15 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class TimeScale:
-    """An axis of time: ``seconds`` in one ``unit``."""
+    """The scale of an axis of time."""
 
+    # Seconds in one ``unit``.
     seconds: float
     unit: str
 
     @classmethod
     def for_end(cls, end: float) -> TimeScale:
-        """The scale in which ``end`` seconds is an easily readable number."""
+        """Return the scale in which ``end`` seconds is an easily readable number."""
         if end <= 1.0:
             return cls(0.001, gettext("milliseconds"))
         if end <= 600:

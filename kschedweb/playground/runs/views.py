@@ -1,4 +1,4 @@
-"""The pages of runs: the list, a new one, a run over time, and the decision about a pod."""
+"""Pages of runs: the list, a new one, a run over time, and the decision about a pod."""
 
 from __future__ import annotations
 
@@ -68,8 +68,11 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 ABSENT = "The cluster at that time had no node"
+# Names of nodes are choices of a datalist.
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
-SPEEDS = (120, 60, 20, 10, 5)  # seconds for which the player plays a whole run
+# Seconds in which the player plays a whole run.
+SPEEDS = (120, 60, 20, 10, 5)
+# Parameters of the address that the player's form keeps.
 KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "ordering", "speed")
 
 
@@ -111,13 +114,13 @@ def new_run(request: PageRequest) -> HttpResponse:
 
 
 def asked_like(request: PageRequest) -> Mapping[str, RunPolicy]:
-    """What the run or the comparison of the address (?like=ID) was under, by label."""
+    """Return the policies of the run or comparison in the address (?like=ID), by label."""
     like = request.GET.get("like", "")
     return selectors.kept_with(request.user, like) if like else NOTHING
 
 
 def asked_revision(request: PageRequest) -> ScenarioRevision | None:
-    """The revision of a scenario that the address names (?scenario=ID&revision=N)."""
+    """Return the revision of a scenario that the address names (?scenario=ID&revision=N)."""
     scenario = request.GET.get("scenario", "")
     return selectors.revision_asked(request.user, scenario, request.GET.get("revision", "")) if scenario else None
 
@@ -125,7 +128,7 @@ def asked_revision(request: PageRequest) -> ScenarioRevision | None:
 @require_safe
 @requires(Action.VIEW)
 def show_run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
-    """A run at the time in the address, or its progress."""
+    """Show a run at the time in the address, or its progress."""
     run = selectors.run_get(request.user, run_id)
     context: dict[str, Any] = {
         "run": run,
@@ -168,11 +171,12 @@ def _pod_list(request: HttpRequest, outcome: RunOutcome, time: float) -> PodList
 
 
 def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look: LookForm) -> dict[str, Any]:
-    """The time of the player, and the charts that follow it."""
+    """Return the time of the player, and the charts that follow it."""
     context: dict[str, Any] = player_context([outcome], look, request)
     if outcome.nodes:
         show = nodes.list_shows(outcome)[look.key]
-        amount = show if show.unit else PODS  # states are not amounts
+        # States are not amounts, so a heatmap of them shows the number of pods.
+        amount = show if show.unit else PODS
         at = frames.frame_times(outcome.end, len(outcome.nodes))
         over = frames.Frames(at, outcome.nodes, nodes.map_values(outcome, amount.key, at))
         context["heatmap"] = charts.heatmap_chart(over, frames.heatmap_rows(over), amount, outcome.end)
@@ -181,7 +185,7 @@ def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look:
 
 
 def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
-    """The context of runs/player.html."""
+    """Return the context of runs/player.html."""
     steps = nodes.player_steps(outcomes)
     before, after = nodes.neighbour_steps(steps, look.time, look.end)
     speed = request.GET.get("speed", "")
@@ -252,7 +256,7 @@ def _export_file(form: str, table: str, run: Run, outcome: RunOutcome, pods: Pod
 @requires(Action.VIEW)
 @page_part
 def download_report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
-    """The run as one file (?format=html, json or csv)."""
+    """Return the run as one file (?format=html, json or csv)."""
     report = run_report(
         selectors.run_get(request.user, run_id), request.build_absolute_uri(reverse("run", args=[run_id]))
     )
@@ -271,7 +275,7 @@ def delete_run(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
-    """The decision about the pod at its last try (or at ?attempt=), computed again from the run."""
+    """Show the decision about the pod at its last try (or at ?attempt=), computed again from the run."""
     run = selectors.run_get(request.user, run_id)
     outcome = selectors.load_outcome(run)
     key = f"{namespace}/{pod}"
@@ -304,6 +308,7 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
         return render(request, "decisions/arithmetic.html", answer)
     placement, explanation = answer["tried"], answer["explanation"]
     context |= {
+        # The run looked at a sample of nodes and broke ties at random, so a decision over all nodes may differ.
         "other_choice": placement["node"] and placement["node"] != explanation.node,
         "names": explanation.nodes[:MOST_NAMES],
         **carry_params(request, "stage", "verdict", "sort", "columns", "page", "attempt", name="base_query"),
@@ -313,6 +318,6 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
 
 
 def _get_attempt(request: HttpRequest, attempts: int) -> int:
-    """The try in the address, from 1; by default the last."""
+    """Return the try in the address, from 1; by default the last."""
     attempt = request.GET.get("attempt", "")
     return int(attempt) if attempt.isascii() and attempt.isdigit() and 1 <= int(attempt[:9]) <= attempts else attempts

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
 
-# Key of the parsed data that holds the body; no field of JSON can have this name.
+# Key of the parsed data that holds the body as a stream.
 RAW = "\0body"
 
 

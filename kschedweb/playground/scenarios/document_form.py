@@ -135,7 +135,7 @@ def build_form(
 def apply_posted(text: str, base: str, posted: Posted) -> str:
     """Return ``text`` with the changes of ``posted`` relative to the form of ``base``.
 
-    Raises ``DocumentError`` if one of the two is not a YAML document.
+    Raises ``MarkedDocumentError`` if one of the two is not a YAML document.
     """
     data, base_data = as_dict(parse_document(text).data), as_dict(parse_document(base).data)
     target = deepcopy(data)

@@ -49,7 +49,7 @@ class ScenarioCreateForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._user = user
         if not (self.data.get("cordon") or self.initial.get("cordon")):
-            # Only a link from the page of a cluster cordons nodes; otherwise the changes follow on the next page.
+            # Only an address with nodes to cordon needs the field; other changes are made on the next page.
             del self.fields["cordon"]
         copies = [(f"{COPY}{scenario.pk}", scenario.name) for scenario in selectors.scenario_list(user)]
         choices: list[Any] = []

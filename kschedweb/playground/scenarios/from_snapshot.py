@@ -22,7 +22,7 @@ Json = dict[str, Any]
 def scenario_on(snapshot: Snapshot, *, name: str, description: str, parts: Json, author: User) -> Scenario:
     """Create a scenario on ``snapshot`` with these ``parts`` of a document, and with its watermarks if there are any.
 
-    A taken name gets a number. Raises InvalidDocument.
+    A taken name gets a number. Raises InvalidScenario.
     """
     free = name_free(name, author)
     # Whether figures of use exist is known only once they are read: the first try fails without them.

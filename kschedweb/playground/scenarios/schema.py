@@ -44,7 +44,7 @@ NEW: dict[str, dict[str, Any]] = {
     "trace": {"format": "openb"},
     "generate": {"perHour": 60, "shapes": [{"cpu": "500m", "memory": "1Gi", "life": "2h"}]},
 }
-# The engine takes taints as Kubernetes has them, whose schema would need more than a row.
+# A row of a table of taints.
 _TAINT: Schema = {
     "type": "object",
     "properties": {

@@ -88,7 +88,7 @@ def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
 
 def snapshot_choices() -> dict[str, str]:
     """Return the complete snapshots that a scenario can start from as id and label, newest of each cluster first."""
-    # Snapshots with a moment are states of a cluster's history, which scenarios cannot start from.
+    # Snapshots with a moment were rebuilt from a flight recorder; the pages of recordings offer these.
     rows = Snapshot.objects.filter(complete=True, moment=None).order_by("cluster__name", "-taken_at", "-id")
     return {
         str(pk): gettext("%(cluster)s, %(taken)s UTC (%(nodes)s, %(pods)s)")

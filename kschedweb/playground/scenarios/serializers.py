@@ -1,4 +1,4 @@
-"""What REST says and takes about scenarios."""
+"""Serializers of scenarios, their revisions and files."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.web.errors import ApplicationError
 
 API_VERSION, KIND = "kschedweb/v1", "ScenarioExport"
-# Limits of the JSON parser: levels of nesting and number of values. Kubernetes objects are far less deep.
+# Limits of the parser: levels of nesting and number of values. Kubernetes objects are far less deep.
 DEPTH, VALUES = 80, 20_000_000
 
 

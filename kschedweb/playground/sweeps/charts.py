@@ -179,7 +179,7 @@ def _main_dependencies(results: Results, labels: Sequence[str]) -> str:
         if not measured:
             continue
         value, label = max(measured)
-        # A share below one percent would be shown as 0 %.
+        # A share below one percent is too little to name a dimension.
         if value >= 0.01:
             args = {"measure": _lower_first(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
             parts.append(gettext("%(measure)s depends most on %(dimension)s (%(share)s %%)") % args)

@@ -68,7 +68,7 @@ class SweepForm(BaseForm):
     seed = forms.IntegerField(
         label=_("Seed of the search"),
         min_value=0,
-        # Trial N is sampled with seed + N, which must not exceed the largest seed either.
+        # The sampler adds the number of trials to the seed, and the sum must not exceed the largest seed.
         max_value=LARGEST_SEED - services.MOST_TRIALS,
         initial=1,
         required=False,

@@ -1,4 +1,4 @@
-"""Sweeps as JSON."""
+"""Serializers of sweeps and their trials."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _check_method(method: str, objectives: int) -> str:
 
 
 def _search_seed(seed: int) -> int:
-    # Each trial adds its number to the seed.
+    # The sampler adds the number of trials to the seed.
     if not 0 <= seed <= LARGEST_SEED - MOST_TRIALS:
         raise ApplicationError.at("seed", "Enter a whole number, 0 or more.")
     return seed

@@ -1,4 +1,4 @@
-"""What the page shows of an answer: tables of measures, and the list of pods that end elsewhere."""
+"""The context of an answer's page: tables of measures, and the list of pods that end elsewhere."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.playground.trying.models import TriedChange
 
+# Rows of a page, and pending pods that are listed above it.
 PAGE_SIZE, MOST_PENDING = 10, 50
+# Hours of a day.
 HOURS = 24
+# Keys of a change, in the order of a file's columns.
 HEAD = ("pod", "of", "what", "current", "changed", "plugin", "lead", "follows", "said")
 OUTCOME_LABELS = {
     "gained": _("find a node only under the change"),
@@ -39,12 +42,13 @@ OUTCOME_LABELS = {
 
 
 def export_row(change: dict[str, Any]) -> list[Any]:
-    """The row of a file."""
+    """Return the row of a change in a file."""
     return [change[name] for name in HEAD]
 
 
 def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: dict[str, Any]) -> dict[str, Any]:
-    """The context of the page for an ``answer``."""
+    """Return the context of the page for an ``answer``."""
+    # The number of empty nodes follows from that of used ones, which the costs have.
     measures = [measure_row(_with_sides(measure)) for measure in answer["measures"] if measure["name"] != "nodes_empty"]
     costs = [measure for measure in measures if _is_cost(measure["name"])]
     real = [measure for measure in measures if family_of(measure["name"]) == USE]
@@ -70,9 +74,10 @@ def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: d
 
 
 def cost_measures(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Nodes in use as a measure, and of a cluster at one moment the node-hours a day that these come to."""
+    """Yield nodes in use as a measure, and for a snapshot also the node-hours a day to which these add up."""
     used = {side: answer["nodes"][side] for side in ("current", "changed")}
     listed = [(NODES_USED, used)]
+    # Only an answer on a snapshot counts pending pods; a scenario has node-hours of its own.
     if answer["pending"]:
         listed.append((NODE_HOURS_DAY, {side: HOURS * number for side, number in used.items()}))
     for name, values in listed:
@@ -80,7 +85,7 @@ def cost_measures(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def change_row(change: dict[str, Any]) -> dict[str, Any]:
-    """A pod for a table; ``moved`` is what its decision page needs."""
+    """Return a pod as a row of a table."""
     namespace, _, name = change["pod"].partition("/")
     return {
         **change,
@@ -97,4 +102,5 @@ def _is_cost(name: str) -> bool:
 
 
 def _with_sides(measure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``measure`` with the keys that the gate's table has for both sides."""
     return {**measure, "baseline": measure["current"], "policy": measure["changed"]}

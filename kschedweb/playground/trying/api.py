@@ -1,4 +1,4 @@
-"""REST: what a change of a policy does, and what is done with it."""
+"""REST views of tried changes: what a change of a policy does, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.policies.models import Revision
 
-RETRY_AFTER = "2"  # seconds until it makes sense to ask again
+# Seconds until it makes sense to ask again.
+RETRY_AFTER = "2"
 POD_FILTERS = [
     OpenApiParameter("of", str, enum=list(PLACE_MODES), description="Only these."),
     OpenApiParameter("what", str, enum=list(OUTCOMES), description="Only these."),
@@ -190,6 +191,7 @@ def _parse_content(base: Revision, fields: dict[str, Any]) -> Content:
     try:
         return apply_change(base, change)
     except ApplicationError as error:
+        # The problem is in a part of the request, whose path is put before it.
         error.errors = [{**problem, "path": f"change.{problem['path']}"} for problem in error.errors]
         raise
 

@@ -1,4 +1,4 @@
-"""Changes of a policy: what they make of its document, and those that are offered to be tried at once."""
+"""Changes of a policy: their effect on its document, and those that are offered to be tried at once."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.policies.models import Revision
 
+# The plugin whose strategy is offered, and the field with it.
 FIT, STRATEGY = "NodeResourcesFit", "args.scoringStrategy.type"
 STRATEGIES = {
     "LeastAllocated": _("Spread pods over the nodes"),
@@ -36,7 +37,7 @@ SWITCHES = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Content:
-    """A document, and how its kube-scheduler is started."""
+    """A document with the start options of its kube-scheduler."""
 
     document: str
     process: dict[str, Any]
@@ -48,19 +49,20 @@ class Content:
 
 @dataclass(frozen=True)
 class PolicyEdit:
-    """What is changed of a policy, in this order: all of it, single fields by their paths, what runs it.
+    """An edit of a policy. Its parts are applied in the order of the fields."""
 
-    ``gates`` are feature gates that are turned on or off.
-    """
-
+    # A document in place of the policy's; None to keep it.
     content: Content | None = None
+    # New values of single fields, by their paths.
     values: Mapping[str, Any] = field(default_factory=dict)
+    # Another release of kube-scheduler; "" to keep it.
     release: str = ""
+    # Feature gates that are turned on or off.
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
     def from_key(cls, key: str) -> PolicyEdit:
-        """The change that an offer's ``key`` names."""
+        """Return the edit that an offer's ``key`` names."""
         name, _, value = key.partition("=")
         if name == "release":
             return cls(release=value)
@@ -69,16 +71,18 @@ class PolicyEdit:
 
 @dataclass(frozen=True)
 class ChangeOffer:
-    """A change that one press of a button tries; ``key`` names it, ``detail`` is what it sets."""
+    """A change that one press of a button tries."""
 
+    # The value that the button posts; see PolicyEdit.from_key.
     key: str
     label: str
+    # The field that it sets, with old and new value.
     detail: str
 
 
 @dataclass(frozen=True)
 class WeightOffer:
-    """The weight of a plugin that scores, or of a priority, with the keys of changes of it."""
+    """The weight of a score plugin, or of a priority, with the keys of changes of it."""
 
     path: str
     label: str
@@ -95,7 +99,7 @@ class WeightOffer:
 
 @dataclass(frozen=True)
 class Offers:
-    """What can be tried of a policy at once."""
+    """Changes of a policy that can be tried at once."""
 
     strategies: list[ChangeOffer]
     weights: list[WeightOffer]
@@ -103,7 +107,7 @@ class Offers:
 
 
 def list_offers(revision: Revision, version: str = "") -> Offers:
-    """The offers for a saved policy on a cluster of ``version``."""
+    """Return the offers for a saved policy on a cluster of ``version``."""
     configuration = load_revision(revision, version)
     classic = isinstance(configuration, Algorithm)
     releases = [V1_13, V1_9] if classic else list(RELEASES)
@@ -115,7 +119,7 @@ def list_offers(revision: Revision, version: str = "") -> Offers:
 
 
 def apply_change(revision: Revision, change: PolicyEdit) -> Content:
-    """What ``change`` makes of a saved policy.
+    """Return the content that ``change`` makes of a saved policy.
 
     Raises ApplicationError at "values" or "release" for what the policy does not have.
     """
@@ -151,7 +155,7 @@ def _write_values(revision: Revision, content: Content, values: Mapping[str, Any
 
 
 def _has_field(configuration: Configuration, path: fields.Path) -> bool:
-    """Whether there is a field at ``path`` after defaulting; a weight may be that of any plugin."""
+    """Return whether there is a field at ``path`` after defaulting; a weight may be that of any plugin."""
     return fields.profile_and_plugin(path) is not None or fields.get_value(configuration, path) is not fields.ABSENT
 
 
@@ -160,6 +164,7 @@ def _run_by(content: Content, change: PolicyEdit) -> dict[str, Any]:
     names = ("version", "gates") if dialect == PolicyKind.CLASSIC else ("release", "featureGates")
     gates: Any = change.gates
     if dialect == PolicyKind.CLASSIC:
+        # A classic kube-scheduler has a list of gates that are on.
         gates = [name for name, on in change.gates.items() if on]
     process = {
         **content.process,
@@ -177,6 +182,7 @@ def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
     for place, profile in enumerate(configuration.profiles):
         scoring = {plugin.name for plugin in profile.points["score"]}
         now = ((profile.args.get(FIT) or {}).get("scoringStrategy") or {}).get("type")
+        # Without NodeResourcesFit among the scores, its strategy changes nothing.
         if FIT not in scoring or now is None:
             continue
         suffix = f" in {profile.scheduler_name}" if len(configuration.profiles) > 1 else ""

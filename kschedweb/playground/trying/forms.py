@@ -1,4 +1,4 @@
-"""The forms of a change: where it is tried, what is changed, and what is done with it afterwards."""
+"""Forms of a change: where it is tried, what is changed, and what is done with it afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from kschedweb.playground.trying.changes import Offers
     from kschedweb.policies.models import Policy, Revision
 
+# The type of a weight in a KubeSchedulerConfiguration is int32.
 MOST_WEIGHT = 2**31 - 1
+# Choices of SaveForm.
 REVISION, DRAFT = "revision", "draft"
 
 
@@ -51,7 +53,7 @@ class WhereForm(forms.Form):
 
 
 class WeightForm(forms.Form):
-    """Another weight of one plugin that scores."""
+    """Another weight of one score plugin."""
 
     path = forms.ChoiceField(label=_("Plugin"))
     weight = forms.IntegerField(
@@ -104,6 +106,7 @@ class SaveForm(forms.Form):
     comment = forms.CharField(max_length=500, required=False, label=_("Comment"), help_text=_("Why it is changed."))
 
     def __init__(self, policy: str, number: int, data: Any = None, *, only_draft: bool = False) -> None:
+        # 57 characters leave room for "-draft" in a name of 63.
         super().__init__(data, initial={"kind": DRAFT if only_draft else REVISION, "name": f"{policy[:57]}-draft"})
         draft = (DRAFT, gettext("a draft: a policy of its own, which nothing runs"))
         revision = (
@@ -120,7 +123,7 @@ class SaveForm(forms.Form):
 
     @property
     def draft(self) -> str:
-        """The name of the draft, "" for a revision."""
+        """The name of the draft; "" for a revision."""
         return str(self.cleaned_data["name"]) if self.cleaned_data["kind"] == DRAFT else ""
 
 

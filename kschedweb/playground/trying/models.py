@@ -1,4 +1,4 @@
-"""Tried changes: a changed policy beside the current one on a cluster or a scenario, and what came of it."""
+"""Tried changes: a changed policy beside the current one on a cluster or a scenario, with the result."""
 
 from __future__ import annotations
 
@@ -12,26 +12,34 @@ from kschedweb.policies.models import Revision
 
 
 class TriedChange(Inquiry):
-    """One change that was tried. Its answer, ``sentence`` and ``content``, never changes.
+    """A change that was tried. Its answer, ``sentence`` and ``content``, never changes.
 
-    The cluster is ``snapshot`` or ``revision`` (of a scenario). Labels remain when the objects that they name are
-    deleted. Documents are stored as they were tried; ``started`` is what ran them, and ``process`` what a revision of
-    the changed policy is saved with.
+    The cluster is that of ``snapshot`` or ``revision``. Labels remain when the objects that they name are deleted.
     """
 
     base = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    policy = models.CharField(max_length=120)  # the base in words
+    # Label of the base.
+    policy = models.CharField(max_length=120)
+    # Documents are stored as they were tried.
     base_document = models.TextField()
+    # Start options of the kube-scheduler that ran the base.
     base_started = models.JSONField(default=dict)
     document = models.TextField()
+    # Start options with which a revision of the changed policy is saved.
     process = models.JSONField(default=dict)
+    # Start options of the kube-scheduler that ran the changed policy.
     started = models.JSONField(default=dict)
-    change = models.CharField(max_length=500)  # in words
+    # The change in a few words.
+    change = models.CharField(max_length=500)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    # Revision of the scenario on which the change was tried.
     revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
-    about = models.CharField(max_length=300)  # the cluster or scenario in words
-    pod = models.CharField(max_length=320, blank=True)  # of which it is told, "namespace/name"
+    # Label of the snapshot or scenario.
+    about = models.CharField(max_length=300)
+    # A pod whose node the answer tells, as namespace/name; "" for none.
+    pod = models.CharField(max_length=320, blank=True)
     sentence = models.TextField(blank=True)
-    content = models.BinaryField(null=True)  # selectors.answer_of reads it
+    # The answer, which selectors.answer_of unpacks.
+    content = models.BinaryField(null=True)
 
     objects = Covered("snapshot", "revision", visible_to_creator=True)

@@ -1,4 +1,4 @@
-"""Reads tried changes and their answers."""
+"""Read tried changes and their answers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
+# Columns that lists do not load.
 LARGE = ("base_document", "document", "content")
+# Large columns of related rows, which no page of this app needs.
 ELSEWHERE = ("snapshot__content", "snapshot__resource_versions", "revision__text")
 
 
 def tried_list(user: User) -> QuerySet[TriedChange]:
-    """What ``user`` may see, newest first, without large fields: all but what is about private scenarios."""
+    """Return the changes that ``user`` may see, newest first, without large fields."""
     return _visible_to(user).defer(*LARGE, *ELSEWHERE, "base__document")
 
 
 def tried_get(user: User, tried_id: UUID | str) -> TriedChange:
-    """One of them, whole; raises ``Http404`` if there is none that ``user`` may see."""
+    """Return a tried change with its large fields; raise ``Http404`` if ``user`` may see no such change."""
     tried_change = _visible_to(user).defer(*ELSEWHERE).filter(pk=tried_id).first()
     if tried_change is None:
         raise Http404("There is no such tried change, or its scenario is not shared with you.")
@@ -37,14 +39,16 @@ def tried_get(user: User, tried_id: UUID | str) -> TriedChange:
 
 
 def _visible_to(user: User) -> QuerySet[TriedChange]:
+    """Return the changes that ``user`` may see: all but those on scenarios that are private to others."""
     related = ("job", "created_by", "base__policy", "snapshot__cluster", "revision__scenario")
     listed = TriedChange.objects.select_related(*related)
     shared = readable_by(user, "revision__scenario")
+    # An empty condition means that ``user`` may read every scenario.
     return listed.filter(shared | Q(revision=None)) if shared else listed
 
 
 def answer_of(tried_change: TriedChange) -> dict[str, Any] | None:
-    """What came of it, as ``services`` keeps it; ``None`` if that is not known yet."""
+    """Return the answer as ``services`` stores it; ``None`` if there is none yet."""
     if tried_change.content is None:
         return None
     answer: dict[str, Any] = unpack_answer(tried_change.content)
@@ -52,10 +56,8 @@ def answer_of(tried_change: TriedChange) -> dict[str, Any] | None:
 
 
 def list_changes(answer: dict[str, Any], *, place: str = "", outcome: str = "") -> Iterator[dict[str, Any]]:
-    """The pods of an answer that end elsewhere, by ``place``, where they were, and ``outcome``, what became of them.
-
-    "" stands for any.
-    """
+    """Yield the pods of an answer that end elsewhere, by ``place`` (PENDING or ALL) and ``outcome``. "" stands for
+    any."""
     for change in answer.get("changes", ()):
         if place in ("", change["of"]) and outcome in ("", change["what"]):
             yield change

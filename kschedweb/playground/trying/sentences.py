@@ -1,4 +1,4 @@
-"""What was tried and what came of it, in sentences: plain text."""
+"""Sentences on a tried change and its answer, as plain text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from kschedweb.policies.dialect import Dialect
     from kschedweb.policies.models import Revision
 
+# Title of the page, and of the buttons that lead to it.
 DOOR = _("Try a policy change")
 SCHEDULER = "kube-scheduler"
-MOST_NAMED = 3  # changes in a title
+# Changes that a title names.
+MOST_NAMED = 3
 
 
 def policy_label(revision: Revision) -> str:
-    """Such as "packing@3"."""
+    """Return a label such as "packing@3"."""
     return f"{revision.policy.name}@{revision.number}"
 
 
 def describe_changes(changes: list[PolicyChange]) -> str:
-    """The changes in short, without the order of plugins, which a weight that is written changes too."""
+    """Describe the changes in short, without the order of plugins, which a written weight changes, too."""
     listed = [change for change in changes if change.what != ORDER] or changes
     parts = [str(change) for change in listed[:MOST_NAMED]]
     if len(listed) > MOST_NAMED:
@@ -36,7 +38,7 @@ def describe_changes(changes: list[PolicyChange]) -> str:
 
 
 def list_changes(dialect: Dialect[Any, Any], tried_change: TriedChange) -> list[PolicyChange]:
-    """What the changed policy does otherwise than the current one."""
+    """Return what differs between the changed policy and the current one."""
     before = dialect.check(tried_change.base_document, tried_change.base_started)
     policy_changes = dialect.changes(before, dialect.check(tried_change.document, tried_change.started))
     titles = (release_of_record(process).title for process in (tried_change.base_started, tried_change.started))
@@ -46,7 +48,7 @@ def list_changes(dialect: Dialect[Any, Any], tried_change: TriedChange) -> list[
 
 
 def answer_sentence(answer: dict[str, Any]) -> str:
-    """The answer: what becomes of pending pods, how many pods move, and on how many nodes they are."""
+    """Return the answer: what becomes of pending pods, how many pods move, and how many nodes are in use."""
     anew, nodes, pending = answer["anew"], answer["nodes"], answer["pending"]
     parts = [_pending_sentence(pending) if pending else _placed_sentence(anew)]
     numbers = {"moved": f"{anew['moved']:,}", "pods": format_count(anew["pods"], "pods")}
@@ -92,7 +94,7 @@ def _format_numbers(counts: dict[str, Any]) -> dict[str, str]:
 
 
 def explain_move(change: dict[str, Any]) -> str:
-    """Why a pod ends elsewhere, in a sentence."""
+    """Return in a sentence why a pod ends elsewhere."""
     plugin, lead = change["plugin"], change["lead"]
     if change["follows"]:
         return gettext("It follows pods that moved before it.")

@@ -1,4 +1,4 @@
-"""What REST takes and gives about tried changes."""
+"""Serializers of tried changes and their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tries changes of policies: at once on small clusters, else by a job. A tried change is saved, judged, or compared."""
+"""Try changes of policies: at once on small clusters, else by a job. A tried change can be saved, judged, or
+compared."""
 
 from __future__ import annotations
 
@@ -50,41 +51,42 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.policies.models import Revision
 
+# Both policies are played with the same seed, so that ties are broken alike.
 SEED = 1
 PLACE_LABELS = {PENDING: "Pending pods", ALL: "All pods"}
-SECONDS = 5.0  # for an answer at once: the demo takes 1.5 s of one core, and twice as long on a busy machine
+# For an answer at once: the demo takes 1.5 s of one core, and twice as long on a busy machine.
+SECONDS = 5.0
+# Held while a request of this process computes an answer.
 _turn = Lock()
 # Of small snapshots, on which one change follows the other.
 _prepared: LRU[dict[str, PreparedScenario]] = LRU(2)
-_outcomes: LRU[dict[str, RunOutcome]] = LRU(4)  # under the current policy
+# Outcomes under the current policy, which a further change is compared with.
+_outcomes: LRU[dict[str, RunOutcome]] = LRU(4)
 
 
 @dataclass(frozen=True)
 class TryRequest:
-    """What is tried: the ``content`` that a change makes of ``base``, on a ``snapshot`` or a ``revision`` (scenario).
-
-    ``pod`` ("namespace/name", "" for none) is one of which the answer tells.
-    """
+    """A change to try: the ``content`` that it makes of ``base``, on a ``snapshot`` or a ``revision`` of a scenario."""
 
     base: Revision
     content: Content
     snapshot: Snapshot | None = None
     revision: ScenarioRevision | None = None
+    # A pod whose node the answer tells, as namespace/name; "" for none.
     pod: str = ""
 
     @property
     def version(self) -> str:
-        """The version of the cluster that it is tried on, "" if it is not known."""
+        """The version of the cluster on which it is tried; "" if it is unknown."""
         if self.snapshot is not None:
             return self.snapshot.cluster.server_version
         return "" if self.revision is None else scenarios.cluster_version(self.revision)
 
 
 def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
-    """Try a change; what is returned has its answer, or a job that finds it.
+    """Try a change; the returned row has its answer, or a job that finds it.
 
-    Raises InvalidDocument with problems at lines of the document, and ApplicationError at "change" for one that changes
-    nothing.
+    Raises InvalidRevision with problems at lines of the document, and ApplicationError at "change" if nothing changes.
     """
     tried_change = _new_row(user, request)
     with translate_errors():
@@ -96,19 +98,20 @@ def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
 
 
 def change_answer(*, tried_change: TriedChange, step: Step) -> dict[str, Any]:
-    """Find and store what the change does, unless it is known already; ``step`` gets the progress."""
+    """Find and store the effect of the change, unless it is known already; report progress to ``step``."""
     if tried_change.content is None:
         step("Reading the cluster", 0, 0)
         with translate_errors():
             _set_answer(tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
         values = {name: getattr(tried_change, name) for name in ("sentence", "content", "ended_at")}
+        # An answer that another worker stored meanwhile stays.
         TriedChange.objects.filter(pk=tried_change.pk, ended_at=None).update(**values)
         tried_change.refresh_from_db(fields=["sentence"])
     return {"tried": str(tried_change.pk), "answer": tried_change.sentence}
 
 
 def change_worked_out(*, user: User | None, request: TryRequest, step: Step) -> TriedChange:
-    """Try a change within somebody's job, however long it takes; raises as ``change_try``."""
+    """Try a change within a job that runs already, however long it takes; raise as ``change_try`` does."""
     tried_change = _new_row(user, request)
     with translate_errors():
         _engine_policies(tried_change)
@@ -119,7 +122,7 @@ def change_worked_out(*, user: User | None, request: TryRequest, step: Step) -> 
 def change_save(*, user: User, tried_change: TriedChange, name: str = "", comment: str = "") -> Revision:
     """Save the changed policy: as the next revision of the base, or as a draft, a new policy called ``name``.
 
-    Raises PreconditionFailed where the base has a newer revision, Conflict where a policy has that name or the base is
+    Raises PreconditionFailed if the base has a newer revision, and Conflict if a policy has that name or the base is
     gone.
     """
     comment_text = comment or f"Tried on {tried_change.about}: {tried_change.change}"[:500]
@@ -140,7 +143,7 @@ def change_save(*, user: User, tried_change: TriedChange, name: str = "", commen
 
 
 def change_judge(*, user: User, tried_change: TriedChange, thresholds: Thresholds) -> Gate:
-    """Ask the gate to judge the changed policy against the current one, where it was tried."""
+    """Ask the gate to judge the changed policy against the current one, on the same cluster or scenario."""
     policy, baseline = _engine_policies(tried_change)
     options: dict[str, Any] = {
         "policy": policy,
@@ -155,7 +158,8 @@ def change_judge(*, user: User, tried_change: TriedChange, thresholds: Threshold
 def change_compare(*, user: User, tried_change: TriedChange, scenario: ScenarioRevision | None = None) -> Comparison:
     """Start a comparison of the current and the changed policy on a ``scenario``.
 
-    Without one it is the scenario of the tried change, or one of its snapshot, which is made where there is none.
+    Without one it is the scenario of the tried change, or a scenario of its snapshot, which is created if it is
+    missing.
     """
     chosen = scenario or tried_change.revision
     if chosen is None:
@@ -184,6 +188,7 @@ def _new_row(user: User | None, request: TryRequest) -> TriedChange:
     dialect, changed = base.policy.dialect, DIALECTS[content.kind]
     version = request.version
     base_started = process_of_run(base, version)
+    # Settled now, so that the answer does not depend on what a later version of the site takes as default.
     started = changed.settle_release(changed.process_on_version(content.process, version))
     tried_change = TriedChange(
         base=base,
@@ -212,7 +217,7 @@ def _new_row(user: User | None, request: TryRequest) -> TriedChange:
 
 
 def _engine_policies(tried_change: TriedChange) -> tuple[engine.GatePolicy, engine.GatePolicy]:
-    """The changed policy and the current one, for the engine."""
+    """Return the changed policy and the current one, for the engine."""
     changed = engine.GatePolicy(
         f"{tried_change.policy}, changed", tried_change.document, release_of_record(tried_change.started)
     )
@@ -226,7 +231,7 @@ def _target_fields(tried_change: TriedChange) -> dict[str, Any]:
 
 
 def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
-    """What is played, by which pods it places."""
+    """Return the prepared scenarios to play, by which pods they place (PENDING or ALL)."""
     if tried_change.revision is not None:
         return {ALL: scenarios.prepare_revision(tried_change.revision, SEED)}
     if tried_change.snapshot is None:
@@ -245,11 +250,13 @@ def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
 
 def _at_once(tried_change: TriedChange) -> dict[str, Any]:
     cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
+    # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
         raise DeadlineExceeded
     key = None
     if tried_change.snapshot is not None:
         prices = sheet_get(tried_change.snapshot.cluster).version
+        # Figures of use and prices are part of the key, since the measures depend on them.
         key = (tried_change.snapshot.pk, figures_in_force.figures_version(tried_change.snapshot), prices)
     plays = _prepared.get(key, lambda: _prepare_plays(tried_change)) if key else _prepare_plays(tried_change)
     nodes, pods = engine.count_nodes_and_pods(plays[ALL])
@@ -268,7 +275,10 @@ def _worked_out(
     step: Step,
     outcomes: dict[str, RunOutcome] | None = None,
 ) -> dict[str, Any]:
-    """The answer; ``outcomes`` has what came of plays under the current policy, and gets what comes of them now."""
+    """Return the answer.
+
+    ``outcomes`` has the outcomes of plays under the current policy, by place, and gets those that are missing.
+    """
     outcomes = {} if outcomes is None else outcomes
     (changed, warnings), (now, _) = (
         engine.load_configuration(policy, path)
@@ -297,7 +307,8 @@ def _worked_out(
 
 
 def _set_answer(tried_change: TriedChange, answer: dict[str, Any]) -> None:
-    with translation.override("en"):  # what is stored is for every reader, and for REST
+    # The stored sentence is for every reader, and for REST.
+    with translation.override("en"):
         tried_change.sentence = sentences.answer_sentence(answer)
     tried_change.ended_at = timezone.now()
     tried_change.content = pack_answer(answer)

@@ -1,4 +1,4 @@
-"""The scenario of a snapshot, over which a changed policy is run: its pods placed anew, its use as it was collected."""
+"""The scenario of a snapshot, on which a changed policy is run: its pods placed anew, its use as it was collected."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ DESCRIPTION = "The pods of the snapshot are placed anew, and use what was collec
 
 
 def scenario_of(snapshot: Snapshot, user: User) -> ScenarioRevision:
-    """The scenario that ``user`` has of ``snapshot``, as ``scenario_texts`` has it; it is made where there is none."""
+    """Return the scenario that ``user`` has of ``snapshot`` (see ``scenario_texts``); create it if it is missing."""
     revisions = newest_revisions().filter(scenario__created_by=user, snapshot=snapshot)
     name = _scenario_name(snapshot)
     for text in scenario_texts(snapshot, name):
         if (revision := revisions.filter(text=text).first()) is not None:
             return revision
     free = name_free(name, user)
+    # Whether the wanted figures exist is known only once they are read: a try fails without them.
     for text in scenario_texts(snapshot, free):
         with suppress(InvalidScenario), transaction.atomic():
             return revision_get(scenario_create(text=text, author=user))
@@ -40,7 +41,8 @@ def scenario_of(snapshot: Snapshot, user: User) -> ScenarioRevision:
 
 
 def scenario_texts(snapshot: Snapshot, name: str) -> Iterator[str]:
-    """What is wanted of the scenario, the best first: a day of collected use, the figures of now, no use."""
+    """Yield possible documents, the best first: with a day of collected use, with the figures of now, without use."""
+    # Only small clusters, since a day of use takes long to play on a large one.
     if snapshot.size <= AT_ONCE_SIZE:
         yield _document_text(snapshot, name, use={"from": "history", "window": DAY}, run={"until": DAY})
     yield _document_text(snapshot, name, use={"from": "watermarks"})

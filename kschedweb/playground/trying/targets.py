@@ -1,4 +1,4 @@
-"""What the address of the page says: the policy that is changed, and where."""
+"""The target of a change in the address of the page: the policy that is changed, and where."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from kschedweb.playground.trying.models import TriedChange
     from kschedweb.policies.models import Revision
 
+# Parameters that the page's forms keep.
 ADDRESS_PARAMS = ("cluster", "namespace", "policy", "revision", "snapshot", "scenario", "pod")
 
 
 @dataclass(frozen=True)
 class ChangeTarget:
-    """The policy, and the snapshot or the scenario; ``pod`` is one of which the answer tells, "" for none."""
+    """The policy that is changed, and the snapshot or scenario on which it is tried."""
 
     base: Revision
     snapshot: Snapshot | None
     scenario: ScenarioRevision | None
+    # A pod whose node the answer tells, as namespace/name; "" for none.
     pod: str = ""
 
     @classmethod
     def from_request(cls, request: PageRequest) -> ChangeTarget | None:
-        """What the address says; ``None`` where there is no cluster to try anything on. Raises Http404."""
+        """Return the target that the address names; ``None`` if there is no cluster to try anything on. Raise
+        Http404."""
         scope, query = scope_of(request), request.GET
         if scope.revision is None:
             raise Http404("There is no such policy, or no such revision of it.")
@@ -50,14 +53,14 @@ class ChangeTarget:
 
     @classmethod
     def from_tried_change(cls, tried_change: TriedChange) -> ChangeTarget | None:
-        """What was asked when the change was tried; ``None`` where that is gone."""
+        """Return the target of a tried change; ``None`` if its policy or cluster was deleted."""
         if tried_change.base is None or (tried_change.snapshot is None and tried_change.revision is None):
             return None
         return cls(tried_change.base, tried_change.snapshot, tried_change.revision, tried_change.pod)
 
     @property
     def version(self) -> str:
-        """The version of the cluster, "" if it is not known."""
+        """The version of the cluster; "" if it is unknown."""
         if self.snapshot is not None:
             return self.snapshot.cluster.server_version
         return cluster_version(self.scenario) if self.scenario is not None else ""

@@ -1,4 +1,4 @@
-"""The one door to a policy change: what is changed and where, what it does, and what is done with it."""
+"""The page on which a policy change is tried: what is changed and where, what it does, and what is done with it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from kschedweb.policies.dialect import EditorState
     from kschedweb.policies.models import Policy
 
-    Edited = tuple[EditorState[Any, Any], EditHistory]  # the editor, and what can be undone in it
+    # The editor, and what can be undone in it.
+    Edited = tuple[EditorState[Any, Any], EditHistory]
 
 NO_EDITOR = "An editor may try a policy change."
 
@@ -56,7 +57,7 @@ NO_EDITOR = "An editor may try a policy change."
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_trying(request: PageRequest) -> HttpResponse:
-    """The door: a POST tries a change, or redraws the editor after one of its buttons."""
+    """Show the page; a POST tries a change, or redraws the editor after one of its buttons."""
     if request.method == "POST":
         require_action(request.user, Action.EDIT, refusal=NO_EDITOR)
     target = ChangeTarget.from_request(request)
@@ -69,6 +70,7 @@ def show_trying(request: PageRequest) -> HttpResponse:
     try:
         content = _content_from_form(target, change_forms, edited[0] if edited else None, request)
         if content is None:
+            # A button of the editor posts no "do" and only redraws the page.
             status = 422 if request.POST.get("do") else 200
             return _render_door(request, target, change_forms, edited, status=status)
         try_request = services.TryRequest(target.base, content, target.snapshot, target.scenario, target.pod)
@@ -87,7 +89,7 @@ def show_trying(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 @page_part
 def preview_change(request: PageRequest, name: str) -> HttpResponse:
-    """The form of the editor after a change of form or YAML, for htmx."""
+    """Render the form of the editor after a change of form or YAML, for htmx."""
     policy = policy_get(name)
     context = _editor_context(request, policy, *read_posted_with_history(request, revision_get(policy)))
     return render(request, "playground/trying/preview.html", context)
@@ -96,9 +98,10 @@ def preview_change(request: PageRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_tried(request: PageRequest, tried_id: UUID) -> HttpResponseBase:
-    """What a change does, or how far its job is; a POST saves it, has it judged, or runs it over time."""
+    """Show what a change does, or how far its job is; a POST saves it, has it judged, or runs it over time."""
     if request.method == "POST":
-        saves = request.POST.get("do") == "save"  # in the policies of the whole site
+        # Policies belong to the whole site, so a right on one cluster is not enough.
+        saves = request.POST.get("do") == "save"
         require_action(request.user, Action.EDIT, site=saves, refusal=NO_EDITOR)
     tried_change = selectors.tried_get(request.user, tried_id)
     answer = selectors.answer_of(tried_change)
@@ -123,7 +126,7 @@ def _content_from_form(
     editor: EditorState[Any, Any] | None,
     request: PageRequest,
 ) -> Content | None:
-    """What the pressed button makes of the policy; ``None`` where there is nothing to try, or a form has errors."""
+    """Return what the pressed button makes of the policy; ``None`` if there is nothing to try, or a form has errors."""
     do, key = request.POST.get("do", ""), request.POST.get("change", "")
     if key:
         return apply_change(target.base, PolicyEdit.from_key(key))
@@ -140,7 +143,7 @@ def _content_from_form(
 
 
 def _change_forms(target: ChangeTarget, data: Any = None) -> dict[str, forms.Form]:
-    """The forms of single changes by the button that sends each; ``data`` is for that of the pressed one."""
+    """Return the forms of single changes by the button that sends each; ``data`` is for that of the pressed one."""
     offered, do = list_offers(target.base, target.version), (data or {}).get("do", "")
     return {
         "weight": WeightForm(offered, data if do == "weight" else None),
@@ -177,7 +180,7 @@ def _render_door(
 def _door_context(
     request: PageRequest, target: ChangeTarget, change_forms: dict[str, forms.Form], edited: Edited | None = None
 ) -> dict[str, Any]:
-    """What the parts of the page need that change the policy."""
+    """Return the context of the parts of the page that change the policy."""
     base = target.base
     edited = edited or _open_editor(request, target, base.document, base.process)
     return {
@@ -192,13 +195,13 @@ def _door_context(
 def _editor_context(
     request: PageRequest, policy: Policy, editor: EditorState[Any, Any], history: EditHistory
 ) -> dict[str, Any]:
-    """The context of the editor's parts."""
+    """Return the context of the editor's parts."""
     fields = f"{policy.dialect.templates}/_fields.html"
     return {**editor_parts(request, policy, editor, history), "fields_template": fields}
 
 
 def _open_editor(request: PageRequest, target: ChangeTarget, document: str, process: dict[str, Any]) -> Edited:
-    """The editor for a document that nobody edits yet."""
+    """Return the editor for a document that nobody edits yet."""
     editor = target.base.policy.dialect.open_editor(document, process, request.GET.dict())
     return editor, EditHistory(editor.process_fields)
 
@@ -215,7 +218,7 @@ def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpRes
 
 
 def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = None) -> dict[str, forms.Form]:
-    """What can be done with a tried change, by the button that sends each form."""
+    """Return the forms of what can be done with a tried change, by the button that sends each."""
     do = (data or {}).get("do", "")
     number = tried_change.base.number if tried_change.base else 0
     default_label = (
@@ -232,7 +235,7 @@ def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = Non
 
 
 def _handle_next(request: PageRequest, tried_change: TriedChange, answer: dict[str, Any]) -> HttpResponseBase:
-    """Save the change, have it judged, or run it over time; the page again where its form has errors."""
+    """Save the change, have it judged, or run it over time; return the page again if its form has errors."""
     do, next_forms = request.POST.get("do", ""), _next_forms(request, tried_change, request.POST)
     form, status = next_forms.get(do), 422
     if form is not None and form.is_valid():
@@ -286,6 +289,7 @@ def _render_answer(
         context |= _door_context(request, target, _change_forms(target), edited)
         context["changes"] = sentences.list_changes(dialect, tried_change) if same else []
     response = render(request, "playground/trying/answer.html", context, status=status)
+    # The page was polling for progress: it is loaded again with the answer.
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response

@@ -1,4 +1,4 @@
-"""What autoscalers of nodes came to, side by side: nodes, money and evictions, each by the hour."""
+"""Results of node autoscalers side by side: nodes, money and evictions, each by the hour."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy
     from kschedweb.playground.runs.models import Run
 
+# Seconds.
 HOUR = 3600.0
 Values = Mapping[str, float | None]
 By = Callable[[Values, float], float | None]
@@ -23,11 +24,13 @@ By = Callable[[Values, float], float | None]
 
 @dataclass(frozen=True)
 class ScaledRow:
-    """A figure of each policy of ``sides``, the mean over its seeds; ``None`` where it is not known."""
+    """A figure of each policy, the mean over its seeds."""
 
     name: str
     label: StrPromise
+    # Labels of the policies.
     sides: list[str]
+    # A value for each policy; None where it is unknown.
     values: list[float | None]
 
     @property
@@ -37,7 +40,7 @@ class ScaledRow:
 
 
 def scaled_rows(sides: Sequence[ComparedPolicy]) -> list[ScaledRow]:
-    """Empty until each policy has a run, and where none has an autoscaler of nodes."""
+    """Return the figures; none until each policy has a run, and none if no policy has an autoscaler of nodes."""
     runs = [list(side.runs.values()) for side in sides]
     if (
         not runs
@@ -53,6 +56,7 @@ def scaled_rows(sides: Sequence[ComparedPolicy]) -> list[ScaledRow]:
 
 
 def _mean_figure(runs: Sequence[Run], by: By) -> float | None:
+    """Return the mean over the seeds of which the figure is known."""
     figures = [by(_measure_values(run), run.virtual_seconds / HOUR) for run in runs if run.virtual_seconds]
     measured = [figure for figure in figures if figure is not None]
     return sum(measured) / len(measured) if measured else None

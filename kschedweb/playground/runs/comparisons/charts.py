@@ -1,4 +1,4 @@
-"""The charts of a comparison, each with a sentence and a table."""
+"""Charts of a comparison, each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 
 def strip_chart(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
-    """A chart of one measure: a line for each policy, a mark for each seed, a bar for the mean."""
+    """Draw one measure: a line for each policy, a mark for each seed, a bar for the mean."""
     unit, factor = axis_unit(
         line.measure, [value for values_by_seed in line.values for value in values_by_seed.values()]
     )
     data: list[go.Bar | go.Scatter] = []
+    # The position goes into ``meta``, from which the page's script colours a policy alike in every chart.
     for place, (side, values_by_seed) in enumerate(zip(listed, line.values, strict=True)):
         values = [round(value * factor, 6) for value in values_by_seed.values()]
         mean = float(np.mean(values)) if values else None
@@ -80,7 +81,7 @@ def strip_chart(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
 
 
 def pending_chart(outcomes: Sequence[tuple[str, RunOutcome]]) -> Chart:
-    """Waiting pods over time, a line for each policy."""
+    """Draw waiting pods over time, a line for each policy."""
     end = max(outcome.end for _, outcome in outcomes)
     scale = TimeScale.for_end(end)
     data = []
@@ -117,6 +118,7 @@ def pending_chart(outcomes: Sequence[tuple[str, RunOutcome]]) -> Chart:
 
 
 def _waiting_at(outcome: RunOutcome, time: float) -> int | None:
-    """The number of waiting pods at the last sample before ``time``."""
+    """Return the number of waiting pods at the last sample before ``time``; ``None`` outside the run."""
+    # The small addend makes up for times that linspace rounds down.
     place = int(np.searchsorted(outcome.samples.time, time + 1e-9, side="right")) - 1
     return int(outcome.samples.pending[place]) if place >= 0 and time <= outcome.end + 1e-9 else None

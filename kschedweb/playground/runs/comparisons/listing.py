@@ -1,4 +1,4 @@
-"""What was compared, on scenarios and on recorded use, as one list."""
+"""Comparisons on scenarios and experiments on recorded use, as one list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-Key = tuple[str, "UUID"]  # the kind and the id of a row
+# The kind and the id of a row.
+Key = tuple[str, "UUID"]
 
 
 class ComparisonKind(TextChoices):
@@ -38,7 +39,7 @@ class ComparisonListRow:
 
 
 def list_keys(user: User, kind: str = "") -> QuerySet[Any, tuple[str, UUID, datetime]]:
-    """Kind, id and time of all that ``user`` may see, newest first; only of ``kind`` if it is one."""
+    """Return kind, id and time of all rows that ``user`` may see, newest first; only those of ``kind`` if it is one."""
     on_scenarios = _annotate_kind(
         Comparison.objects.filter(readable_by(user, "revision__scenario")), ComparisonKind.SCENARIO
     )
@@ -48,21 +49,24 @@ def list_keys(user: User, kind: str = "") -> QuerySet[Any, tuple[str, UUID, date
     elif kind == ComparisonKind.EXPERIMENT:
         keys = experiments
     else:
+        # A union of keys sorts and pages both tables in one query; the rows are loaded for one page only.
         keys = on_scenarios.union(experiments, all=True)
     return keys.order_by("-created_at", "-pk")
 
 
 def load_rows(user: User, chosen: Iterable[tuple[str, UUID, datetime]]) -> list[ComparisonListRow]:
-    """The lines of ``chosen``, which ``list_keys`` gives, in their order."""
+    """Return the lines of ``chosen``, which ``list_keys`` gives, in their order."""
     ids = [(kind, pk) for kind, pk, _ in chosen]
     rows: dict[Key, Comparison | Experiment] = {}
     for comparison in comparison_list(user).filter(pk__in=[pk for kind, pk in ids if kind == ComparisonKind.SCENARIO]):
         rows[ComparisonKind.SCENARIO, comparison.pk] = comparison
     for experiment in experiment_list().filter(pk__in=[pk for kind, pk in ids if kind == ComparisonKind.EXPERIMENT]):
         rows[ComparisonKind.EXPERIMENT, experiment.pk] = experiment
+    # A row that was deleted between the two queries is left out.
     return [ComparisonListRow(ComparisonKind(key[0]), rows[key]) for key in ids if key in rows]
 
 
 def _annotate_kind(rows: QuerySet[Any], kind: ComparisonKind) -> QuerySet[Any, tuple[str, UUID, datetime]]:
     rows_of_kind = rows.annotate(kind=Value(kind.value, CharField()))
+    # A union must not have orders within its parts.
     return rows_of_kind.order_by().values_list("kind", "pk", "created_at")

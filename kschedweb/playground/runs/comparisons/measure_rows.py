@@ -36,40 +36,48 @@ MOVING = RunMeasure(**asdict(measure_of(get_spec(MOVED), None)) | {"direction": 
 
 @dataclass(frozen=True)
 class ComparedPolicy:
-    """One policy of a comparison, with its finished runs by seed."""
+    """A policy of a comparison, with its finished runs by seed."""
 
+    # 0 is the reference.
     position: int
     label: str
     runs: dict[int, Run]
-    total: int  # number of its runs, finished or not
+    # Number of its runs, finished or not.
+    total: int
 
     @property
     def place(self) -> str:
-        """Its position in an address."""
+        """Its position as it stands in an address."""
         return str(self.position)
 
     @property
     def first(self) -> Run | None:
-        """The run of the lowest seed."""
+        """The run of the lowest seed; ``None`` before any is finished."""
         return self.runs[min(self.runs)] if self.runs else None
 
     @property
     def engines(self) -> list[str]:
-        """As ``engines`` of its runs."""
+        """The engines of its runs, as ``list_engines`` has them."""
         return list_engines(self.runs.values())
 
 
 @dataclass(frozen=True)
 class ShownChange:
-    """Another policy's value of a measure held against the reference, over the seeds that both have."""
+    """The change of a measure from the reference to another policy, over the seeds that both have."""
 
     measure_change: MeasureChange
+    # The other policy's value with its unit.
     value: str
-    text: str  # the change with its sign and unit
-    floor: str  # the noise floor with its unit
-    share: float  # 0 to 1, relative to the larger of both values: the length of the bar
-    chance: str  # words on the seeds, "" for a single one
-    basis: str = ""  # what the change is of, where it is not of the reference's value
+    # The change with its sign and unit.
+    text: str
+    # The noise floor with its unit.
+    floor: str
+    # From 0 to 1, relative to the larger of both values: the length of the bar.
+    share: float
+    # Words on the seeds; "" for a single seed.
+    chance: str
+    # What the change is compared with, if not with the reference's value.
+    basis: str = ""
 
     @property
     def differs(self) -> bool:
@@ -81,7 +89,7 @@ class ShownChange:
 
     @property
     def percent(self) -> float | None:
-        """The change in percent of the reference's value, ``None`` where that is 0."""
+        """The change in percent of the reference's value; ``None`` if that is 0."""
         return 100 * self.measure_change.change / self.measure_change.before if self.measure_change.before else None
 
     @property
@@ -89,6 +97,7 @@ class ShownChange:
         """The change in percent of the reference, with its sign; "" if there is none."""
         if self.basis or self.percent is None:
             return self.basis
+        # Such a change would be rounded to 0.0 %.
         if 0 < abs(self.percent) < 0.05:
             return gettext("under 0.1 %%") % {}
         return f"{'+' if self.percent > 0 else '−' if self.percent < 0 else ''}{abs(self.percent):,.1f} %"
@@ -100,27 +109,30 @@ class ShownChange:
 
 @dataclass(frozen=True)
 class MeasureRow:
-    """A measure: the reference's value, and every other policy's change; ``values`` are by policy and seed."""
+    """A measure with the reference's value, and the change to every other policy."""
 
     measure: RunMeasure
+    # The reference's value with its unit.
     reference: str
+    # A change for each other policy.
     changes: list[ShownChange]
+    # Values by seed, for each policy.
     values: list[dict[int, float]]
 
     @property
     def differs(self) -> bool:
-        """Whether a change is at least as large as the noise floor."""
+        """True if a change is at least as large as the noise floor."""
         return any(change.differs for change in self.changes)
 
     @property
     def importance(self) -> tuple[bool, int, bool, float]:
-        """That of its most important change."""
+        """The importance of its most important change."""
         return max(change.measure_change.importance for change in self.changes)
 
 
 @dataclass(frozen=True)
 class LeadingRow:
-    """A measure of a table, and those below it that say nearly the same and differ too."""
+    """A measure of a table, and those that say nearly the same and differ too."""
 
     line: MeasureRow
     near: list[MeasureRow]
@@ -128,14 +140,14 @@ class LeadingRow:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A group of measures: what differs, in the order of the table."""
+    """The measures of a group that differ, in the order of the table."""
 
     group: SpecGroup
     rows: list[LeadingRow]
 
 
 def list_sides(comparison: Comparison) -> list[ComparedPolicy]:
-    """The policies in their order, the reference first."""
+    """Return the policies in their order, the reference first."""
     sides: dict[int, ComparedPolicy] = {}
     for run in comparison.runs.all():
         side = sides.get(run.position) or ComparedPolicy(run.position, run.label, {}, 0)
@@ -145,17 +157,17 @@ def list_sides(comparison: Comparison) -> list[ComparedPolicy]:
 
 
 def list_engines(runs: Iterable[Run]) -> list[str]:
-    """The versions of kschedweb, with the kube-scheduler that they stand for, which made the finished ones of them."""
+    """Return the versions of kschedweb, with their kube-scheduler, that played the finished ones of ``runs``."""
     return sorted({run.engine for run in runs if run.ended_at})
 
 
 def compare_measures(
     listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = (), ordering: str = ""
 ) -> list[MeasureRow]:
-    """Every measure of the policies, and the pods that moved; empty until the reference has a run.
+    """Return every measure of the policies, and the pods that moved; empty until the reference has a run.
 
-    They go by group. In a group the most important changes come first, unless ``ordering`` is "measure" or "change-N"
-    (of the policy at position N), descending after a "-".
+    They are ordered by group. In a group the most important changes come first, unless ``ordering`` is "measure" or
+    "change-N" (of the policy at position N), descending after a "-".
     """
     reference = listed[0].first if listed else None
     if reference is None:
@@ -178,15 +190,17 @@ def compare_measures(
         rows = sort_rows(rows, lambda line: line.measure.label.lower(), down=down)
     elif key in places:
         rows = sort_rows(rows, lambda line: line.changes[places[key]].share, down=down)
+    # A stable sort, which keeps the order within each group.
     return sorted(rows, key=lambda line: rank_of(line.measure.name))
 
 
 def _list_measures(
     listed: Sequence[ComparedPolicy], by_side: Sequence[dict[int, dict[str, float | None]]]
 ) -> list[RunMeasure]:
-    """The reference's measures, and those that others have alone where the lack of something means a value.
+    """Return the reference's measures, and those of other policies for which absence means a value.
 
-    Where any policy has a descheduler, those without one evict nothing by it.
+    For example, without a descheduler a run has no such evictions, which counts as 0 if another policy has a
+    descheduler. The values are added to ``by_side``.
     """
     measures = {measure.name: measure for side in listed if side.first for measure in list_measures(side.first)}
     reference_names = {measure.name for side in listed[:1] if side.first for measure in list_measures(side.first)}
@@ -198,7 +212,10 @@ def _list_measures(
 
 
 def group_rows(lines: Sequence[MeasureRow]) -> list[RowGroup]:
-    """What differs, by group. Of measures that say nearly the same, one leads: where it differs, the foremost."""
+    """Return the measures that differ, by group. Of measures that say nearly the same, one leads.
+
+    It is the group's leading measure if that one differs, or else the foremost.
+    """
     differing = [line for line in lines if line.differs]
     names = {line.measure.name for line in differing}
     together: dict[str, list[MeasureRow]] = {}
@@ -212,7 +229,7 @@ def group_rows(lines: Sequence[MeasureRow]) -> list[RowGroup]:
 
 
 def _moved_rows(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[MeasureRow]:
-    """The number of pods on other nodes than under the reference, as a measure without a reference value."""
+    """Return the number of pods on other nodes than under the reference, as a measure without a reference value."""
     counts_by_run = {
         (difference.run.position, difference.run.seed): difference.counts
         for difference in differences
@@ -228,6 +245,7 @@ def _moved_rows(listed: Sequence[ComparedPolicy], differences: Sequence[Differen
         }
         values.append({seed: float(entry["moved"]) for seed, entry in counts.items()})
         mean, pods = _mean_value(values[-1]), _mean_value({seed: entry["pods"] for seed, entry in counts.items()})
+        # The bar is the share of all compared pods, since the reference's value is always 0.
         share = mean / pods if mean and pods else 0.0
         change = compute_change(MOVING.name, MOVING.unit, MOVING.direction, dict.fromkeys(values[-1], 0.0), values[-1])
         basis, floor = (
@@ -263,6 +281,7 @@ def _shown_change(measure: RunMeasure, base: dict[int, float], other: dict[int, 
         format_difference(measure, change.change),
         format_distance(measure, change.floor),
         abs(change.change) / largest if largest else 0.0,
+        # A paired test needs the seeds that both policies have.
         significance.seed_verdict([(base[seed], other[seed]) for seed in sorted(base) if seed in other]),
     )
 
@@ -275,8 +294,10 @@ def _mean_value(values: dict[int, float]) -> float | None:
 class MovedByPlugin:
     """The number of pods that a plugin's score moved, over all compared seeds."""
 
+    # "" for pods that no plugin's score moved.
     plugin: str
     count: int
+    # Width of its bar, relative to the largest number, as CSS has it.
     share: str
 
     @property
@@ -289,7 +310,7 @@ class MovedByPlugin:
 
 
 def moved_by_plugin(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
-    """Moved pods by the plugin that moved them, most first."""
+    """Return moved pods by the plugin that moved them, most first."""
     together: dict[str, int] = {}
     for entry in counts:
         for plugin, number in entry.get("byPlugin", {}).items():
@@ -302,7 +323,10 @@ def moved_by_plugin(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
 def comparison_sentence(
     listed: Sequence[ComparedPolicy], lines: Sequence[MeasureRow], moving: int | None, pods: int
 ) -> str:
-    """The result of the comparison in one sentence: the most important difference."""
+    """Return the result of the comparison in one sentence: the most important difference.
+
+    ``moving`` is the number of moved pods, ``None`` while it is unknown, and ``pods`` that of compared pods.
+    """
     if not lines or len(listed) < 2:
         return ""
     other, base, top_change = listed[1].label, listed[0].label, _find_top_change(lines)
@@ -329,9 +353,11 @@ def _nothing_differs() -> str:
 
 
 def _describe_change(line: MeasureRow, place: int) -> str:
-    """Such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 points instead of 12.5 points"."""
+    """Return words such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 points instead of 12.5
+    points"."""
     label = line.measure.label
     args = {"label": label[0].lower() + label[1:], "after": line.changes[place].value, "before": line.reference}
+    # The unit would be said twice.
     if args["label"].endswith(line.measure.unit):
         args |= {side: args[side].partition(" ")[0] for side in ("after", "before")}
         return gettext("%(after)s instead of %(before)s %(label)s") % args
@@ -339,10 +365,11 @@ def _describe_change(line: MeasureRow, place: int) -> str:
 
 
 def _find_top_change(lines: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | None:
-    """The row with the most important difference, and the place of the policy in it."""
+    """Return the row with the most important difference, and the place of the policy in it."""
     changes = [
         (change.measure_change, line, place)
         for line in lines
+        # The sentence tells moved pods by themselves.
         if line.measure.name != MOVED
         for place, change in enumerate(line.changes)
     ]
@@ -351,7 +378,7 @@ def _find_top_change(lines: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | No
 
 
 def seconds_left(comparison: Comparison) -> float | None:
-    """The estimated time until all runs are done; ``None`` if unknown."""
+    """Return the estimated time until all runs are done, in seconds; ``None`` if it is unknown."""
     listed = list(comparison.runs.all())
     going = [run.job for run in listed if not run.ended_at and run.job and run.job.state == JobState.RUNNING]
     waiting = sum(not run.ended_at and run.job is not None and run.job.state == JobState.QUEUED for run in listed)
@@ -361,9 +388,10 @@ def seconds_left(comparison: Comparison) -> float | None:
     took = [run.seconds for run in listed if run.seconds is not None]
     if waiting and not took:
         return None
+    # Waiting runs share the workers that now play the others, and take as long as finished ones did.
     return max(estimates) + (waiting / len(going) * float(np.mean(took)) if waiting else 0.0)
 
 
 def is_ready(comparison: Comparison) -> bool:
-    """Whether all runs and differences have ended."""
+    """Return whether all runs have ended."""
     return all(selectors.is_finished(run) for run in comparison.runs.all())

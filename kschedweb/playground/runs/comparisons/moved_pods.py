@@ -1,4 +1,4 @@
-"""The pods that got other nodes under another policy, over all compared seeds, and the plugins that moved them."""
+"""Pods that got other nodes under another policy, over all compared seeds, and the plugins that moved them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ HEAD = (
     "pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy",
     "reference_pod", "other_pod",
 )  # fmt: skip
-NONE = "none"  # no plugin, in an address
+# Stands for no plugin in an address.
+NONE = "none"
+# Filters that let every pod through.
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
 CHANGE_KINDS = {
@@ -33,24 +35,27 @@ CHANGE_KINDS = {
 
 @dataclass(frozen=True)
 class MovedRow:
-    """``plugin`` is the one whose weighted score favours the new node most, by ``lead`` points, or the one that rejects
-    the node it did not get any more; ``said`` is the scheduler's message then, or why none can be named.
-    Where it ``follows``, it moves because others moved before it; ``None`` in comparisons of before that was told.
-    ``before_pod`` and ``after_pod`` had its place last in the reference's run and in the other one.
-    """
+    """A pod that went elsewhere under the other policy."""
 
     pod: str
+    # Key of CHANGE_KINDS.
     what: str
+    # Nodes under the reference and under the other policy; "" for none.
     before: str
     after: str
+    # The plugin whose weighted score favours the new node most, or that rejects the node which the pod lost.
     plugin: str
+    # Points by which that score favours the new node; None for a rejection.
     lead: float | None
+    # The scheduler's message of the rejection, or why no plugin can be named.
     said: str
+    # True if it moves because others moved before it; None in older comparisons, which did not store this.
     follows: bool | None
     seed: int
     policy: str
     reference_run: UUID
     other_run: UUID
+    # Names of the pods that were last in its place, in the reference's run and in the other one.
     before_pod: str
     after_pod: str
 
@@ -74,7 +79,7 @@ class MovedRow:
 
 
 class MovedList(LazyRows[MovedRow]):
-    """The moved pods of the policy at ``position`` that match ``asked``: plugin, kind of change and search ("": any).
+    """The moved pods of the policy at ``position`` that match ``filters``: plugin, kind of change and search ("": any).
 
     ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of tries, seed by seed. Unknown
     values come last.
@@ -88,6 +93,7 @@ class MovedList(LazyRows[MovedRow]):
         ]
         self.counts: list[dict[str, Any]] = [difference.counts for difference in finished]
         self.seeds = sorted(difference.run.seed for difference in finished)
+        # True while a comparison of this policy is still being made.
         self.waits = any(
             difference.run.position == position and not selectors.is_compared(difference) for difference in differences
         )
@@ -97,6 +103,7 @@ class MovedList(LazyRows[MovedRow]):
             if difference.run.position == position and difference.job is not None
         ]
         self.errors = [job.error for job in ours if job.error]
+        # The page's sentence is about the first policy, whichever one the list shows.
         first = [difference.counts for difference in differences if difference.run.position == 1 and difference.counts]
         self.first_count: int | None = first[0]["moved"] if first else None
         self.pods: int = first[0]["pods"] if first else 0
@@ -116,21 +123,22 @@ class MovedList(LazyRows[MovedRow]):
             )
 
     def number(self, field: str) -> int:
+        """Return the sum of a count over the seeds."""
         return sum(entry.get(field, 0) for entry in self.counts)
 
     @property
     def only_before(self) -> int:
-        """How many pods the reference's runs have alone, over the seeds."""
+        """Number of pods that only the reference's runs have, over the seeds."""
         return self.number("onlyBefore")
 
     @property
     def only_after(self) -> int:
-        """How many pods the other policy's runs have alone, over the seeds."""
+        """Number of pods that only the other policy's runs have, over the seeds."""
         return self.number("onlyAfter")
 
     @property
     def compared(self) -> int:
-        """How many pods both have, over the seeds."""
+        """Number of pods that both have, over the seeds."""
         return self.number("pods")
 
     @property
@@ -154,6 +162,7 @@ class MovedList(LazyRows[MovedRow]):
             difference.run.label,
             difference.against_id,
             difference.run_id,
+            # Older comparisons have one name, which stands for both.
             entry.get("before_pod") or entry["pod"],
             entry.get("after_pod") or entry["pod"],
         )

@@ -9,7 +9,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.engine.studies.compare.significance import compute_p_value
 
-ENOUGH = 6  # fewest seeds with which the p-value can be below 0.05
+# Fewest seeds with which the p-value can be below 0.05: the smallest is 2 / 2**seeds.
+ENOUGH = 6
 RESOLVED = gettext_noop(
     "A change below the noise floor is no difference. The floor is 1 pod or node at the end; of what happens on the "
     "way, the square root of the count; of a time 1 s or 1 %%; of a percentage 0.5 points; of node-hours 1 %%"
@@ -17,7 +18,7 @@ RESOLVED = gettext_noop(
 
 
 def random_inputs(document: Mapping[str, Any]) -> list[str]:
-    """What is random in a scenario; empty if every seed gives the same run."""
+    """Return what is random in a scenario; empty if every seed gives the same run."""
     arrivals, use = document.get("arrivals") or [], document.get("use") or {}
     inputs = []
     if any(isinstance(arrival, Mapping) and "generate" in arrival for arrival in arrivals):
@@ -28,7 +29,7 @@ def random_inputs(document: Mapping[str, Any]) -> list[str]:
 
 
 def seed_advice(inputs: Sequence[str], seeds: int) -> str:
-    """What decides which changes are differences, and advice on the number of seeds of a comparison."""
+    """Return which changes count as differences, and advice on the number of seeds of a comparison."""
     resolved = {"resolved": gettext(RESOLVED) % {}}
     if not inputs:
         sentence = gettext(
@@ -57,7 +58,7 @@ def seed_advice(inputs: Sequence[str], seeds: int) -> str:
 
 
 def seed_verdict(pairs: Sequence[tuple[float, float]]) -> str:
-    """Such as "lower in 5 of 6 seeds, p = 0.06", from (reference, other) by seed; "" for one pair."""
+    """Return words such as "lower in 5 of 6 seeds, p = 0.06" for pairs of (reference, other); "" for one pair."""
     if len(pairs) < 2:
         return ""
     p = compute_p_value([first for first, _ in pairs], [second for _, second in pairs])
@@ -66,6 +67,7 @@ def seed_verdict(pairs: Sequence[tuple[float, float]]) -> str:
     if p is None or (not lower and not higher):
         return gettext("the same in all %(seeds)s seeds") % {"seeds": len(pairs)}
     args = {"seeds": len(pairs), "p": "p < 0.001" if p < 0.001 else f"p = {p:.2g}"}
+    # The sign of the mean change decides, which need not be that of most seeds.
     if total < 0:
         return gettext("lower in %(count)s of %(seeds)s seeds, %(p)s") % {**args, "count": lower}
     if total > 0:

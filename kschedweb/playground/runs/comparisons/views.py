@@ -1,4 +1,4 @@
-"""The pages of comparisons: the list, a new one, and one comparison."""
+"""Pages of comparisons: the list, a new one, and one comparison."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PAGE_SIZE, MOVED_SIZE = 50, 25
 @require_safe
 @requires(Action.VIEW)
 def show_comparisons(request: PageRequest) -> HttpResponse:
-    """What was compared, on scenarios and on recorded use."""
+    """Show the list of comparisons on scenarios and of experiments on recorded use."""
     kind = request.GET.get("kind", "")
     page = Paginator(listing.list_keys(request.user, kind), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
@@ -60,7 +60,7 @@ def show_comparisons(request: PageRequest) -> HttpResponse:
 
 @requires(Action.EDIT)
 def new_comparison(request: PageRequest) -> HttpResponse:
-    """The form of a new comparison, which reads as a sentence; a POST starts it."""
+    """Show the form of a new comparison, which reads as a sentence; a POST starts the comparison."""
     revision, policies_by_label = asked_revision(request), asked_like(request)
     initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
     form = ComparisonForm(
@@ -78,6 +78,7 @@ def new_comparison(request: PageRequest) -> HttpResponse:
                     seeds=form.cleaned_data["seeds"],
                     policies_by_label=policies_by_label,
                 )
+                # Runs with several seeds would all be equal, which the person should know.
                 if len(form.cleaned_data["seeds"]) > 1 and not significance.random_inputs(form.revision.document):
                     messages.info(request, significance.seed_advice([], 1))
                 return redirect("comparison", comparison.pk)
@@ -91,7 +92,7 @@ def new_comparison(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
-    """A comparison: differences first, then moved pods, then node maps; with the progress of unfinished runs."""
+    """Show a comparison: differences first, then moved pods, then node maps; with the progress of unfinished runs."""
     comparison = selectors.comparison_get(request.user, comparison_id)
     sides = measure_rows.list_sides(comparison)
     differences = list(selectors.difference_list(comparison))
@@ -139,12 +140,13 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
 
 
 def _may_share(request: PageRequest, comparison: Comparison) -> bool:
+    """Return whether the person may share the scenario, and it is not shared yet."""
     scenario = comparison.revision.scenario
     return not scenario.shared and not scenario.built_in and may_change(request.user, scenario)
 
 
 def _get_chosen(request: HttpRequest, sides: list[ComparedPolicy]) -> ComparedPolicy | None:
-    """The policy beside the reference: that of ?other=, else the first."""
+    """Return the policy beside the reference: that of ?other=, or else the first."""
     position = request.GET.get("other", "")
     return next((side for side in sides[1:] if str(side.position) == position), sides[1] if len(sides) > 1 else None)
 
@@ -154,7 +156,7 @@ def _get_filters(request: HttpRequest) -> dict[str, str]:
 
 
 def _filled_form(request: PageRequest, comparison: Comparison, sides: list[ComparedPolicy]) -> ComparisonForm:
-    """The form filled with the comparison, which can be changed and run again."""
+    """Return the form filled with the comparison, which can be changed and run again."""
     seeds = sorted({run.seed for run in comparison.runs.all()})
     initial = {
         "scenario": str(comparison.revision_id),
@@ -181,7 +183,8 @@ def _figures_context(
     lines: list[measure_rows.MeasureRow],
     chosen: ComparedPolicy | None,
 ) -> dict[str, Any]:
-    """Each family with its chart of one seed and a strip for each measure; maps, if both runs of a seed are done."""
+    """Return each family with its chart of one seed and a strip for each measure; maps if both runs of a seed are
+    done."""
     listed = [
         ChartedRun(
             side.label,
@@ -209,14 +212,14 @@ def _figures_context(
 
 
 def _find_fights(sides: list[ComparedPolicy]) -> list[tuple[ComparedPolicy, list[Fight]]]:
-    """Policies under which the descheduler and the scheduler undo one another, by their first run."""
+    """Return the policies under which descheduler and scheduler undo each other's work, by their first run."""
     outcomes = [(side, selectors.load_outcome(side.first)) for side in sides if side.first]
     fights_by_side = ((side, fight_list(outcome)) for side, outcome in outcomes)
     return [(side, fights) for side, fights in fights_by_side if fights]
 
 
 def _maps_context(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
-    """Two node maps under one player."""
+    """Return two node maps under one player."""
     mapped_runs = [maps.MappedRun(run, selectors.load_outcome(run), side.label) for side, run in both]
     outcomes = [mapped.outcome for mapped in mapped_runs]
     look = LookForm(request.GET, maps.common_shows(outcomes), max(outcome.end for outcome in outcomes))
@@ -232,6 +235,7 @@ def _export_file(
     lines: list[measure_rows.MeasureRow],
     listed: moved_pods.MovedList,
 ) -> HttpResponseBase:
+    """Return a table as a file: the moved pods, or every measure by policy and seed."""
     if table == "moved":
         return export_rows(form, f"comparison-{comparison.pk}-moved", moved_pods.HEAD, (row.cells() for row in listed))
     rows = (
@@ -247,7 +251,7 @@ def _export_file(
 @requires(Action.VIEW)
 @page_part
 def download_report(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
-    """The comparison as one file (?format=html, json or csv)."""
+    """Return the comparison as one file (?format=html, json or csv)."""
     comparison = selectors.comparison_get(request.user, comparison_id)
     address = request.build_absolute_uri(reverse("comparison", args=[comparison_id]))
     return report_response(comparison_report(comparison, address), request.GET.get("format", "html"))

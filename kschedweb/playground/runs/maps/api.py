@@ -1,4 +1,4 @@
-"""REST: the nodes of a run as columns, for node maps."""
+"""REST views of the nodes of a run as columns, for node maps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.engine.studies.play.outcome import RunOutcome
 
-CACHE_HEADERS = {"Cache-Control": "private, max-age=86400"}  # what came of a run never changes
+# A day: the outcome of a run never changes. Only the browser may cache it, since not everyone may see it.
+CACHE_HEADERS = {"Cache-Control": "private, max-age=86400"}
 AT = OpenApiParameter("at", float, description="Only the frame of this time, in seconds; every frame without it.")
 
 
@@ -94,6 +95,7 @@ def _get_seconds(request: Request, end: float) -> float:
     try:
         time = float(request.query_params["at"])
     except ValueError:
+        # nan fails the comparison below, as do infinities.
         time = float("nan")
     if not 0 <= time < float("inf"):
         message = "at: must be a number of seconds, 0 or more."

@@ -28,21 +28,22 @@ CARRIED = ("at", "speed", "state", "search", "node", "other", "plugin", "what")
 
 @dataclass(frozen=True)
 class MappedRun:
-    """A run on a map; ``label`` is "" for a single run."""
+    """A run on a map."""
 
     run: Run
     outcome: RunOutcome
+    # "" for a single run.
     label: str = ""
 
 
 def common_shows(outcomes: Sequence[RunOutcome]) -> dict[str, NodeColouring]:
-    """The choices of colouring that all of these runs have, by key."""
+    """Return the choices of colouring that all of these runs have, by key."""
     first, *further = [nodes.list_shows(outcome) for outcome in outcomes]
     return {key: show for key, show in first.items() if all(key in other for other in further)}
 
 
 def node_map(request: HttpRequest, mapped_runs: Sequence[MappedRun], key: str, time: float) -> NodeMap | None:
-    """The runs side by side at ``time``, coloured by ``key``; ``None`` if no run ever had a node."""
+    """Return the runs side by side at ``time``, coloured by ``key``; ``None`` if no run ever had a node."""
     drawn = [mapped for mapped in mapped_runs if mapped.outcome.nodes]
     if not drawn:
         return None
@@ -78,7 +79,9 @@ def _map_side(mapped: MappedRun, show: NodeColouring, time: float) -> MapSide:
         columns=reverse("api:run-map", args=[run.pk]),
         frames=reverse("api:run-map-frames", args=[run.pk]),
         pods=reverse("api:run-map-pods", args=[run.pk]),
+        # Cut before namespace and name, which the page's script appends.
         decisions=reverse("run-decision", args=[run.pk, "-", "-"]).removesuffix("-/-/"),
+        # repr keeps every digit of the time.
         nodes=f"{reverse('run', args=[run.pk])}?at={time!r}&node=",
         address=reverse("run", args=[run.pk]) if mapped.label else "",
     )

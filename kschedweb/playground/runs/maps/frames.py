@@ -15,37 +15,45 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Even with very many nodes a player needs some frames to be of use.
 MOST_TIMES, FEWEST_TIMES, MOST_VALUES, MOST_ROWS = 120, 24, 240_000, 50
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """The shown ``values``: float32[times, nodes], nan where the node does not exist."""
+    """The shown values of all nodes over time."""
 
+    # Seconds in the simulation.
     times: NDArray[np.float64]
+    # Names of the nodes.
     nodes: list[str]
+    # float32[times, nodes], nan where the node does not exist.
     values: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class HeatmapRow:
-    """A row of the heatmap: a node, or the mean of ``count`` neighbours."""
+    """A row of the heatmap: a node, or the mean of neighbours."""
 
     label: str
+    # Number of nodes in the row.
     count: int
+    # float32[times], nan where none of the nodes exists.
     values: NDArray[np.float32]
 
 
 def frame_times(end: float, nodes: int) -> NDArray[np.float64]:
-    """The times of the frames, evenly from 0 to ``end`` (seconds)."""
+    """Return the times of the frames in seconds, evenly from 0 to ``end``."""
     count = max(FEWEST_TIMES, min(MOST_TIMES, MOST_VALUES // max(nodes, 1)))
     return np.linspace(0.0, end, count)
 
 
 def heatmap_rows(frames: Frames) -> list[HeatmapRow]:
-    """The nodes by mean load, fullest first, in at most MOST_ROWS rows."""
+    """Return the nodes by mean load, fullest first, in at most MOST_ROWS rows."""
     exists = ~np.isnan(frames.values)
+    # np.nanmean would warn of nodes that never exist at a frame; these count as empty here.
     mean = np.where(exists, frames.values, 0).sum(axis=0) / np.maximum(exists.sum(axis=0), 1)
+    # A stable sort keeps nodes with equal load in the order of the snapshot.
     order = np.argsort(-mean, kind="stable")
     parts = np.array_split(order, min(MOST_ROWS, len(order))) if len(order) else []
     rows = []

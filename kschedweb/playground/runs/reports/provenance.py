@@ -44,10 +44,12 @@ PLACED = {
 
 @dataclass(frozen=True)
 class BaseCluster:
-    """The cluster at the start of a scenario; ``taken_at`` is ``None`` for an imagined one."""
+    """The cluster at the start of a scenario."""
 
+    # Id of the snapshot; "" for an imagined cluster.
     snapshot: str
     cluster: str
+    # None for an imagined cluster.
     taken_at: datetime | None
 
     @property
@@ -58,7 +60,7 @@ class BaseCluster:
 
 
 def describe_gates(configurations: Sequence[Configuration]) -> str:
-    """The feature gates that were on."""
+    """Return a sentence on the feature gates that were on."""
     releases = {configuration.release.title: configuration.release for configuration in configurations}
     versions = sorted({release.version for release in releases.values()})
     switched = [title for title, release in sorted(releases.items()) if release.switched]
@@ -71,7 +73,7 @@ def format_moment(time: datetime) -> str:
 
 
 def read_base(revision: ScenarioRevision) -> BaseCluster:
-    """The cluster at the start of ``revision``."""
+    """Return the cluster at the start of ``revision``."""
     snapshot = revision.snapshot
     if snapshot is not None:
         return BaseCluster(str(snapshot.pk), snapshot.cluster.name, snapshot.taken_at)
@@ -84,28 +86,28 @@ def read_base(revision: ScenarioRevision) -> BaseCluster:
 
 
 def describe_placing(document: Mapping[str, Any]) -> str:
-    """Which pods are scheduled."""
+    """Return which pods are scheduled."""
     return PLACED.get(str(_run_section(document).get("place") or "all"), "")
 
 
 def describe_use(document: Mapping[str, Any]) -> str:
-    """The source of real use."""
+    """Return the source of real use."""
     return describe_real_use(document)
 
 
 def describe_randomness(document: Mapping[str, Any]) -> str:
-    """What the seed decides."""
+    """Return what the seed decides."""
     inputs = significance.random_inputs(document)
     return f"it decides {' and '.join(inputs)}" if inputs else "it has no effect, since nothing is random"
 
 
 def list_simulated(document: Mapping[str, Any]) -> list[str]:
-    """What was simulated as in a real cluster."""
+    """Return what was simulated as in a real cluster."""
     return [*SIMULATED, *((CONTROLLED,) if _has_controllers(document) else ())]
 
 
 def list_omitted(document: Mapping[str, Any], configurations: Sequence[Configuration]) -> list[str]:
-    """What was not simulated."""
+    """Return what was not simulated."""
     omissions = list(OMITTED)
     if not _has_controllers(document):
         omissions.append("controllers of nodes and workloads: the scenario switches them off")

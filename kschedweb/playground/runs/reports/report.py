@@ -51,13 +51,15 @@ CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "tex
 
 @dataclass(frozen=True)
 class Listing:
-    """Some of ``total`` rows of a table."""
+    """The first rows of a table."""
 
     name: str
     label: str
     head: list[str]
     rows: list[list[object]]
+    # Number of rows of the whole table.
     total: int
+    # The sentence in place of an empty table.
     nothing: str
 
     @property
@@ -67,10 +69,11 @@ class Listing:
 
 @dataclass(frozen=True)
 class ReportDocument:
-    """A text of the report; ``whole`` if nothing is left out."""
+    """A text of the report."""
 
     label: str
     text: str
+    # False if the text was cut at MOST_TEXT.
     whole: bool = True
 
     @classmethod
@@ -80,28 +83,39 @@ class ReportDocument:
 
 @dataclass
 class ReportContent:
-    """A report. ``kind`` is run or comparison; ``facts`` are (name, words); lists have sentences without full stop."""
+    """The content of a report."""
 
+    # "run" or "comparison".
     kind: str
-    stem: str  # of the file's name
+    # Name of the file without what tells its format.
+    stem: str
     title: str
+    # Address of the page on the site.
     address: str
     made_at: datetime
+    # Pairs of name and words.
     facts: list[tuple[str, str]]
+    # Sentences without full stop, as in the two lists that follow.
     simulated: list[str]
     omitted: list[str]
     notes: list[str]
+    # Notes before the cut at MOST_NOTES.
     notes_total: int
-    plain: dict[str, Any]  # further fields of JSON
+    # Further fields of JSON.
+    plain: dict[str, Any]
     listings: list[Listing]
     documents: list[ReportDocument]
-    table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, group, unit, values
-    measure_groups: list[measures.MeasureGroup] = field(default_factory=list)  # the measures of a run
+    # A row for each measure: name, group, unit, values.
+    table: list[dict[str, Any]] = field(default_factory=list)
+    # The measures of a run by group.
+    measure_groups: list[measures.MeasureGroup] = field(default_factory=list)
+    # Filled for comparisons only, as are sides and groups.
     lines: list[MeasureRow] = field(default_factory=list)
     sides: list[ComparedPolicy] = field(default_factory=list)
     groups: list[measure_rows.MovedByPlugin] = field(default_factory=list)
     families: list[tuple[FamilyChart, list[tuple[MeasureRow, Chart]]]] = field(default_factory=list)
-    maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
+    # Triples of name, label and chart.
+    maps: list[tuple[str, str, Chart]] = field(default_factory=list)
     seeds_said: str = ""
 
     @property
@@ -115,7 +129,7 @@ class ReportContent:
         return measure_rows.group_rows(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The content for JSON."""
+        """Return the content for JSON."""
         return {
             "kind": f"{self.kind.capitalize()}Report",
             "title": self.title,
@@ -141,7 +155,7 @@ class ReportContent:
         }
 
     def csv_rows(self) -> Iterator[tuple[object, ...]]:
-        """The rows of CSV, with the columns of CSV_HEAD."""
+        """Yield the rows of CSV, with the columns of CSV_HEAD."""
         yield "about", "", "", "title", "", "", "", self.title, ""
         for name, words in self.facts:
             yield "about", "", "", name, "", "", "", words, ""
@@ -166,7 +180,7 @@ class ReportContent:
 
 
 def run_report(run: Run, address: str) -> ReportContent:
-    """The report of a run; ``address`` is its page. Raises Conflict if it is not done."""
+    """Return the report of a run; ``address`` is its page. Raise Conflict if the run is not done."""
     outcome = selectors.load_outcome(run)
     run_measures = measures.list_measures(run)
     charted = ChartedRun(run.label, outcome, {measure.name: measure for measure in run_measures})
@@ -204,7 +218,7 @@ def run_report(run: Run, address: str) -> ReportContent:
 
 
 def comparison_report(comparison: Comparison, address: str) -> ReportContent:
-    """The report of a comparison. Raises Conflict while its runs go on, or if the reference has none."""
+    """Return the report of a comparison. Raise Conflict while its runs go on, or if the reference has none."""
     sides = measure_rows.list_sides(comparison)
     differences = list(selectors.difference_list(comparison))
     lines = measure_rows.compare_measures(sides, differences)
@@ -287,9 +301,10 @@ def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, floa
 def _start_report(
     kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]
 ) -> ReportContent:
-    """The common part of reports: the origin, and what was simulated."""
+    """Return the common part of reports: the origin, and what was simulated."""
     document, made_at = revision.document, timezone.now()
-    by_policy = {run.label: run for run in reversed(runs)}  # the first of each
+    # Reversed, so that the first run of each policy stays.
+    by_policy = {run.label: run for run in reversed(runs)}
     policies = list(dict.fromkeys(run.label for run in runs))
     configurations = [selectors.load_configuration(by_policy[name]) for name in policies]
     gates = provenance.describe_gates(configurations)
@@ -341,7 +356,7 @@ def _list_facts(
 def _plain_fields(
     revision: ScenarioRevision, start: provenance.BaseCluster, policies: list[str], runs: Sequence[Run], gates: str
 ) -> dict[str, Any]:
-    """The common part for JSON."""
+    """Return the common part for JSON."""
     return {
         "scenario": {
             "id": str(revision.scenario_id),
@@ -379,7 +394,7 @@ def _list_seeds(runs: Sequence[Run]) -> list[int]:
 
 
 def _made_by(runs: Sequence[Run]) -> str:
-    """What the runs were made by, with the policies where it is not the same for all."""
+    """Return the engines of the runs, with their policies if not all runs have the same engine."""
     engines = measure_rows.list_engines(runs)
     if len(engines) < 2:
         return ", ".join(engines)

@@ -24,7 +24,7 @@ FORMATS = ("html", "json", "csv")
 
 
 def report_response(report: ReportContent, form: str) -> HttpResponseBase:
-    """``report`` as a download in one of FORMATS. Raises ApplicationError for another one."""
+    """Return ``report`` as a download in one of FORMATS. Raise ApplicationError for another format."""
     name = f"{report.stem}-report.{form}"
     if form == "csv":
         return csv_response(name, list(CSV_HEAD), report.csv_rows())
@@ -41,7 +41,9 @@ def report_response(report: ReportContent, form: str) -> HttpResponseBase:
 
 
 def render_page(report: ReportContent) -> str:
-    """The report as one HTML document. Its content security policy allows one script by digest, and no loading."""
+    """Return the report as one HTML document. Its content security policy allows one script by digest, and no
+    loading."""
+    # An end tag within the code would end the element; the digest is that of the text as it stands in the page.
     script = _read_built("charts.js").replace("</script", "<\\/script")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -50,12 +52,13 @@ def render_page(report: ReportContent) -> str:
         "policy": allowed,
         "styles": _read_built("app.css").replace("</style", "<\\/style"),
         "script": script,
+        # The licences stand in a comment, which two hyphens would end.
         "licenses": _read_built("charts.js.LEGAL.txt").replace("--", "- "),
     }
     return render_to_string("playground/runs/report.html", context)
 
 
 def _read_built(name: str) -> str:
-    """A file of the built frontend; "" if it is not built, and then the report has tables but no charts."""
+    """Return a file of the built frontend; "" if it is not built, and then the report has tables but no charts."""
     path = finders.find(name)
     return Path(path).read_text(encoding="utf-8") if isinstance(path, str) else ""

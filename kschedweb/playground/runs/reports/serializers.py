@@ -1,4 +1,4 @@
-"""Reports as JSON."""
+"""Serializers of reports."""
 
 from __future__ import annotations
 

@@ -14,20 +14,21 @@ register = template.Library()
 
 @register.filter
 def unlocalised(value: float) -> str:
-    """A number in the format of an HTML input."""
+    """Return a number in the format of an HTML input, whatever the language of the page."""
     return repr(float(value))
 
 
 @register.filter
 def policy_address(run: Run | None) -> str:
-    """The address of the run's policy revision; "" if it is not saved, or deleted."""
+    """Return the address of the run's policy revision; "" if it is not saved, or deleted."""
     if run is None or run.policy_id is None:
         return ""
+    # The label begins with the policy for scheduling.
     name, _, number = run.label.partition("+")[0].rpartition("@")
     return f"{reverse('policy', args=[name])}?revision={number}"
 
 
 @register.filter
 def at(values: Sequence[object], place: int) -> object:
-    """The entry at ``place``."""
+    """Return the entry at ``place``."""
     return values[place]
