@@ -1,4 +1,4 @@
-"""What can be changed about a cluster in a scenario: the keys of each change, with their types and help texts."""
+"""The keys of each change of a cluster in a scenario, with their types and help texts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.limits import MOST_COUNT
 from kschedweb.engine.values import dataclass
 
+# Names in one list.
 MOST_NAMES = 100_000
 NAME = Text(1, 63, r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case letters, digits and hyphens, as a name in Kubernetes")
 OBJECT_NAME = Text(
@@ -43,6 +44,7 @@ def _check_taint(raw: Json) -> None:
         raise ObjectError("effect: must be NoSchedule, PreferNoSchedule or NoExecute")
     if not isinstance(raw.get("key"), str) or not raw["key"]:
         raise ObjectError("key: is missing")
+    # The node's own parser checks the rest, with its messages.
     Node.from_json({"metadata": {"name": "a"}, "spec": {"taints": [raw]}})
 
 
@@ -60,7 +62,7 @@ TAINTS = ListType(Object(_check_taint), max_items=100)
 
 @dataclass(frozen=True, slots=True)
 class _Status(EnumChoice):
-    """A condition's status; what YAML takes for true or false without quotes is meant as well."""
+    """A condition's status. YAML reads True and False without quotes as booleans, which are accepted, too."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         return EnumChoice.read(self, str(raw) if isinstance(raw, bool) else raw, path, problems)
@@ -78,6 +80,7 @@ CONDITIONS = Struct(
     make=_read_conditions,
 )
 POD = Text(3, 317, r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?", "namespace/name of a pod")
+# The fields of `parts.NodeSelection`, of which a change has exactly one.
 NODE_SELECTION = (
     StructField("nodes", ListType(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
     StructField("selector", LabelSelector(), "A label selector of nodes."),

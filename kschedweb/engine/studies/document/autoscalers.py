@@ -15,6 +15,7 @@ from kschedweb.engine.simulation.autoscaling.cluster_look import EXPANDERS, LEAS
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.actions import LABEL_VALUE, LABEL_VALUES, NAME, TAINTS
 
+# Label of nodes whose group names no labels, so that they can be told apart.
 GROUP_LABEL = "kschedweb/node-group"
 MOST_GROUPS, MOST_NODES = 100, 5_000
 
@@ -48,6 +49,7 @@ def _create_node_group(min_nodes: int, max_nodes: int, allocatable: Mapping[str,
         fields["labels"] = {GROUP_LABEL: fields["name"]}
     group = NodeGroup(min_size=min_nodes, max_size=max_nodes, allocatable=allocatable, **fields)
     try:
+        # A node of the group is parsed now, so that errors are reported with their path and not during the run.
         Node.from_json(group.template_node(group.name))
     except ObjectError as error:
         raise ValueError(str(error)) from None

@@ -13,12 +13,13 @@ from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.values import dataclass
 
-MIN_INTERVAL = 10.0  # seconds
+# Seconds between two rounds of the descheduler at least.
+MIN_INTERVAL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """A DeschedulerPolicy, which is kept as it is; what is wrong is told in the descheduler's words."""
+    """A DeschedulerPolicy, which is kept as JSON; problems are reported in the descheduler's words."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):

@@ -1,4 +1,4 @@
-"""Reads a scenario document from plain data; every problem has its path."""
+"""Read a scenario document from plain data; every problem has its path."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND, VERSION
 from kschedweb.engine.studies.document.parts import ScenarioDocument
 
+# Problems that are reported at once.
 MOST_PROBLEMS = 100
 __all__ = ["KIND", "VERSION", "DocumentProblem", "PartError", "ScenarioDocument", "ScenarioError", "read_scenario"]
 
 
 class ScenarioError(ValueError):
-    """An invalid scenario; ``problems`` says where and why."""
+    """An invalid scenario; ``problems`` has the path and the text of each problem."""
 
     def __init__(self, problems: Sequence[DocumentProblem]) -> None:
         self.problems = list(problems)
@@ -29,11 +30,12 @@ class PartError(ValueError):
         self.text, self.key = text, key
 
     def problem_at(self, path: str) -> DocumentProblem:
+        """Return the problem of the part at ``path``."""
         return DocumentProblem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
 def read_scenario(raw: Any) -> ScenarioDocument:
-    """Read the document ``raw``; raises DocumentError with all problems, at most a hundred."""
+    """Read the document ``raw``; raise DocumentError with all problems, at most a hundred."""
     problems: list[DocumentProblem] = []
     document = DOCUMENT.read(raw, "", problems)
     if problems:

@@ -27,11 +27,13 @@ from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS,
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
 DAY = parts.DAY
-MIN_WINDOW = 1800.0  # seconds
+# Seconds of a history at least.
+MIN_WINDOW = 1800.0
 FORMATS = ("openb", "csv", "records")
 
 
 def _check_spec(raw: Json) -> None:
+    # The pod's own parser checks the fields; the container only makes it a valid pod.
     Pod.from_json({"metadata": {"name": "a"}, "spec": {**raw, "containers": [{"name": "main"}]}})
 
 
@@ -141,6 +143,7 @@ def _choose_arrival(trace: parts.Trace | None, generate: parts.Generate | None) 
 
 
 def _create_document(api_version: str, kind: str, **values: Any) -> parts.ScenarioDocument:
+    # Parts keep their paths, with which later steps report problems.
     changes = tuple(
         replace(change, path=f"changes[{place}].{change.path}") for place, change in enumerate(values.pop("changes"))
     )

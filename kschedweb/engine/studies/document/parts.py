@@ -14,17 +14,23 @@ from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
 from kschedweb.engine.values import dataclass
 
+# Which pods are placed: all pods anew; the pending ones; only those that arrive.
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
+# Sources of real use.
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
+# Seconds.
 DAY = 86400.0
-DEFAULT_INTERVAL = 300.0  # seconds from one round of the descheduler to the next: its own default
+# Seconds from one round of the descheduler to the next: its own default.
+DEFAULT_INTERVAL = 300.0
+# Conditions that a kubelet reports besides Ready.
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioBase:
-    """The cluster at the beginning: the snapshot ``snapshot``, or an empty cluster if it is ``None``."""
+    """The cluster at the beginning."""
 
+    # Id of a snapshot; None for an empty cluster.
     snapshot: str | None = None
 
 
@@ -39,16 +45,22 @@ class NodeSelection:
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """Add ``count`` nodes like the node ``like``, or named after ``name`` with ``allocatable``, or those of a file."""
+    """Add nodes: copies of a node, new ones, or those of a file."""
 
     count: int = 1
+    # The node that is copied.
     like: str | None = None
+    # Stem of the names of new nodes, which need `allocatable`.
     name: str | None = None
+    # The file that lists the nodes, in `format`.
     file: str | None = None
     format: str = "openb"
+    # Labels and taints besides those of the copied node.
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Json, ...] = ()
+    # Quantities by resource.
     allocatable: Mapping[str, str] = field(default_factory=dict)
+    # Zones that nodes get in turn.
     zones: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -72,9 +84,11 @@ class DrainNodes(NodeSelection):
 
 @dataclass(frozen=True, slots=True)
 class EvictPods:
-    """Evict pods ("namespace/name") one after the other, ``interval`` seconds apart."""
+    """Evict pods one after the other."""
 
+    # "namespace/name" of each pod.
     pods: tuple[str, ...]
+    # Seconds from one eviction to the next.
     interval: float = 0.0
 
 
@@ -90,9 +104,11 @@ class UncordonNodes(NodeSelection):
 
 @dataclass(frozen=True, slots=True)
 class TaintNodes(NodeSelection):
-    """Add ``taints``, which replace those of the same key and effect; ``remove`` has keys to remove."""
+    """Add or remove taints."""
 
+    # New taints, which replace those of the same key and effect.
     taints: tuple[Json, ...] = ()
+    # Keys of taints to remove.
     remove: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -128,7 +144,7 @@ class SetConditions(NodeSelection):
 
 @dataclass(frozen=True, slots=True)
 class FailZone:
-    """The kubelets of the zone's nodes fall silent."""
+    """Let the kubelets of a zone's nodes fall silent."""
 
     zone: str
 
@@ -141,10 +157,12 @@ class ScaleWorkload:
 
 @dataclass(frozen=True, slots=True)
 class AddWorkload:
-    """Add a workload. ``replicas`` overrides the manifest. Pods run for ``life`` seconds, ``None`` is forever."""
+    """Add a workload with its pods."""
 
     manifest: Json
+    # Number of pods in place of the manifest's; None: the manifest's.
     replicas: int | None = None
+    # Seconds that each pod runs; None: for ever.
     life: float | None = None
 
 
@@ -155,34 +173,41 @@ class RemoveWorkload:
 
 @dataclass(frozen=True, slots=True)
 class SetRequests:
-    """The pods of a workload request other amounts: by container and resource; limits keep their ratio to them."""
+    """Let the pods of a workload request other amounts; limits keep their ratio to requests."""
 
     workload: str
+    # Quantities by container and resource.
     containers: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tide:
-    """A daily cycle of arrivals: the full rate at ``peak`` (seconds after midnight), down to the share ``low``."""
+    """A daily cycle of arrivals or of load."""
 
+    # The lowest rate as a share of the highest.
     low: float = 0.3
+    # Seconds after midnight of the highest rate. The scenario begins at midnight.
     peak: float = 14 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class LoadStep:
-    """All pods of a workload together would use ``cores`` (a quantity) from ``at`` on."""
+    """A step of the load of a workload."""
 
+    # Seconds from which on the step holds.
     at: float
+    # Quantity that all pods together would use.
     cores: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLoad:
-    """What all pods of a workload together would use: ``cores`` (a quantity) at the peak of ``tide``, or ``steps``."""
+    """The load of a workload: the CPU that all its pods together would use."""
 
+    # Quantity, at the peak if there is a tide.
     cores: str | None = None
     tide: Tide | None = None
+    # Steps in place of cores and tide.
     steps: tuple[LoadStep, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -195,17 +220,18 @@ class WorkloadLoad:
 
 @dataclass(frozen=True, slots=True)
 class AutoscaleWorkload:
-    """Scale a workload as a HorizontalPodAutoscaler does; ``cpu`` is its target in percent of requests.
-
-    A pod is ready ``startup`` seconds after it got its node.
-    """
+    """Scale a workload as a HorizontalPodAutoscaler does."""
 
     workload: str
     max_replicas: int
     min_replicas: int = 1
+    # Target in percent of requested CPU.
     cpu: int = 80
+    # `spec.behavior` of autoscaling/v2; None: its defaults.
     behavior: Json | None = None
+    # Seconds from the binding of a new pod until it is ready.
     startup: float = 0.0
+    # None: the pods use what they would use otherwise.
     load: WorkloadLoad | None = None
 
     def __post_init__(self) -> None:
@@ -215,8 +241,9 @@ class AutoscaleWorkload:
 
 @dataclass(frozen=True, slots=True)
 class CronEntry:
-    """A workload has ``replicas`` pods from each time on at which ``schedule`` is due, in UTC."""
+    """A number of pods from certain times on."""
 
+    # A cron expression, in UTC.
     schedule: str
     replicas: int
 
@@ -226,7 +253,7 @@ class CronEntry:
 
 @dataclass(frozen=True, slots=True)
 class CronWorkload:
-    """Scale a workload at times of the day."""
+    """Scale a workload at times of the day; ``startup`` and ``load`` are as in ``AutoscaleWorkload``."""
 
     workload: str
     entries: tuple[CronEntry, ...]
@@ -243,32 +270,39 @@ Action = NodeAction | AddNodes | FailZone | EvictPods | WorkloadAction
 
 @dataclass(frozen=True, slots=True)
 class ScenarioChange:
+    """A change of the cluster."""
+
     at: float
     action: Action
-    path: str = ""  # such as changes[2].drainNodes
+    # Path in the document, such as changes[2].drainNodes.
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a CSV file; its numbers are multiplied by ``factor``."""
+    """A column of a CSV file."""
 
+    # Its name in the first line.
     column: str
+    # Numbers are multiplied by it.
     factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class TraceColumns:
-    """The columns of a CSV file of pods. CPU is in cores, memory in bytes, or both are quantities; times in seconds.
+    """The columns of a CSV file of pods."""
 
-    ``duration`` is how long the pod runs; ``end`` is when it leaves, on the same clock as ``time``.
-    """
-
+    # When the pod arrives: seconds, or a time with its date.
     time: Column
+    # Cores, or a quantity.
     cpu: Column | None = None
+    # Bytes, or a quantity.
     memory: Column | None = None
     name: Column | None = None
     namespace: Column | None = None
+    # Seconds that the pod runs.
     duration: Column | None = None
+    # When the pod leaves, on the same clock as `time`.
     end: Column | None = None
     priority_class: Column | None = None
     resources: Mapping[str, Column] = field(default_factory=dict)
@@ -281,18 +315,20 @@ class TraceColumns:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Recorded pods. Their times are divided by ``speed``. Without ``leave`` they stay forever.
-
-    ``limit`` is the number of pods to take; ``None`` is all.
-    """
+    """Recorded pods in a file."""
 
     file: str
     format: str
     columns: TraceColumns | None = None
+    # Times are divided by it.
     speed: float = 1.0
+    # False: pods stay for ever.
     leave: bool = True
+    # Number of pods to take; None: all.
     limit: int | None = None
+    # Namespace of pods that name none.
     namespace: str = "default"
+    # Path in the document.
     path: str = ""
 
     def __post_init__(self) -> None:
@@ -302,7 +338,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class LifetimeDistribution:
-    """How many seconds pods run: exponential with mean ``mean``, or log-uniform from ``shortest`` to ``longest``."""
+    """A distribution of the seconds that pods run: exponential with ``mean``, or log-uniform between the other two."""
 
     mean: float | None = None
     shortest: float | None = None
@@ -317,28 +353,36 @@ class LifetimeDistribution:
 
 @dataclass(frozen=True, slots=True)
 class PodShape:
-    """A kind of pod that arrives with relative frequency ``weight``. ``spec`` is merged into the pod's."""
+    """A kind of random pods."""
 
+    # Requested quantities.
     cpu: str | None = None
     memory: str | None = None
     name: str | None = None
+    # How often the shape comes, relative to other shapes.
     weight: float = 1.0
+    # Seconds that a pod runs; None: for ever.
     life: float | LifetimeDistribution | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, str] = field(default_factory=dict)
+    # Further fields, which are merged into the pod's spec.
     spec: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Pods that arrive at random from ``at`` to ``end``, ``per_hour`` per hour at the peak."""
+    """Pods that arrive at random."""
 
+    # Pods an hour, at the peak if there is a tide.
     per_hour: float
     shapes: tuple[PodShape, ...]
     tide: Tide | None = None
     namespace: str = "default"
+    # Seconds from the beginning.
+    # Seconds from and until which pods arrive.
     at: float = 0.0
     end: float = 86400.0
+    # Path in the document.
     path: str = ""
 
     def __post_init__(self) -> None:
@@ -350,13 +394,13 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class UsageSource:
-    """The source of real use: "none", "watermarks", the "history" of ``window`` seconds, or the "trace" in ``file``.
+    """The source of real use of pods and nodes."""
 
-    The default of ``window`` is a day.
-    """
-
+    # NONE, WATERMARKS, HISTORY or TRACE.
     source: str = NONE
+    # The trace.
     file: str | None = None
+    # Seconds of the history; None: a day.
     window: float | None = None
 
     def __post_init__(self) -> None:
@@ -367,7 +411,7 @@ class UsageSource:
 
     @property
     def is_collected(self) -> bool:
-        """Whether the use is what a site collected about the base."""
+        """True if a site collected the use of the base."""
         return self.source in (WATERMARKS, HISTORY)
 
     @property
@@ -376,7 +420,7 @@ class UsageSource:
         return (DAY if self.window is None else self.window) if self.source == HISTORY else 0.0
 
     def figures_file(self, snapshot: str | None) -> str:
-        """The file with the figures of the base ``snapshot``; "" if none is needed."""
+        """Return the name of the file with the figures of the base ``snapshot``; "" if none is needed."""
         if not self.is_collected or not snapshot:
             return ""
         return f"figures-{snapshot}{f'-{self.history_seconds:.0f}s' if self.history_seconds else ''}.csv"
@@ -384,27 +428,32 @@ class UsageSource:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How the scenario is run; with ``end`` ``None``, until nothing more happens.
+    """Settings of the run of a scenario."""
 
-    ``admission`` names the API server's plugins that are on.
-    """
-
+    # Seconds at which it ends; None: when nothing more happens.
     end: float | None = None
+    # ALL, PENDING or ARRIVALS.
     place: str = ALL
+    # Seconds that a try to schedule takes.
     cycle: float = 0.001
+    # Seconds between two samples of the cluster.
     sample: float = 60.0
+    # True if controllers taint nodes, evict pods and follow HorizontalPodAutoscalers.
     controllers: bool = True
+    # Admission plugins of the API server that are on.
     admission: frozenset[str] = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
 class KarpenterSettings:
-    """Karpenter looks after the nodes. A node joins ``launch`` seconds after it was asked for, and loses its startup
-    taints ``startup`` seconds later. Nodes of the base that are of no NodePool count as of ``adopt``, "" for none."""
+    """Karpenter launches and removes nodes."""
 
     karpenter: Karpenter
+    # Seconds from the launch of a node until it joins.
     launch: float = 60.0
+    # Seconds from then until it loses its startup taints.
     startup: float = 10.0
+    # NodePool of nodes of the base that belong to none; "": they stay without one.
     adopt: str = ""
 
     def __post_init__(self) -> None:
@@ -419,15 +468,19 @@ AutoscalerSettings = KarpenterSettings | NodeGroups
 
 @dataclass(frozen=True, slots=True)
 class DeschedulerSettings:
-    """The descheduler goes through the cluster by a DeschedulerPolicy; ``name`` is what that is called, "" for none."""
+    """The descheduler evicts pods by a DeschedulerPolicy."""
 
     policy: Json
+    # Seconds from one round to the next.
     interval: float = DEFAULT_INTERVAL
+    # Name of the policy for people; "" for none.
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioDocument:
+    """A scenario: a cluster, and what happens to it."""
+
     name: str
     description: str = ""
     base: ScenarioBase = field(default_factory=ScenarioBase)

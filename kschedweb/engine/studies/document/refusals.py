@@ -1,4 +1,4 @@
-"""What an API server would refuse of the objects in a scenario document, each where it stands."""
+"""Check the objects in a scenario document as an API server does; each problem has its path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.refusals import find_refusals
 
 NOTHING: Mapping[str, str] = {}
-# Where in a change the parts of the nodes stand, and in a shape those of the pods.
+# Paths in a change for paths in its nodes, and paths in a shape for paths in its pods.
 OF_NODES = {"spec.taints": "taints", "metadata.labels": "labels", "status.allocatable": "allocatable"}
 RESOURCES = "spec.containers[0].resources"
 OF_SHAPES = {
@@ -21,7 +21,7 @@ OF_SHAPES = {
 
 
 def refuse_document(data: Any) -> list[DocumentProblem]:
-    """The sentences of the API server on a document as plain data, whatever it holds."""
+    """Return the messages of the API server on a document as plain data, whatever it holds."""
     return [DocumentProblem(path, text) for path, text in _iterate_refusals(data)]
 
 
@@ -39,7 +39,7 @@ def _iterate_refusals(data: Any) -> Iterator[tuple[str, str]]:
 
 
 def _list_objects(data: Any, name: str, path: str = "") -> list[tuple[str, Json]]:
-    """The objects in a list of ``data``, each with its path."""
+    """Return the objects in a list of ``data``, each with its path."""
     listed = data.get(name) if isinstance(data, dict) else None
     if not isinstance(listed, list):
         return []
@@ -55,14 +55,14 @@ def _of_action(action: Json, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _refusals_at(item: Any, path: str, moved: Mapping[str, str] = NOTHING) -> Iterator[tuple[str, str]]:
-    """What is said of ``item`` at ``path``; its parts stand where ``moved`` says."""
+    """Yield path and message of each problem of ``item`` at ``path``; ``moved`` maps paths in the item to others."""
     for refusal in find_refusals(item):
         of_object = next((start for start in moved if refusal.path.startswith(start)), "")
         yield f"{path}.{moved.get(of_object, '')}{refusal.path.removeprefix(of_object)}", refusal.text
 
 
 def _node_of_action(action: Json) -> Json:
-    """The nodes of a change, with what it gives them."""
+    """Return a node with the taints, labels and amounts that a change gives."""
     name = action.get("name") if isinstance(action.get("name"), str) else "node"
     return {
         "apiVersion": "v1",
@@ -74,7 +74,7 @@ def _node_of_action(action: Json) -> Json:
 
 
 def _pod_of_shape(shape: Json) -> Json:
-    """The pods of a shape; further resources are their limits, too."""
+    """Return a pod of a shape; further resources are limits, too."""
     spec, more = shape.get("spec"), shape.get("resources")
     basic = {name: shape[name] for name in ("cpu", "memory") if shape.get(name) is not None}
     limits = more if isinstance(more, dict) else {}

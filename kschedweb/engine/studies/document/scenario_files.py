@@ -1,4 +1,4 @@
-"""Reads scenarios from files, with what an export of the site has beside them."""
+"""Read scenarios from files, with everything that an export of the site has besides them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,29 @@ from kschedweb.engine.studies.document.document import KIND, VERSION, ScenarioDo
 from kschedweb.engine.studies.document.document import read_scenario as scenario
 from kschedweb.engine.values import dataclass
 
+# Kind of the site's export.
 EXPORT = "ScenarioExport"
+# The scenario of a gate without one: nothing but the cluster.
 EMPTY = {"apiVersion": VERSION, "kind": KIND, "name": "gate"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFile:
-    """A scenario with the content of its file: the objects of its base, when these were read, and its files."""
+    """A scenario with the content of its file."""
 
     document: ScenarioDocument
+    # Objects of its base.
     objects: list[Json] = field(default_factory=list)
+    # Time at which these were read, in seconds of the epoch; None if it is unknown.
     now: float | None = None
+    # Files that the scenario names, by name.
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def read_scenario_file(data: bytes) -> ScenarioFile:
     """Read a scenario's file: a document of kind Scenario, or the site's export with everything it needs.
 
-    Raises ReadError, and DocumentError for problems in the scenario.
+    Raise ReadError, and DocumentError for problems in the scenario.
     """
     raw = read_document(data)
     if not isinstance(raw, dict) or raw.get("kind") != EXPORT:
@@ -54,5 +59,5 @@ def _is_file(raw: Any) -> bool:
 
 
 def to_scenario_error(path: str, error: ReadError) -> ScenarioError:
-    """``error`` as a DocumentError at ``path``."""
+    """Return ``error`` as a DocumentError at ``path``."""
     return ScenarioError([DocumentProblem(path, str(error))])

@@ -1,4 +1,4 @@
-"""JSON Schema of a scenario document, from the same tables as its reader.
+"""Build the JSON Schema of a scenario document, from the same tables as its reader.
 
 The schema does not check that named nodes and files exist; ``prepare`` does.
 """
@@ -11,5 +11,5 @@ from kschedweb.engine.studies.document.keys import DOCUMENT, KIND
 
 
 def json_schema() -> Json:
-    """The JSON Schema of a scenario."""
+    """Return the JSON Schema of a scenario."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}

@@ -10,6 +10,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.limits import MOST_REPLICAS, MOST_STEPS
 
+# Kinds of workloads, and those that a HorizontalPodAutoscaler may scale here.
 CONTROLLERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 SCALED = ("Deployment", "StatefulSet")
 REPLICAS = Number(0, MOST_REPLICAS, whole=True)

@@ -1,4 +1,4 @@
-"""What came of the descheduler's evictions in a run: where pods went, and which of them were evicted again."""
+"""Follow up the descheduler's evictions in a run: where pods went, and which of them were evicted again."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.studies.moves.repeated_cycles import Fight
 from kschedweb.engine.studies.play.outcome import NOWHERE, RunOutcome
 
+# Plugins that evict a pod for its age or state, wherever it runs; no score plugin works against them.
 RECURRING = frozenset({"PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"})
 """Plugins that evict pods for what becomes of any pod anywhere; nobody undoes what they do."""
 
 
 def count_repeated_evictions(outcome: RunOutcome) -> int:
-    """How many of the evictions are of pods that the descheduler had evicted before."""
+    """Return the number of evictions of pods that the descheduler had evicted before."""
     return len(outcome.evictions) - len(set(_first_rows(outcome)))
 
 
 def find_successors(outcome: RunOutcome) -> Codes:
-    """The row of the pod that took the place of each evicted one, -1 for none. Shape [evictions]."""
+    """Return the row of the pod that replaced each evicted one, -1 for none. Shape [evictions]."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, first in enumerate(outcome.first.tolist()):
         rows[first].append(row)
@@ -30,7 +31,7 @@ def find_successors(outcome: RunOutcome) -> Codes:
 
 
 def find_fights(outcome: RunOutcome) -> list[Fight]:
-    """Pods that one plugin evicts again and again, and the score plugin that brings them back; most pods first."""
+    """Return pods that a plugin evicts again and again, and the score plugin that brings them back; most pods first."""
     log, names = outcome.evictions, outcome.movers
     times: dict[int, Counter[str]] = defaultdict(Counter)
     scorers: dict[int, str] = {}
@@ -57,7 +58,7 @@ def find_fights(outcome: RunOutcome) -> list[Fight]:
 
 
 def workload_of(outcome: RunOutcome, row: int) -> str:
-    """``namespace/Kind/name`` of the pod's controller; the pod itself without one."""
+    """Return "namespace/Kind/name" of the pod's controller; without one, the pod's own name."""
     place = int(outcome.workload[row])
     return outcome.workloads[place] if place >= 0 else outcome.pods[row]
 

@@ -1,4 +1,4 @@
-"""The functions of the measures: what each is computed from, worked out once for all that need it."""
+"""Compute the measures of a run, with shared intermediate results."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcom
 
 
 class RunFigures:
-    """One outcome, and every function of a measure over it. Those of a resource take its name.
+    """One outcome, with a function for each measure; functions of a resource take its name.
 
     Means over time are from the beginning of the run to its end.
     """
 
     def __init__(self, outcome: RunOutcome) -> None:
         self.outcome, self.end = outcome, outcome.end
+        # Caches of this object: a cache of the class would keep every outcome in memory.
         self.requested_levels = lru_cache(maxsize=None)(self._requested_levels)
         self.used_levels = lru_cache(maxsize=None)(self._used_levels)
 
     def has_data(self, when: When, resource: str = "") -> bool:
-        """Whether the run has what a measure asks for."""
+        """Return whether the run has the data that a measure needs."""
         outcome = self.outcome
         if when is When.REQUESTED:
             return not np.isnan(self.requested_levels(resource)).all()
@@ -45,7 +46,7 @@ class RunFigures:
             When.DESCHEDULED: bool(outcome.rounds),
         }.get(when, False)
 
-    # Whether pods run, and how soon.
+    # Pods that wait, and for how long.
 
     def count_unscheduled(self) -> float:
         return float(len(self.outcome.pending))
@@ -78,7 +79,7 @@ class RunFigures:
         unknown = self.outcome.samples.unknown
         return None if unknown is None else float(unknown.max(initial=0))
 
-    # Which of them have to leave.
+    # Pods that have to leave.
 
     def _count_forced(self, *kinds: MoveKind) -> float:
         return float(np.isin(self.outcome.forced_moves.kind, kinds).sum())
@@ -106,7 +107,7 @@ class RunFigures:
     def evictions_again(self) -> float:
         return float(count_repeated_evictions(self.outcome))
 
-    # How many there are of scaled workloads.
+    # Scaled workloads.
 
     def replicas_mean(self) -> float:
         looks = (self.outcome.looks.for_workload(place) for place in range(len(self.outcome.scaled)))
@@ -124,7 +125,7 @@ class RunFigures:
             measured, above = measured + used.size, above + int((used > target).sum())
         return 100.0 * above / measured if measured else None
 
-    # What the nodes cost.
+    # Costs and use of nodes.
 
     @cached_property
     def _costs(self) -> RunCosts:
@@ -193,15 +194,15 @@ class RunFigures:
         share = self._fragment_shares[resource]
         return None if share is None else 100.0 * share
 
-    # How evenly pods lie on the nodes.
+    # Balance of nodes.
 
     @cached_property
     def times(self) -> Floats:
-        """The times at which requests are looked at."""
+        """The times at which requests are sampled."""
         return overtime.times_of(self.outcome)
 
     def _requested_levels(self, resource: str) -> Floats:
-        """Percent of each node that is requested, NaN where it has none of the resource. Shape [times, nodes]."""
+        """Return the requested percent of each node, NaN if it has none of the resource. Shape [times, nodes]."""
         levels: Floats = 100.0 * self.outcome.requested_shares(self.times, resource).astype(np.float64)
         return levels
 
@@ -229,7 +230,7 @@ class RunFigures:
 
     @cached_property
     def _measured_slice(self) -> slice:
-        """The measurements of use but the one at the beginning, when no interval is over of which it could be."""
+        """The measurements of use without that of time 0, before a first interval is over."""
         return slice(int(np.searchsorted(self.outcome.use.time, 0.0, side="right")), None)
 
     @cached_property
@@ -237,13 +238,13 @@ class RunFigures:
         return self.outcome.use.time[self._measured_slice]
 
     def _used_levels(self, resource: str) -> Floats:
-        """Percent of each node that is really used, NaN where nobody knows. Shape [measurements, nodes]."""
+        """Return the really used percent of each node, NaN if it is unknown. Shape [measurements, nodes]."""
         log = self.outcome.use
         levels: Floats = (log.cpu if resource == CPU else log.memory)[self._measured_slice].astype(np.float64)
         return levels
 
     def open_levels(self, resource: str) -> Floats:
-        """Of the nodes that are ready and open to any pod; NaN for others. Shape [measurements, nodes]."""
+        """Return the used percent of nodes that are open to any pod, NaN for others. Shape [measurements, nodes]."""
         levels = self.used_levels(resource)
         return np.where(self.outcome.node_states(self.use_times) == NodeState.OPEN, levels, np.nan)
 

@@ -1,4 +1,4 @@
-"""Fragmentation: the share of free resources that cannot be used, as published for GPU clusters.
+"""Compute fragmentation: the share of free resources that cannot be used, as published for GPU clusters.
 
 A pod is drawn at random from the workload. The free amount of a node is a fragment for this pod if the pod does not fit
 there, for whatever reason, or does not request the resource. Fragmentation is the expected share of fragments in all
@@ -16,9 +16,9 @@ from kschedweb.engine.state.columns import Floats, Ints, Mask
 def compute_fragmentation(
     free: Floats, requests: Ints, counts: Ints, eligible: NDArray[np.uint8], resource: int
 ) -> float | None:
-    """The fragmentation, 0 to 1, of the resource at row ``resource``; ``None`` if none is free or no pod is known.
+    """Return the fragmentation, 0 to 1, of the resource at row ``resource``; ``None`` if none is free, or without pods.
 
-    ``free`` is f8[resources, nodes], where nan and values below 0 are nothing; ``requests`` is i8[resources, shapes];
+    ``free`` is f8[resources, nodes], where NaN and values below 0 are nothing; ``requests`` is i8[resources, shapes];
     ``counts`` has the number of pods of each shape; ``eligible`` is u1[shapes, nodes], 1 where pods of the shape may
     run if there is room.
     """

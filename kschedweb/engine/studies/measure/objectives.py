@@ -12,7 +12,7 @@ from kschedweb.engine.studies.measure.values import RunMeasure, When
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.successors import last_node, latest_rows
 
-# What the scenario alone does not rule out, so that a sweep may ask for it.
+# Conditions that a scenario alone does not rule out, so that a sweep may use their measures.
 USUAL = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.USED, When.BUDGETS, When.SCALED})
 ALL_CONDITIONS = USUAL | {When.PRICED, When.AUTOSCALED, When.DESCHEDULED}
 
@@ -20,7 +20,7 @@ ALL_CONDITIONS = USUAL | {When.PRICED, When.AUTOSCALED, When.DESCHEDULED}
 def list_objectives(
     resources: Iterable[str] = (CPU, MEMORY), whens: frozenset[When] = ALL_CONDITIONS
 ) -> list[MeasureSpec]:
-    """Return the objectives of runs with these resources that have of what measures ask for ``whens``, in order."""
+    """Return the objectives of runs with these resources that fulfil the conditions ``whens``, in order."""
     return list_specs(resources, whens)
 
 
@@ -31,11 +31,11 @@ def find_objective(name: str) -> MeasureSpec | None:
 
 
 def last_nodes(outcome: RunOutcome) -> dict[str, str]:
-    """The last node of each pod, or of the last one that took its place; "" for none."""
+    """Return the last node of each pod, or of its last replacement; "" for none."""
     return {pod: last_node(outcome, row) for pod, row in latest_rows(outcome).items()}
 
 
 def measure_moved(before: Mapping[str, str], after: Mapping[str, str]) -> RunMeasure:
-    """The number of pods that have different nodes in both runs."""
+    """Return the number of pods that have different nodes in both runs, as a measure."""
     count = sum(1 for pod, node in after.items() if node and before.get(pod) and before[pod] != node)
     return measure_of(get_spec(MOVED), float(count))

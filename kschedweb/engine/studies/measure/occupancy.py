@@ -1,4 +1,4 @@
-"""Which nodes do work: those with a pod that did not come because of the node itself."""
+"""Tell nodes that do work from others: those with a pod that is not there because of the node itself."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 from kschedweb.engine.state.columns import Codes, Floats, Ints, Mask
 from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
 
+# Seconds.
 HOUR = 3600.0
-OF_NODES = frozenset({"DaemonSet", "Node"})  # controllers of pods that each node has; "Node": of static pods
+# Kinds of controllers whose pods each node has; static pods belong to their "Node".
+OF_NODES = frozenset({"DaemonSet", "Node"})
 
 
 def empty_nodes(outcome: RunOutcome, times: Sequence[float] | Floats) -> Ints:
-    """The number of nodes with nothing but pods of DaemonSets and static pods at each of the ascending times."""
+    """Return the number of nodes with only pods of DaemonSets and static pods at each of the ascending times."""
     if not outcome.nodes:
         return np.zeros(len(times), dtype=np.int64)
     working, place = np.zeros((len(times), len(outcome.nodes)), dtype=np.int64), np.asarray(times, dtype=np.float64)
@@ -27,19 +29,20 @@ def empty_nodes(outcome: RunOutcome, times: Sequence[float] | Floats) -> Ints:
 
 
 def node_hours(outcome: RunOutcome) -> tuple[float, float]:
-    """The hours of all nodes that were there, and of those with more than pods of DaemonSets and static pods."""
+    """Return the hours of all nodes, and of those with more than pods of DaemonSets and static pods."""
     log = outcome.node_log
     present_seconds = _total_seconds(log.node, log.time, ~np.isnan(log.allocatable[:, 0]), outcome.end)
     order = np.argsort(outcome.moves.node, kind="stable")
     node, working = outcome.moves.node[order], np.cumsum(working_steps(outcome)[order])
-    first = np.searchsorted(node, node, side="left")  # where the moves of the same node begin
+    # Positions where the moves of the same node begin, so that the sums of other nodes are taken off.
+    first = np.searchsorted(node, node, side="left")
     before = np.append(0, working)[first]
     used = _total_seconds(node, outcome.moves.time[order], working - before > 0, outcome.end)
     return present_seconds / HOUR, used / HOUR
 
 
 def node_cost(outcome: RunOutcome) -> tuple[float, float]:
-    """What nodes cost whose price is known, and the hours of those whose price is not; by the offerings' prices."""
+    """Return the cost of nodes with a known price, and the hours of the others, by the prices of offerings."""
     log, price = outcome.node_log, outcome.prices
     present, priced = ~np.isnan(log.allocatable[:, 0]), ~np.isnan(price)
     paid = _total_seconds(log.node, log.time, present & priced[log.node], outcome.end, np.nan_to_num(price))
@@ -47,7 +50,8 @@ def node_cost(outcome: RunOutcome) -> tuple[float, float]:
 
 
 def working_steps(outcome: RunOutcome) -> Ints:
-    """By how many pods that count each move changes its node. Shape [moves]."""
+    """Return by how many pods that count each move changes its node. Shape [moves]."""
+    # The last entry is for pods without a controller, whose code is -1; they count.
     counts = np.array([name.split("/")[1] not in OF_NODES for name in outcome.workloads] + [True])
     counted = counts[outcome.workload] if len(outcome.workload) else np.ones(len(outcome.pods), dtype=np.bool_)
     sign = np.where(outcome.moves.kind == MoveKind.BOUND, 1, -1)
@@ -56,9 +60,10 @@ def working_steps(outcome: RunOutcome) -> Ints:
 
 
 def _total_seconds(node: Codes, time: Floats, holds: Mask, end: float, weights: Floats | None = None) -> float:
-    """How long it ``holds``, over all nodes: each entry counts until the next one of its node, the last to ``end``.
+    """Return the seconds for which ``holds`` is true, over all nodes.
 
-    A second of a node counts as what ``weights``, f8[nodes], says; 1 without it.
+    Each entry counts until the next one of its node, the last to ``end``. A second of a node counts ``weights``,
+    f8[nodes], or 1 without them.
     """
     order = np.argsort(node, kind="stable")
     node, time, holds = node[order], time[order], holds[order]

@@ -1,4 +1,4 @@
-"""Levels at times, and what a run makes of them: means that hold over time, skew, spread and shares."""
+"""Compute means over time, skew, spread and quantiles from levels at times."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from numpy.typing import NDArray
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.play.outcome import RunOutcome
 
-MOST_TIMES = 512  # times at which means over time are sampled
+# Times at which means over time are sampled: each is a row over all nodes.
+MOST_TIMES = 512
 
 
 def times_of(outcome: RunOutcome) -> Floats:
-    """The times for means: those of samples, evenly thinned, and the end."""
+    """Return the times for means: those of samples, evenly thinned, and the end."""
     times = outcome.samples.time
     step = max(1, -(-len(times) // MOST_TIMES))
-    if len(times) < MOST_TIMES // 8:  # a short run, of which there are few samples
+    # A short run has few samples, so its times are spread evenly instead.
+    if len(times) < MOST_TIMES // 8:
         times, step = np.linspace(0.0, outcome.end, MOST_TIMES // 8), 1
     return np.unique(np.append(times[::step], outcome.end))
 
 
 def compute_skew(levels: Floats) -> Floats:
-    """The level of the highest less that of the lowest node at each time, nan without nodes. Shape [times]."""
+    """Return the highest less the lowest level of a node at each time, NaN without nodes. Shape [times]."""
     return _by_time(levels, lambda row: float(row.max() - row.min()))
 
 
 def compute_spread(levels: Floats) -> Floats:
+    """Return the standard deviation of levels over nodes at each time, NaN without nodes. Shape [times]."""
     return _by_time(levels, lambda row: float(row.std()))
 
 
@@ -37,12 +40,13 @@ def _by_time(levels: Floats, compute: Any) -> Floats:
 
 
 def mean_over_time(values: NDArray[np.float64], times: Floats, end: float) -> float | None:
-    """The mean over time: each value holds until the next one, the last to ``end``; ``None`` without values."""
+    """Return the mean over time: each value holds until the next one, the last to ``end``; ``None`` without values."""
     valid = ~np.isnan(values)
     lasts = np.diff(np.append(times, max(end, times[-1]) if times.size else end))
     weight = float(lasts[valid].sum())
     if not valid.any():
         return None
+    # A run without length has no weights, and the plain mean is as good.
     return float((values[valid] * lasts[valid]).sum() / weight) if weight else float(values[valid].mean())
 
 
@@ -52,7 +56,7 @@ def last_level(values: Floats) -> float | None:
 
 
 def compute_quantile(values: Floats, share: float) -> float | None:
-    """The smallest value such that at least ``share`` of all values are at most that."""
+    """Return the smallest value such that at least ``share`` of all values are at most that."""
     if not values.size:
         return None
     return float(np.sort(values)[max(0, int(np.ceil(share * values.size)) - 1)])

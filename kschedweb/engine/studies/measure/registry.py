@@ -1,6 +1,6 @@
-"""Every measure, declared once. A new one is an entry here and its function in figures.py.
+"""Declare every measure once. A new one is an entry here and its function in figures.py.
 
-Groups go from the most important on, and measures in the order in which they are told.
+Groups go from the most important on, and measures in the order in which pages list them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ SCALING = Family("scaling", COST)
 WAIT = Family("wait", SPEED)
 FAMILIES = (PENDING, LEAVING, REQUESTS, USE, IN_USE, FRAGMENTATION, SCALING, WAIT)
 
+# Names of measures that other modules compute.
 MOVED, NODES_USED, NODE_HOURS_DAY = "moved", "nodes_used", "node_hours_day"
+# Phrases that sentences of several measures share.
 WORK = "more than pods of DaemonSets and static pods"
 BOUND = "from its arrival until it was bound; pods that were never bound do not count"
 WITHOUT_PRICE = "nodes without a price count as 0"
@@ -281,7 +283,7 @@ _SPEED = (
         WAIT, Population.BOUND_PODS, Window.RUN, RunFigures.wait_p99,
     ),
 )  # fmt: skip
-# Blocks in order; of a block with templates there is all of one resource, then all of the next.
+# Blocks in order. A block of templates gives all measures of one resource, then all of the next.
 _BLOCKS = (
     _RUN, _DISRUPTION, _REQUESTS, _USE, _SCALING, _COST, _FRAGMENTATION, _REQUESTED, _SPEED
 )  # fmt: skip
@@ -296,7 +298,7 @@ def list_messages() -> Iterator[str]:
 
 
 def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
-    """Every measure that a run with these resources can have, in order."""
+    """Yield every measure that a run with these resources can have, in order."""
     listed = list(resources)
     for block in _BLOCKS:
         if not block[0].is_template:
@@ -309,7 +311,7 @@ def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
 
 
 def list_specs(resources: Iterable[str], whens: Collection[When]) -> list[MeasureSpec]:
-    """Those of ``specs_of`` that a run has of which ``whens`` is true."""
+    """Return those of ``specs_of`` whose condition is in ``whens``."""
     return [spec for spec in specs_of(resources) if spec.when in whens]
 
 
@@ -320,11 +322,11 @@ def _specs_by_name() -> dict[str, MeasureSpec]:
 
 @lru_cache(maxsize=4096)
 def find_spec(name: str) -> MeasureSpec | None:
-    """The measure ``name``, of any resource; ``None`` if there is none of that name."""
+    """Return the measure ``name``, of any resource; ``None`` if there is none."""
     spec = _specs_by_name().get(name)
     if spec is not None:
         return spec
-    # What comes after the resource decides first: a resource may end like "_end".
+    # Templates with long names come first: a resource may end like "_end".
     for template in sorted((spec for spec in MEASURES if spec.is_template), key=lambda spec: -len(spec.name)):
         before, _, after = template.name.partition(PLACE)
         resource = name[len(before) : len(name) - len(after)]
@@ -335,7 +337,7 @@ def find_spec(name: str) -> MeasureSpec | None:
 
 
 def get_spec(name: str) -> MeasureSpec:
-    """The measure ``name``; raises KeyError if there is none of that name."""
+    """Return the measure ``name``; raise KeyError if there is none."""
     spec = find_spec(name)
     if spec is None:
         raise KeyError(name)
@@ -343,23 +345,23 @@ def get_spec(name: str) -> MeasureSpec:
 
 
 def group_of(name: str) -> SpecGroup:
-    """The group of a measure; the last one for a name that nobody knows, of a record of before."""
+    """Return the group of a measure; the last group for an unknown name, which an old record may have."""
     spec = find_spec(name)
     return GROUPS[-1] if spec is None else spec.group
 
 
 def rank_of(name: str) -> int:
-    """The place of the measure's group, 0 for the most important."""
+    """Return the position of the measure's group, 0 for the most important."""
     return GROUPS.index(group_of(name))
 
 
 def lead_of(name: str) -> str:
-    """The measure below which this one is folded, since it says nearly the same; itself for one that leads."""
+    """Return the measure below which this one is folded because it says nearly the same; itself if it leads."""
     spec = find_spec(name)
     return name if spec is None else spec.like or name
 
 
 def family_of(name: str) -> Family | None:
-    """The family of a measure; ``None`` for a name that nobody knows."""
+    """Return the family of a measure; ``None`` for an unknown name."""
     spec = find_spec(name)
     return None if spec is None else spec.family

@@ -1,4 +1,4 @@
-"""The declaration of a measure: what it is called, what it counts over which time, and where it stands."""
+"""The declaration of a measure: its names, what it counts over which time, and where pages list it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from kschedweb.engine.values import dataclass
 if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.figures import RunFigures
 
-CURRENCY = "{currency}"  # a unit: that of the price table
-PLACE = "{}"  # the place of the resource in names, labels and sentences
+# Stands in a unit for the currency of the price table.
+CURRENCY = "{currency}"
+# Stands in names, labels and sentences for the resource.
+PLACE = "{}"
 RESOURCE_WORDS = {CPU: "CPU", MEMORY: "memory"}
-Compute = Callable[..., float | None]  # of RunFigures, and of the resource where there is one of each
+# Gets the RunFigures, and the resource if the measure exists once for each.
+Compute = Callable[..., float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class SpecGroup:
-    """What measures are about, such as balance."""
+    """A subject of measures, such as balance."""
 
     name: str
     label: str
@@ -37,7 +40,7 @@ class Family:
 
 
 class Population(StrEnum):
-    """What a measure is taken over."""
+    """The things that a measure is taken over."""
 
     PODS = "all pods"
     BOUND_PODS = "pods that were tried and bound"
@@ -49,7 +52,7 @@ class Population(StrEnum):
 
 
 class Window(StrEnum):
-    """The time that a measure is of."""
+    """The time that a measure covers."""
 
     OVER_TIME = "mean over time"
     RUN = "the whole run"
@@ -59,30 +62,35 @@ class Window(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasureSpec:
-    """One measure. All that pages, REST, files, sweeps, comparisons and the gate know of it follows from this.
+    """One measure. Pages, REST, files, sweeps, comparisons and the gate take all they know about it from here."""
 
-    ``name``, ``label`` and ``sentence`` of one that there is of each resource have PLACE in them; ``resources`` are
-    those that it can be of, ``None`` for all. ``unit`` may contain CURRENCY. ``like`` is the measure below which this
-    one is folded, since it says nearly the same. ``happens``: it counts what happens on the way, which hangs on the
-    order of things. ``in_placing``: it says something of a cluster that is placed at one moment, where time says
-    nothing. ``absent`` is the value under a policy that has nothing of the kind, ``None`` for no value.
-    """
-
+    # Name, label and sentence have PLACE in them if there is such a measure of each resource.
     name: str
     label: str
+    # May contain CURRENCY.
     unit: str
+    # Which value is better; "" for neither.
     direction: str
+    # Explanation for people.
     sentence: str
     family: Family
     population: Population
     window: Window
+    # None for measures that are not computed from one run.
     compute: Compute | None = None
+    # What a run must have for the measure to say something.
     when: When = When.ALWAYS
+    # Resources that a template is for; None for all.
     resources: tuple[str, ...] | None = None
+    # The measure below which this one is folded, because it says nearly the same.
     like: str = ""
+    # True if it counts events on the way, which depend on the order in which things happen.
     happens: bool = False
+    # True if it also makes sense for a cluster that is placed at one moment, without time.
     in_placing: bool = False
+    # Value under a policy that has nothing of the kind, such as no descheduler; None for no value.
     absent: float | None = None
+    # The resource of a measure that was made from a template.
     resource: str = ""
 
     @property
@@ -91,7 +99,7 @@ class MeasureSpec:
 
     @property
     def is_template(self) -> bool:
-        """Whether there is one of each resource."""
+        """True if there is one measure of each resource."""
         return PLACE in self.name
 
     @property
@@ -100,11 +108,11 @@ class MeasureSpec:
 
     @property
     def is_standing(self) -> bool:
-        """Whether it says something of a cluster that is placed at one moment."""
+        """True if it makes sense for a cluster that is placed at one moment."""
         return self.in_placing or self.window is Window.END
 
     def for_resource(self, resource: str) -> MeasureSpec:
-        """The measure of one resource."""
+        """Return the measure of one resource."""
         words = RESOURCE_WORDS.get(resource, resource)
         return replace(
             self,
@@ -119,7 +127,7 @@ class MeasureSpec:
         return self.unit.replace(CURRENCY, currency)
 
     def value(self, run: RunFigures) -> float | None:
-        """The value in a run; ``None`` where there is nothing to measure."""
+        """Return the value in a run; ``None`` if there is nothing to measure."""
         if self.compute is None:
             return None
         return self.compute(run, self.resource) if self.resource else self.compute(run)

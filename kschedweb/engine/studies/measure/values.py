@@ -1,4 +1,4 @@
-"""What a measure of a run is."""
+"""Values of measures of a run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 
 from kschedweb.engine.values import dataclass
 
+# Directions: which value is better.
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
+# Units. "points" are percentage points.
 PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
 MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
 
 
 class When(StrEnum):
-    """What a run must have for a measure to say something."""
+    """What a run must have so that a measure has a value."""
 
     ALWAYS = ""
     BUDGETS = "disruption budgets"
@@ -31,15 +33,14 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunMeasure:
-    """A measure; ``value`` is ``None`` if there is nothing to measure, ``direction`` is what is better, "" for neither.
-
-    ``unit`` "points" are percentage points.
-    """
+    """A measure of a run, with its value."""
 
     name: str
     label: str
+    # None if there is nothing to measure.
     value: float | None
     unit: str
+    # Which value is better: LOWER, HIGHER or NEITHER.
     direction: str
     sentence: str
 
@@ -60,7 +61,7 @@ class Measures:
         raise KeyError(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data by name, in order."""
+        """Return plain data by name, in order."""
         return {
             measure.name: {key: value for key, value in asdict(measure).items() if key != "name"}
             for measure in self.listed
@@ -68,5 +69,5 @@ class Measures:
 
     @classmethod
     def from_dict(cls, plain: dict[str, dict[str, Any]]) -> Measures:
-        """The reverse of ``to_dict``."""
+        """Restore measures from the data of ``to_dict``."""
         return cls(tuple(RunMeasure(name=name, **attributes) for name, attributes in plain.items()))

@@ -1,4 +1,4 @@
-"""What the descheduler did in a run, as columns."""
+"""Record the evictions of the descheduler in a run, as columns."""
 
 from __future__ import annotations
 
@@ -16,25 +16,31 @@ from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.values import dataclass
 
+# Code for no node, or no score plugin.
 NOWHERE = -1
+# Rounds that are recorded: two months of the descheduler's default interval of five minutes.
 MOST_ROUNDS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evictions:
-    """What the descheduler evicted, in order. Shape [evictions].
+    """Evictions by the descheduler, in order. Shape [evictions] each."""
 
-    ``round`` counts its rounds from 1; ``pod`` and ``node`` are positions, ``node`` -1 for a pod that waited. The rest
-    are indices in Outcome.movers: the plugin, its profile, and the score plugin that spoke most for the nodes that the
-    pod got since it was evicted twice, -1 where nobody asked.
-    """
-
+    # Seconds from the beginning.
     time: Floats
+    # Number of the round, from 1.
     round: Codes
+    # Row of the pod.
     pod: Codes
+    # Position of its node; -1 for a pod that waited.
     node: Codes
+    # Index in `RunOutcome.movers` of the plugin that evicted it.
     plugin: Codes
+    # Index in `RunOutcome.movers` of that plugin's profile.
     profile: Codes
+    # Index in `RunOutcome.movers` of the score plugin that favoured the nodes that the pod got after its second
+    # eviction;
+    # -1 if the pod was evicted once, or if scores were not logged.
     scorer: Codes
 
     def __len__(self) -> int:
@@ -46,22 +52,25 @@ NO_EVICTIONS = Evictions(np.zeros(0), *(np.zeros(0, dtype=np.int32) for _ in ran
 
 @dataclass(eq=False)
 class DeschedulingRecorder:
-    """Records rounds and evictions. ``first`` is a key that a pod and its replacements share.
+    """Record rounds and evictions. A pod and its replacements share a key, which names the first of them."""
 
-    ``scorer_log`` is asked about pods that were evicted twice, before they get their next node.
-    """
-
+    # Tells which score plugin decides for pods that were evicted twice, before they get their next node.
     scorer_log: ScorerLog | None = None
+    # Time, number of evictions, number of refused ones, and what plugins reported.
     rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
+    # Time, round, row, key, node, plugin and profile of each eviction.
     _rows: list[tuple[float, int, int, str, str, str, str]] = field(default_factory=list)
+    # Evictions by key.
     _times: Counter[str] = field(default_factory=Counter)
-    _last_plugin: dict[str, str] = field(default_factory=dict)  # the plugin that evicted last
+    # The plugin that evicted a pod last, by key.
+    _last_plugin: dict[str, str] = field(default_factory=dict)
+    # The nodes from which a plugin evicted in the current round.
     _sources: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add_round(
         self, cycle: DeschedulerRound, now: float, row: Callable[[Any], int], first: Callable[[Any], str]
     ) -> None:
-        """A round; ``row`` and ``first`` are those of a pod's life."""
+        """Record a round; ``row`` and ``first`` return the row and the key of a pod's life."""
         if len(self.rounds) < MOST_ROUNDS:
             self.rounds.append((now, len(cycle.evicted), cycle.refused, cycle.note))
         self._sources.clear()
@@ -73,13 +82,13 @@ class DeschedulingRecorder:
             self._sources[eviction.plugin].add(node)
 
     def on_decided(self, pod: Pod, key: str, node: str) -> None:
-        """The pod is about to get ``node``."""
+        """Log which score plugin decides, before the pod gets ``node``."""
         if self.scorer_log is not None and node and self._times[key] > 1:
             sources: AbstractSet[str] = self._sources.get(self._last_plugin[key], set())
             self.scorer_log.record_scorer(pod, node, sources, key)
 
     def build_columns(self, nodes: Mapping[str, int]) -> dict[str, Any]:
-        """Those of the outcome."""
+        """Return the columns of an outcome; none without rounds."""
         if not self.rounds:
             return {}
         names: dict[str, int] = {}

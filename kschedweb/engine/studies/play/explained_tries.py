@@ -1,7 +1,7 @@
-"""Explains a try of a run: the cluster is restored to what the try saw, and every node is evaluated.
+"""Explain a try of a run: restore the cluster as the try saw it, and evaluate every node.
 
-For the last try of a pod, the cluster is restored from the run's moves if they suffice (``rewind.knows``). For every
-other try, the run is replayed up to it.
+For the last try of a pod, the cluster is restored from the run's moves if they suffice (``rewind.can_rewind``). For
+every other try, the run is replayed up to it.
 """
 
 from __future__ import annotations
@@ -28,31 +28,37 @@ from kschedweb.engine.values import dataclass
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.pod_life import Life
 
+# Number that stands for a pod's last try.
 LAST = -1
-RANKS = 5  # best nodes that a decision lists
+# Best nodes that a decision lists.
+RANKS = 5
 
 
 class NoSuchTryError(LookupError):
-    """The pod was never tried, or not so often; the text says which."""
+    """The pod was never tried, or fewer times than asked for; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedTry:
-    """Try ``attempt`` (from 1) of the ``attempts`` tries of ``pod`` in the run, at ``time`` (seconds).
+    """A try of a pod in a run, evaluated on every node."""
 
-    ``snapshot`` is the cluster as the try saw it, without the pod on a node; ``scheduler`` runs over it.
-    ``explanation`` covers every node; ``placement`` is the result of the cycle, which may have sampled nodes. If the
-    pod was tried with its group, ``group`` says what that came to, and the snapshot has the pods before it.
-    """
-
+    # The cluster as the try saw it, without the pod on a node. If the pod was tried with its group, the members before
+    # it are on their nodes.
     snapshot: Snapshot
     pod: Pod
+    # A scheduler over `snapshot`.
     scheduler: Scheduler
+    # Covers every node.
     explanation: Explanation
+    # The result of the cycle, which may have sampled nodes.
     placement: Placement
+    # Seconds from the beginning of the run.
     time: float
+    # Number of the try, from 1.
     attempt: int
+    # Number of all tries of the pod in the run.
     attempts: int
+    # The result of the group's cycle; None if the pod was tried alone.
     group: GroupPlacement | None = None
 
 
@@ -70,11 +76,11 @@ def explain_try(
 ) -> ExplainedTry:
     """Explain try ``attempt`` of the pod ``namespace/name``; -1 is the last.
 
-    ``heard`` is told the virtual time (seconds) now and then on the way to the try, and may raise to end it.
+    ``heard`` gets the virtual time (seconds) now and then on the way to the try, and may raise to end it.
 
-    With ``outcome``, the last try is found without replaying the run. Without it, ``attempts``, the pod's number of
+    With ``outcome``, the last try is found without a replay of the run. Without it, ``attempts``, the pod's number of
     tries, saves a run that counts them. ``rewinds`` of the run make further decisions faster. If several pods had the
-    name, the last one is meant. Raises NoSuchTryError.
+    name, the last one counts. Raise NoSuchTryError.
     """
     lives = 0
     row = -1 if outcome is None else outcome.index.get(pod, -1)
@@ -113,6 +119,7 @@ def _explain_reached(scheduler: Scheduler, reached: _ReachedError, attempt: int,
     if reached.group is not None:
         request = SearchRequest(post_filter=True, ranks=RANKS)
         group = scheduler.explain_group(reached.group, reached.members, request)
+        # Members before the pod are placed on a copy, since the group's cycle does not keep them.
         scheduler = scheduler.with_snapshot(scheduler.snapshot.copy())
         scheduler.reserve_group(reached.members, group.assignments_before(reached.members, reached.pod.key))
     snapshot, pod = scheduler.snapshot, reached.pod
@@ -127,7 +134,7 @@ def _explain_reached(scheduler: Scheduler, reached: _ReachedError, attempt: int,
 class _ReachedError(Exception):
     """Ends a replay just before the try, whose search begins at the node at position ``start``.
 
-    ``group`` is the one that is tried, with its ``members``, ``None`` where the pod is tried alone.
+    ``group`` is the group that is tried, with its ``members``; ``None`` if the pod is tried alone.
     """
 
     def __init__(
@@ -138,6 +145,8 @@ class _ReachedError(Exception):
 
 
 class _TryCounter(Observer):
+    """Counts the lives of a name, and the tries of the last of them."""
+
     def __init__(self, key: str, heard: Heard) -> None:
         self.key, self.lives, self.attempts, self._heard = key, 0, 0, heard
 
@@ -152,6 +161,8 @@ class _TryCounter(Observer):
 
 
 class _StopAtTry(_TryCounter):
+    """Raises at a try of a life of the pod; life 0 stands for any."""
+
     def __init__(self, key: str, attempt: int, life: int, heard: Heard) -> None:
         super().__init__(key, heard)
         self._attempt, self._life = attempt, life

@@ -1,4 +1,4 @@
-"""The outcome of a run as columns: where each pod was at any time, what waited, and the messages."""
+"""The outcome of a run as columns: where each pod was at any time, which pods waited, and the messages."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ __all__ = [
 ]
 
 Shares = NDArray[np.float32]
+# Code for no node.
 NOWHERE = -1
-KEYFRAME = 4096  # moves between two keyframes
+# Moves between two keyframes: a lookup in time applies at most so many moves to a keyframe.
+KEYFRAME = 4096
 
 
 class MoveKind(IntEnum):
-    """The kind of a move: a pod came to its node, or left it for one of these reasons.
-
-    COLLECTED is no move: the pod never had a node, since the one it named was not there.
-    """
+    """The kind of a move: a pod came to its node, or left it for one of these reasons."""
 
     BOUND = 0
     LEFT = 1
@@ -50,34 +49,37 @@ class MoveKind(IntEnum):
     PREEMPTED = 3
     NODE_GONE = 4
     FAILED = 5
+    # Not a move: the pod named a node that did not exist, and was collected as garbage without having run.
     COLLECTED = 6
 
 
 class NodeState(IntEnum):
-    """The state of a node: open, cordoned, not ready, or unknown, which is not ready too: its kubelet is silent.
+    """The state of a node."""
 
-    A tainted one is ready and takes the pods that tolerate it; outcomes of before it was told apart have it as open.
-    """
-
+    # Ready, and open to any pod. Older outcomes have tainted nodes as open.
     OPEN = 0
     CORDONED = 1
+    # Its kubelet reports that it is not ready.
     NOT_READY = 2
+    # Its kubelet is silent, so it is not ready either.
     UNKNOWN = 3
+    # Ready, and open to pods that tolerate its taints.
     TAINTED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodMoves:
-    """The moves of pods to and from nodes, in order. Shape [moves].
+    """The moves of pods to and from nodes, in order. Shape [moves] each."""
 
-    ``time`` is in seconds; ``pod`` and ``node`` are positions (``node`` is also the one that is left); ``kind`` is a
-    Kind; ``text`` is the index in Outcome.texts of why the pod left.
-    """
-
+    # Seconds from the beginning.
     time: Floats
+    # Row of the pod.
     pod: Codes
+    # Position of the node to which the pod came, or that it left.
     node: Codes
+    # A `MoveKind`.
     kind: NDArray[np.uint8]
+    # Index in `RunOutcome.texts` of the reason why the pod left.
     text: Codes
 
     def __len__(self) -> int:
@@ -86,24 +88,21 @@ class PodMoves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeLog:
-    """Nodes that came, changed and left, in order: ``allocatable`` is f8[entries, resources], nan for a removed node.
-
-    ``state`` is a NodeState.
-    """
+    """Nodes that came, changed and left, in order. Shape [entries] each."""
 
     time: Floats
     node: Codes
+    # f8[entries, resources], NaN for a removed node.
     allocatable: Floats
+    # A `NodeState`.
     state: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """The number of nodes, of bound pods, and of waiting pods by queue at ``time`` (seconds). Shape [samples].
+    """The number of nodes, of bound pods, and of waiting pods by queue. Shape [samples] each."""
 
-    ``unknown`` of the bound pods are on nodes that are silent; runs that were stored earlier do not say.
-    """
-
+    # Seconds from the beginning.
     time: Floats
     nodes: Codes
     bound: Codes
@@ -111,11 +110,12 @@ class Samples:
     backing_off: Codes
     unschedulable: Codes
     gated: Codes
+    # Bound pods on silent nodes; None for older outcomes.
     unknown: Codes | None = None
 
     @property
     def running(self) -> Codes:
-        """The number of bound pods of which is known that they run."""
+        """The number of bound pods that are known to run."""
         running: Codes = self.bound if self.unknown is None else self.bound - self.unknown
         return running
 
@@ -128,7 +128,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UseLog:
-    """Real use of nodes in percent of allocatable: f4[times, nodes] each, nan where unknown.
+    """Real use of nodes in percent of allocatable: f4[times, nodes] each, NaN where it is unknown.
 
     All are empty if nothing was measured. Very many measurements are thinned evenly.
     """
@@ -140,48 +140,47 @@ class UseLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guards:
-    """Evictions of pods with a PodDisruptionBudget, in order. Shape [evictions].
-
-    ``budget`` is an index into Outcome.budgets; ``beyond`` is whether more of its pods were down than it allows.
-    """
+    """Evictions of pods with a PodDisruptionBudget, in order. Shape [evictions] each."""
 
     time: Floats
     pod: Codes
+    # Index in `RunOutcome.budgets`.
     budget: Codes
+    # 1 if more of the budget's pods were down than it allows.
     beyond: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tries:
-    """What is needed to repeat the last try of each pod (see ``rewind``). Shape [pods].
+    """The data from which the last try of each pod is repeated (see ``rewind``). Shape [pods] each."""
 
-    ``time`` is in seconds, nan for pods that were never tried; ``seen`` is the number of moves before the try, i4;
-    ``start`` is the position of the node where the search began, i4, or -1 if the moves do not suffice to repeat the
-    try.
-    """
-
+    # Seconds; NaN for pods that were never tried.
     time: Floats
+    # Number of moves before the try.
     seen: Codes
+    # Position of the node where the search began; -1 if the moves do not suffice to repeat the try.
     start: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deletions:
-    """Deletions of pods on nodes, where their grace period begins. Shape [deletions].
+    """Deletions of pods on nodes, where their grace period begins. Shape [deletions] each."""
 
-    ``time`` is in seconds, ``pod`` is a row, ``seen`` the number of moves before.
-    """
-
+    # Seconds from the beginning.
     time: Floats
+    # Row of the pod.
     pod: Codes
+    # Number of moves before.
     seen: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:
-    """The times at which use was measured, f8, and the numbers of moves before, i4. Shape [measurements]."""
+    """Measurements of use. Shape [measurements] each."""
 
+    # Seconds from the beginning.
     time: Floats
+    # Number of moves before.
     seen: Codes
 
 
@@ -196,89 +195,103 @@ NO_DELETIONS = Deletions(np.zeros(0), _NO_CODES, _NO_CODES)
 
 @dataclass(eq=False)
 class RunOutcome:
-    """A run's columns over pods, nodes and time. Times are in seconds, nan for never; node -1 is none.
+    """A run's columns over pods, nodes and time.
 
-    A row is one life of a pod: a new pod of the same name has another row.
-
-    ``arrived``, ``bound`` (the last time) and ``left`` (the node, or the cluster while waiting) are f8[pods]. ``node``
-    is the last node, ``attempts`` the number of tries (0 for pods that had nodes at the beginning), ``priority`` the
-    priority; all are i4[pods]. ``shape`` is i4[pods]: pods of one shape have equal requests and may run on the same
-    nodes, which are those with 1 in ``eligible``, u1[shapes, nodes], if there is room; it is -1 for pods that came with
-    a node and for rare shapes. ``message`` is the index in ``texts`` of the message of the last failed try, -1 for
-    none. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
-    that was not simulated; ``refused`` pods did not pass admission. ``told`` counts pods when their forced deletion
-    begins: they leave after their grace period, and never leave a node that is silent. ``scaled`` names workloads whose
-    number of pods somebody looks after, ``targets`` what is aimed at in percent of requested CPU, nan for nothing.
-    ``workload``, i4[pods], is the index in ``workloads`` of a pod's controller as ``namespace/Kind/name``, -1 for none;
-    ``first``, i4[pods], is the row of the first of the pods that took one another's place. Both are empty in older
-    outcomes. ``prices``, f8[nodes], are what nodes cost an hour where an autoscaler knows, nan elsewhere; empty without
-    one. ``deeds`` are what it did: time, launched or removed, node, and as what or why. ``rounds`` are those of the
-    descheduler: time, how many evictions there were and how many were refused, and what plugins said; ``movers`` names
-    plugins and profiles that ``evictions`` point at. ``kinds`` are kinds of nodes by price, ``kind`` is i4[entries of
-    the node log], -1 for a removed node; both are empty where there are no prices.
+    Times are in seconds from the beginning, NaN for never. A row is one life of a pod: a new pod of the same name has
+    another row. The names of fields are stored, so that old outcomes can be read.
     """
 
+    # Names of pods ("namespace/name") by row, nodes by position, and resources.
     pods: list[str]
     nodes: list[str]
     resources: list[str]
+    # Messages, once each.
     texts: list[str]
+    # f8[pods]: when pods arrived, when they were bound last, and when they left their node, or the cluster while
+    # waiting.
     arrived: Floats
     bound: Floats
     left: Floats
+    # i4[pods]: the last node, -1 for none.
     node: Codes
+    # i4[pods]: number of tries; 0 for pods that were on nodes at the beginning.
     attempts: Codes
+    # i4[pods]: index in `texts` of the message of the last failed try; -1 for none.
     message: Codes
+    # i4[pods].
     priority: Codes
+    # i8[resources, pods] in milli-CPU, bytes and whole units.
     requests: Ints
+    # i4[pods]: pods of one shape have equal requests and may run on the same nodes; -1 for pods that came with a node
+    # and for rare shapes.
     shape: Codes
+    # u1[shapes, nodes]: 1 if pods of the shape may run on the node if there is room.
     eligible: NDArray[np.uint8]
     moves: PodMoves
     node_log: NodeLog
     samples: Samples
     use: UseLog
     guards: Guards
+    # Names of PodDisruptionBudgets.
     budgets: list[str]
     seed: int
     end: float
+    # Times and messages of pods that did not pass admission.
     refused: list[tuple[float, str]] = field(default_factory=list)
+    # Pods that name a scheduler that was not simulated.
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tries: Tries = NO_TRIES
     deletions: Deletions = NO_DELETIONS
     measures: Measures = NO_MEASURES
+    # Forced departures, at the time when the deletion begins. Pods leave after their grace period, and never leave a
+    # silent node.
     told: PodMoves = NO_MOVES
+    # Workloads whose number of pods an autoscaler sets.
     scaled: list[str] = field(default_factory=list)
+    # f8[scaled]: its target in percent of requested CPU; NaN for none.
     targets: Floats = field(default_factory=lambda: np.zeros(0))
+    # Reasons of `scalings`, once each.
     reasons: list[str] = field(default_factory=list)
     looks: Looks = NO_LOOKS
     scalings: Scalings = NO_SCALINGS
+    # Controllers of pods as "namespace/Kind/name".
     workloads: list[str] = field(default_factory=list)
+    # i4[pods]: index in `workloads`, -1 for none; empty in older outcomes.
     workload: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # i4[pods]: row of the first pod in a chain of replacements; empty in older outcomes.
     first: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # f8[nodes]: price of an hour by the autoscaler's offerings, NaN if it is unknown; empty without an autoscaler.
     prices: Floats = field(default_factory=lambda: np.zeros(0))
+    # Actions of the autoscaler: time, launched or removed, node, and instance type or reason.
     deeds: list[tuple[float, str, str, str]] = field(default_factory=list)
     evictions: Evictions = NO_EVICTIONS
+    # Rounds of the descheduler: time, number of evictions and of refused ones, and what plugins reported.
     rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
+    # Plugins and profiles of `evictions`.
     movers: list[str] = field(default_factory=list)
+    # Kinds of nodes by price; empty without prices.
     kinds: NodeKinds = NO_KINDS
+    # i4[entries of the node log]: index in `kinds`, -1 for a removed node; empty without prices.
     kind: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def encode(self) -> bytes:
-        """The outcome as bytes; equal outcomes give equal bytes."""
+        """Encode the outcome as bytes; equal outcomes give equal bytes."""
         values = {column.name: getattr(self, column.name) for column in fields(self)}
-        # Without prices and descheduler the bytes are those of before there were any.
+        # Outcomes without prices or descheduler keep the bytes that they had before these existed.
         left_out = set() if self.kinds.currency else {"kinds", "kind"}
         left_out |= set() if self.rounds else {"evictions", "rounds", "movers"}
         return packing.pack_values({name: values[name] for name in values if name not in left_out})
 
     @classmethod
     def decode(cls, data: bytes) -> RunOutcome:
-        """The outcome in bytes of ``encode``; raises OutcomeError for others."""
+        """Decode the outcome in bytes of ``encode``; raise OutcomeError for others."""
         read = packing.unpack_values(data)
         for name, kind in _PARTS.items():
             if name in read or name not in LATER:
                 read[name] = packing.build_record(kind, read.get(name), name)
         outcome: RunOutcome = packing.build_record(cls, read, "outcome")
+        # JSON has lists in place of tuples.
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
         outcome.deeds = [(float(time), str(action), str(node), str(text)) for time, action, node, text in outcome.deeds]
         outcome.rounds = [
@@ -290,12 +303,12 @@ class RunOutcome:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The row of a pod by ``namespace/name``; the last one if several had that name."""
+        """The row of a pod by "namespace/name"; the last row if several pods had the name."""
         return {name: row for row, name in enumerate(self.pods)}
 
     @cached_property
     def forced_moves(self) -> PodMoves:
-        """Pods that were preempted, evicted, failed or lost with their node: ``told``; of older outcomes, moves."""
+        """Pods that were preempted, evicted, failed or lost with their node: ``told``, or moves of older outcomes."""
         if len(self.told):
             return self.told
         is_forced = self.moves.kind > MoveKind.LEFT
@@ -303,7 +316,7 @@ class RunOutcome:
 
     @cached_property
     def unheard_moves(self) -> PodMoves:
-        """Those of ``forced`` that nobody heard of: the node was silent, so the pod is terminating there still."""
+        """Those of ``forced_moves`` that a silent node does not learn of, so the pod is terminating there still."""
         log, forced = self.node_log, self.forced_moves
         ever = set(log.node[log.state == NodeState.UNKNOWN].tolist())
         rows = []
@@ -323,7 +336,7 @@ class RunOutcome:
         return np.flatnonzero(waits)
 
     def list_notes(self, limit: int) -> list[str]:
-        """What was left out, refused or read differently, each once; after ``limit`` the number of the others."""
+        """Return each note and refusal once; after ``limit``, the number of the others."""
         notes = list(dict.fromkeys([*self.notes, *(text for _, text in self.refused)]))
         further = len(notes) - limit
         return notes if further <= 0 else [*notes[:limit], f"and {further:,} further note{'s' * (further > 1)}"]
@@ -339,19 +352,21 @@ class RunOutcome:
     def _apply_moves(self, places: Codes, begin: int, end: int) -> Codes:
         after = places.copy()
         nodes = np.where(self.moves.kind[begin:end] == MoveKind.BOUND, self.moves.node[begin:end], NOWHERE)
-        after[self.moves.pod[begin:end]] = nodes  # the last of several moves of a pod counts
+        # The last of several moves of a pod counts, as numpy assigns in order.
+        after[self.moves.pod[begin:end]] = nodes
         return after
 
     def placed(self, time: float) -> Codes:
-        """The node of each pod after everything up to and including ``time``, -1 for none. Shape [pods]."""
+        """Return the node of each pod after everything up to and including ``time``, -1 for none. Shape [pods]."""
         moves = int(np.searchsorted(self.moves.time, time, side="right"))
         frame = min(moves // KEYFRAME, len(self._keyframes) - 1)
         return self._apply_moves(self._keyframes[frame], frame * KEYFRAME, moves)
 
     def requested(self, times: Sequence[float] | Floats, resource: str) -> Floats:
-        """The requested amount on each node at each of the ascending times: f8[times, nodes]."""
+        """Return the requested amount on each node at each of the ascending times: f8[times, nodes]."""
         amounts = self.requests[self._resource_row(resource)].astype(np.float64)
         steps = np.zeros((len(times), len(self.nodes)))
+        # Each move is added at the first time that sees it; the running sum carries it on.
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.moves.time, side="left")
         in_range = at < len(times)
         deltas = np.where(self.moves.kind == MoveKind.BOUND, 1.0, -1.0) * amounts[self.moves.pod]
@@ -359,7 +374,7 @@ class RunOutcome:
         return np.cumsum(steps, axis=0)
 
     def allocatable(self, times: Sequence[float] | Floats, resource: str) -> Floats:
-        """The allocatable amount of each node at each of the ascending times; nan for a missing node."""
+        """Return the allocatable amount of each node at each of the ascending times; NaN for a missing node."""
         row = self._resource_row(resource)
         has = np.full((len(times), len(self.nodes)), np.nan)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
@@ -369,7 +384,7 @@ class RunOutcome:
         return has
 
     def node_states(self, times: Sequence[float] | Floats) -> NDArray[np.uint8]:
-        """The NodeState of each node at each of the ascending times: u1[times, nodes]."""
+        """Return the NodeState of each node at each of the ascending times: u1[times, nodes]."""
         states = np.zeros((len(times), len(self.nodes)), dtype=np.uint8)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
         for begin, node, state in zip(at, self.node_log.node.tolist(), self.node_log.state.tolist(), strict=True):
@@ -377,9 +392,9 @@ class RunOutcome:
         return states
 
     def requested_shares(self, times: Sequence[float] | Floats, resource: str) -> Shares:
-        """The requested share of each node, 0 to 1: f4[times, nodes]; nan where a node has none of the resource.
+        """Return the requested share of each node, 0 to 1: f4[times, nodes]; NaN if a node has none of the resource.
 
-        The times must ascend. Raises ValueError for a resource that no node and no pod has.
+        The times must ascend. Raise ValueError for a resource that no node and no pod has.
         """
         has = self.allocatable(times, resource)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -395,6 +410,7 @@ class RunOutcome:
 
 # Fields that older stored outcomes lack.
 LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds", "evictions")
+# Fields that are records of columns, and their types.
 _PARTS: dict[str, type[Any]] = {
     "moves": PodMoves,
     "node_log": NodeLog,

@@ -1,4 +1,4 @@
-"""Columns as compressed bytes: a JSON header that describes them, then the columns."""
+"""Pack columns as compressed bytes: a JSON header that describes them, then the columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 Record = TypeVar("Record")
+# The first bytes of an outcome, and the version of its format.
 MAGIC, VERSION = b"KSWO", 2
-MAX_BYTES = 1 << 31  # bytes, unpacked
+# Bytes after decompression at most, so that a small file cannot fill the memory.
+MAX_BYTES = 1 << 31
+# Types of columns, little-endian on every machine.
 TYPES = {"<f8", "<f4", "<i8", "<i4", "|u1"}
 
 
@@ -40,8 +43,9 @@ def pack_values(values: dict[str, Any]) -> bytes:
 
 
 def unpack_values(data: bytes) -> dict[str, Any]:
-    """The packed values, with records as dictionaries; raises OutcomeError."""
+    """Unpack values, with records as dictionaries; raise OutcomeError."""
     body = _decompress_body(data)
+    # The first eight bytes are the size of the header.
     size = 8 + int.from_bytes(body[:8], "little")
     try:
         described = json.loads(body[8:size])
@@ -92,7 +96,7 @@ class _Columns:
 
 
 def build_record(kind: type[Record], values: Any, name: str) -> Record:
-    """A ``kind`` of unpacked values; raises OutcomeError if one is missing or unknown."""
+    """Build a ``kind`` of unpacked values; raise OutcomeError if one is missing or unknown."""
     if not isinstance(values, dict):
         raise OutcomeError(f"{name}: is missing")
     record_fields = fields(kind)  # type: ignore[arg-type]

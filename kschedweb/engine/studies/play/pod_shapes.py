@@ -1,4 +1,4 @@
-"""Shapes of pods in a run: pods of one shape have equal requests and may run on the same nodes."""
+"""Group the pods of a run into shapes: pods of one shape have equal requests and may run on the same nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.nodematching import match_tolerations, matches_required
 from kschedweb.engine.state.snapshot import Snapshot
 
-MAX_SHAPES = 256  # shapes that are distinguished, the most frequent ones
+# Shapes that are distinguished, the most frequent ones: each has a row over all nodes.
+MAX_SHAPES = 256
+# Code for no shape.
 NONE = -1
 
 
@@ -22,10 +24,13 @@ class PodShapes:
     """The shapes of pods, which are added in the order of arrival."""
 
     def __init__(self) -> None:
+        # The code of each pod, the code of each set of needs, and that of each template, which saves computing the
+        # needs.
         self._codes: list[int] = []
         self._codes_by_needs: dict[Hashable, int] = {}
         self._by_template: dict[int, int] = {}
-        self._pods: list[Pod] = []  # one pod of each shape
+        # One pod of each shape.
+        self._pods: list[Pod] = []
 
     def add_pod(self, pod: Pod) -> None:
         """Add a pod; one that has a node already gets no shape."""
@@ -42,9 +47,10 @@ class PodShapes:
         self._codes.append(code)
 
     def build_columns(self, nodes: Sequence[Node]) -> tuple[Codes, NDArray[np.uint8]]:
-        """(the shape of each pod, which of ``nodes`` each shape may run on): i4[pods], u1[shapes, nodes]."""
+        """Return the shape of each pod, i4[pods], and which of ``nodes`` each shape may run on, u1[shapes, nodes]."""
         frequent = [code for code, _ in Counter(code for code in self._codes if code != NONE).most_common(MAX_SHAPES)]
-        place = np.full(len(self._pods) + 1, NONE, dtype=np.int32)  # the last entry is for code -1
+        # The last entry is for pods without a shape: code -1 indexes it.
+        place = np.full(len(self._pods) + 1, NONE, dtype=np.int32)
         place[frequent] = np.arange(len(frequent))
         snapshot = Snapshot(nodes)
         order = np.array([snapshot.index[node.name] for node in nodes], dtype=np.intp)

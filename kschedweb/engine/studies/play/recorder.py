@@ -1,4 +1,4 @@
-"""Records a run, and makes the columns of its outcome."""
+"""Record a run, and build the columns of its outcome."""
 
 from __future__ import annotations
 
@@ -38,20 +38,28 @@ from kschedweb.engine.studies.play.outcome import (
 from kschedweb.engine.studies.play.pod_shapes import PodShapes
 from kschedweb.engine.studies.play.scaling import ScalingRecorder
 
+# Gets virtual seconds, the number of decided pods and the number of known pods; may raise to end the run.
 Progress = Callable[[float, int, int], None]
+# Returns the price of an hour of a node with these labels; None if it is unknown.
 Pricing = Callable[[Mapping[str, str]], float | None]
+# Actions of the autoscaler that are recorded.
 MOST_DEEDS = 20_000
-STEPS = 256  # between two reports of progress
-WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest measured window
+# Steps of the simulation between two reports of progress.
+STEPS = 256
+# The shortest of these windows that was measured gives the use.
+WINDOWS = ("5m", "10m", "15m", "1h")
+# Measurements that are kept; then every second one is dropped.
 MOST_MEASURED = 4096
-UNTOLD = -1  # marks an unknown start of a search
-SLOTS = "pods"  # resource of nodes that pods do not request
+# Marks the unknown start of a search.
+UNTOLD = -1
+# Resource of nodes that pods do not request.
+SLOTS = "pods"
 
 
 class RunRecorder(Observer):
-    """``budgets`` are the cluster's by name; ``progress`` gets virtual seconds, pods decided, pods known.
+    """Records what the simulation reports, and builds the outcome.
 
-    ``price`` says what a node with some labels costs an hour, where an autoscaler knows.
+    ``budgets`` are the cluster's PodDisruptionBudgets with their names; ``price`` is that of an autoscaler.
     """
 
     def __init__(
@@ -65,29 +73,38 @@ class RunRecorder(Observer):
         self._deeds: list[tuple[float, str, str, str]] = []
         self._known_pods, self._steps = known_pods, 0
         self._decided: set[str] = set()
+        # The row of each life, and the seconds at which rows left.
         self._rows: dict[Life, int] = {}
         self._left_at: dict[int, float] = {}
+        # The position of each node, and its latest state.
         self._nodes: dict[str, int] = {}
         self._latest: dict[str, Node] = {}
         self._shapes = PodShapes()
+        # The first row of each chain of replacements by key, and for each row.
         self._firsts: dict[str, int] = {}
         self._first: list[int] = []
         self._texts: dict[str, int] = {}
+        # Entries of `PodMoves`, then those of `NodeLog`, whose labels stand beside.
         self._moves: list[tuple[float, int, int, int, int]] = []
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
-        self._node_labels: list[Labels | None] = []  # of each entry of the log
+        self._node_labels: list[Labels | None] = []
         self._measured: list[tuple[float, Watermarks]] = []
         self._measures: list[tuple[float, int]] = []
-        self._stride = 1  # one of so many measurements is kept
+        # Every so-many-th measurement is kept.
+        self._stride = 1
+        # Entries of `Tries` by row, and the current try: its row, whether it was skipped, and its key.
         self._tries: list[tuple[float, int, int]] = []
-        self._row, self._skips, self._trying = -1, False, ""  # of the current try
-        self._owed: dict[int, tuple[float, int]] = {}  # skipped tries whose messages are not known: time, moves
+        self._row, self._skips, self._trying = -1, False, ""
+        # Skipped tries whose messages are not known, by row: time, and number of moves before.
+        self._owed: dict[int, tuple[float, int]] = {}
         self._deletions: list[tuple[float, int, int]] = []
-        self._begun, self._complete = False, True  # whether moves have everything that tries depend on
+        # Whether the initial state is complete, and whether moves have everything that tries depend on.
+        self._begun, self._complete = False, True
         self._guards: list[tuple[float, int, int, bool]] = []
         self._forced: list[tuple[float, int, int, int, int]] = []
         self._scaling = ScalingRecorder()
         self.descheduling = DeschedulingRecorder()
+        # Keys of the pods that are down, by budget.
         self._down: list[set[str]] = [set() for _ in budgets]
 
     def passed(self, now: float) -> None:
@@ -96,9 +113,10 @@ class RunRecorder(Observer):
             self._progress(now, len(self._decided), self._known_pods)
 
     def mark_initial_complete(self, *, replayed: bool) -> None:
-        """The initial pods and nodes are complete. Where tries have to be ``replayed``, moves do not suffice for them.
+        """Mark the initial pods and nodes as complete.
 
-        So it is where pods may wait at Permit or come because of their load, and where equal nodes are taken in turn.
+        With ``replayed``, moves do not suffice to repeat tries. That is so if pods may wait at Permit or come because
+        of their load, and if equal nodes are taken in turn.
         """
         self._begun, self._complete = True, not replayed
 
@@ -109,6 +127,7 @@ class RunRecorder(Observer):
         if not life.heirs:
             self._firsts[key] = row
         self._first.append(self._firsts.get(key, row))
+        # Replacements and nominated pods depend on more than moves.
         if life.heirs or (self._begun and life.pod.nominated_node):
             self._complete = False
         self._known_pods += life.heirs > 0
@@ -126,7 +145,7 @@ class RunRecorder(Observer):
         self._decided.add(life.pod.key)
 
     def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
-        self._complete = False  # what its pods come to does not follow from moves
+        self._complete = False  # The placements of its pods do not follow from moves.
 
     @property
     def works_out(self) -> bool:
@@ -141,6 +160,7 @@ class RunRecorder(Observer):
             self._owed.pop(self._rows[life], None)
 
     def bound(self, life: Life, now: float) -> None:
+        # Binding changes their claims, which moves do not record.
         if self._begun and (life.pod.volumes or life.pod.resource_claims):
             self._complete = False
         self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], MoveKind.BOUND, -1))
@@ -154,6 +174,7 @@ class RunRecorder(Observer):
         for place, (_, budget) in enumerate(self._budgets):
             if budget.covers_pod(life.pod):
                 self._down[place].add(first_of(life))
+                # Counted from evictions alone: which pods are healthy for the disruption controller is not recorded.
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 
@@ -207,7 +228,7 @@ class RunRecorder(Observer):
         self.descheduling.add_round(cycle, now, self._rows.__getitem__, first_of)
 
     def _node_prices(self) -> Any:
-        """What each node costs an hour, nan where that is not known; empty without an autoscaler."""
+        """Return the price of an hour of each node, NaN if it is unknown; empty without an autoscaler."""
         if self._price is None:
             return np.zeros(0)
         prices = (self._price(self._latest[name].labels) for name in self._nodes)
@@ -218,7 +239,7 @@ class RunRecorder(Observer):
 
     @property
     def owed_messages(self) -> Mapping[int, tuple[float, int]]:
-        """By row, time and number of moves of a pod's last failed try if its message is not known."""
+        """Time and number of moves of failed tries whose messages are not known, by row."""
         return self._owed
 
     def set_messages(self, messages: Mapping[int, str]) -> None:
@@ -231,7 +252,7 @@ class RunRecorder(Observer):
     def build_outcome(
         self, result: Result, seed: int, notes: Sequence[str], prices: PriceTable | None = None
     ) -> RunOutcome:
-        """The outcome of the recorded run with the totals of ``result``; ``prices`` are what nodes cost."""
+        """Build the outcome of the recorded run with the totals of ``result``; ``prices`` are those of nodes."""
         lives = list(self._rows)
         resources = self._list_resources()
         texts = dict(self._texts)
@@ -289,14 +310,14 @@ class RunRecorder(Observer):
         )
 
     def _node_kinds(self, prices: PriceTable) -> dict[str, Any]:
-        """The kinds of nodes by price, and the kind of each entry of the node log."""
+        """Return the kinds of nodes by price, and the kind of each entry of the node log."""
         kinds, codes = NodeKinds.from_table(prices, [labels for labels in self._node_labels if labels is not None])
         kind = np.full(len(self._node_labels), -1, dtype=np.int32)
         kind[[labels is not None for labels in self._node_labels]] = codes
         return {"kinds": kinds, "kind": kind}
 
     def _list_resources(self) -> list[str]:
-        """CPU and memory, then the other resources of nodes by name."""
+        """Return CPU and memory, then the other resources of nodes by name."""
         names = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
         return [CPU, MEMORY, *sorted(names - {CPU, MEMORY, SLOTS})]
 
@@ -314,7 +335,7 @@ class RunRecorder(Observer):
         )
 
     def _use_columns(self) -> UseLog:
-        """The recorded use; figures of unknown nodes are left out."""
+        """Return the recorded use, without figures of nodes that never joined."""
         columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
         for row, (_, watermarks) in enumerate(self._measured):
             known_nodes = [
@@ -330,13 +351,13 @@ class RunRecorder(Observer):
 
 
 def first_of(life: Life) -> str:
-    """A key that a pod and its replacements share."""
+    """Return the key that a pod and its replacements share: the name of the first of them."""
     name = life.template.name
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
 
 
 def _workload_name(life: Life) -> str:
-    """The pod's controller as ``namespace/Kind/name``, "" for none."""
+    """Return the pod's controller as "namespace/Kind/name", "" for none."""
     owner = life.template.controller
     return f"{life.pod.namespace}/{owner[1]}/{owner[2]}" if owner else ""
 
@@ -382,7 +403,8 @@ def _sample_columns(result: Result) -> Samples:
 
 
 def _request_columns(lives: list[Life], resources: list[str]) -> Any:
-    """The requests of each pod: i8[resources, pods]. Each template is read once."""
+    """Return the requests of each pod: i8[resources, pods]."""
+    # Pods of one template share their requests, so each template is read once.
     row_by_id: dict[int, int] = {}
     distinct: list[list[int]] = []
     codes = []

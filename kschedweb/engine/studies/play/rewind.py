@@ -1,4 +1,4 @@
-"""Restores the cluster that a try of a run saw from the run's moves, without repeating other tries."""
+"""Restore the cluster that a try of a run saw from the run's moves, without repeating other tries."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from kschedweb.engine.studies.play.outcome import Deletions, Measures, MoveKind,
 from kschedweb.engine.studies.play.simulation import Registry, start_simulation
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
-STOPS, LEAST_APART = 8, 512  # most stops of a run, and least moves between two of them
-Heard = Callable[[float], object]  # is told the virtual time in seconds, and may raise
+# Most stops of a run, which each hold a copy of the cluster, and the least number of moves between two of them.
+STOPS, LEAST_APART = 8, 512
+# Gets the virtual time in seconds, and may raise to end the work.
+Heard = Callable[[float], object]
 
 
 def ignore_progress(time: float) -> None:
-    """Hear nothing."""
+    """Ignore the progress."""
 
 
 def can_rewind(outcome: RunOutcome, row: int) -> bool:
-    """Whether the moves suffice to restore what the last try of the pod in ``row`` saw.
+    """Return whether the moves suffice to restore what the last try of the pod in ``row`` saw.
 
     They suffice until a pod is nominated, updated or evicted, has volumes or resource claims, or loses its node, or a
     node changes. They never suffice if pods may wait at Permit, or if equal nodes are taken in turn.
@@ -57,18 +59,22 @@ class Rewind:
         self.scheduler: Scheduler = simulation.loop.scheduler
         self._world, self._use = simulation.world, simulation.pods.use
         self._outcome = outcome
+        # The pods that exist, by row.
         self._pods: dict[int, Pod] = dict(enumerate(self._world.all_pods()))
-        self._moved = len(self._pods)  # the initial pods are the first moves
+        # Number of moves so far. The initial pods are the first moves.
+        self._moved = len(self._pods)
+        # Numbers of measurements and of deletions so far.
         self._measured = self._deleted = 0
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
         self._plugins = prepared.settings.admission
+        # Times and pods by key, in order.
         self._arrivals: dict[str, list[tuple[float, Json | Pod]]] = {}
         for time, pod in sorted(coming, key=lambda entry: entry[0]):
             self._arrivals.setdefault(_pod_key(pod), []).append((time, pod))
 
     def copy(self) -> Rewind | None:
-        """An independent copy; ``None`` if real use depends on everything that ran before."""
+        """Return an independent copy; ``None`` if real use depends on everything that ran before."""
         if not (self._use is None or isinstance(self._use, InstantUse)):
             return None
         other = copy.copy(self)
@@ -80,20 +86,20 @@ class Rewind:
         return other
 
     def in_order(self, rows: Iterable[int]) -> list[int]:
-        """``rows`` in the order of their tries."""
+        """Return ``rows`` in the order of their tries."""
         tries = self._outcome.tries
         return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
 
     def go_to_try(self, row: int, heard: Heard = ignore_progress) -> Pod:
-        """Go to the last try of the pod in ``row``; returns the pod, without a node.
+        """Go to the last try of the pod in ``row``, and return the pod without a node.
 
-        ``heard`` is told of the way; once it has raised, the rewind is of no use any more.
+        ``heard`` gets the progress; after it raised, the rewind must not be used any more.
         """
         tries = self._outcome.tries
         return self.go_to(row, float(tries.time[row]), int(tries.seen[row]), heard)
 
     def go_to(self, row: int, time: float, move_count: int, heard: Heard = ignore_progress) -> Pod:
-        """As ``go_to_try``, for the try of the pod in ``row`` at ``time``, after ``move_count`` moves."""
+        """Go to the try of the pod in ``row`` at ``time``, after ``move_count`` moves, as ``go_to_try`` does."""
         if move_count < self._moved:
             raise ValueError("tries must come in their order")
         self._advance_to(time, move_count, heard)
@@ -112,7 +118,7 @@ class Rewind:
         self._advance_to(float(self._outcome.moves.time[moved - 1]), moved, heard)
 
     def _last_measured(self, time: float, move_count: int) -> int:
-        """The index of the last measurement; earlier ones do not matter if only running pods count."""
+        """Return the index of the last measurement that is due, since earlier ones have no effect on `InstantUse`."""
         log = self._outcome.measures
         by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, move_count, side="right"))
         return max(int(by) - 1, 0)
@@ -121,6 +127,7 @@ class Rewind:
         """Apply everything up to ``time``, including the first ``move_count`` moves."""
         if isinstance(self._use, InstantUse):
             self._measured = max(self._measured, self._last_measured(time, move_count))
+        # Deletions and measurements come between the moves, as they did in the run.
         while True:
             moved = self._moved
             while _is_due(self._outcome.deletions, self._deleted, moved, time):
@@ -156,7 +163,7 @@ class Rewind:
             self._use.left(pod, time)
 
     def _bind_pod(self, pod: Pod, node: str, time: float) -> Pod:
-        """Bind the pod to its node as the run did; it may have come with that node."""
+        """Bind the pod to its node as the run did, unless it came with that node."""
         if pod.node_name:
             self._world.add_pod(pod)
             return pod
@@ -168,9 +175,10 @@ class Rewind:
         return bound
 
     def _pod_of_row(self, row: int) -> Pod:
-        """The pod as it arrived, or as it is on its node."""
+        """Return the pod as it is on its node, or as it arrived."""
         if row not in self._pods:
             arrived = float(self._outcome.arrived[row])
+            # The last pod of the name counts that came until then: a quota may have kept it out for a while.
             # A quota may have kept it out until then.
             arrived_pod = [pod for time, pod in self._arrivals[self._outcome.pods[row]] if time <= arrived][-1]
             pod = (
@@ -183,7 +191,7 @@ class Rewind:
 
 
 class Rewinds:
-    """Rewinds of one run for decisions in any order: each starts from the last stop before it.
+    """Rewinds of one run for tries in any order: each starts from the last stop before it.
 
     A stop is a copy of the restored cluster, which shares nodes and pods with other stops. There are at most STOPS.
     """
@@ -198,11 +206,12 @@ class Rewinds:
     ) -> None:
         self._make = partial(Rewind, prepared, configuration, outcome, registry=registry)
         self._outcome = outcome
+        # Moves between two stops.
         self._apart = max(LEAST_APART, -(-len(outcome.moves) // STOPS))
         self._stops: list[Rewind] = []
 
     def rewind_before(self, row: int, heard: Heard = ignore_progress) -> Rewind:
-        """A rewind before the last try of the pod in ``row``, which the caller owns.
+        """Return a rewind before the last try of the pod in ``row``, which the caller owns.
 
         ``heard`` is as in ``Rewind.go_to_try``.
         """
@@ -220,7 +229,7 @@ class Rewinds:
 
 
 def _is_due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
-    """Whether entry ``place`` of ``log`` is due: up to ``time`` and after at most ``moved`` moves."""
+    """Return whether entry ``place`` of ``log`` is due: up to ``time`` and after at most ``moved`` moves."""
     return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
 
 

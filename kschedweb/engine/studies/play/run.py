@@ -1,4 +1,4 @@
-"""Runs a scenario under a policy: equal scenario, configuration and seed give an equal outcome."""
+"""Run a scenario under a policy: equal scenario, configuration and seed give an equal outcome."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def run_scenario(
     quick: bool = True,
     ended: Callable[[Snapshot], object] | None = None,
 ) -> RunOutcome:
-    """The outcome of the scenario under ``configuration``.
+    """Run the scenario under ``configuration``, and return its outcome.
 
     ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
-    the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` is given the
-    cluster at the end. Raises SimulationError for an impossible event.
+    the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` gets the cluster
+    at the end. Raise SimulationError for an impossible event.
     """
     price = prepared.autoscaler.node_price if prepared.autoscaler is not None else None
     recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, price)
@@ -57,6 +57,7 @@ def run_scenario(
             f"the descheduler stopped {MOST_ROUNDS} rounds after the last event: the run has no end of its own"
         )
     outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
+    # Skipped tries left no message. They are explained from the outcome, which is then built again with the messages.
     if recorder.owed_messages:
         recorder.set_messages(_explain_skipped(prepared, configuration, outcome, recorder.owed_messages))
         outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
@@ -66,10 +67,11 @@ def run_scenario(
 def _explain_skipped(
     prepared: PreparedScenario, configuration: Configuration, outcome: RunOutcome, owed: Mapping[int, tuple[float, int]]
 ) -> dict[int, str]:
-    """Add the messages of skipped tries; pods of one signature get the same message."""
+    """Return the messages of skipped tries by row; pods of one signature get the same message."""
     rewind = Rewind(prepared, configuration, outcome)
     message_by_kind: dict[Hashable, str] = {}
     messages = {}
+    # A rewind goes only forwards.
     for row, (time, move_count) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
         pod = rewind.go_to(row, time, move_count)
         kind = move_count, pod.scheduler_name, pod.signature
@@ -80,7 +82,7 @@ def _explain_skipped(
 
 
 def _count_arrivals(prepared: PreparedScenario) -> int:
-    """The number of pods to schedule that is known at the beginning."""
+    """Return the number of pods to schedule that is known at the beginning."""
     waiting = (
         raw for raw in prepared.objects if raw.get("kind") == "Pod" and not get_mapping(raw, "spec").get("nodeName")
     )
@@ -91,7 +93,7 @@ def _read_budgets(objects: Sequence[Any]) -> list[tuple[str, PodDisruptionBudget
     budgets = []
     for raw in objects:
         if isinstance(raw, dict) and raw.get("kind") == BUDGET:
-            with suppress(ObjectError):  # the snapshot says so
+            with suppress(ObjectError):  # The snapshot has a note about it.
                 budget = PodDisruptionBudget.from_json(raw)
                 budgets.append((f"{budget.namespace}/{raw['metadata']['name']}", budget))
     return budgets

@@ -1,4 +1,4 @@
-"""How workloads were scaled in a run, as columns."""
+"""Record how workloads were scaled in a run, as columns."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from kschedweb.engine.simulation.observer import ScalingObservation
 from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.values import dataclass
 
+# Looks that are kept; then every second one of each workload is dropped.
 MOST_LOOKS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """Looks at workloads that are scaled, in order. Shape [looks]; very many are thinned evenly.
+    """Looks at workloads that are scaled, in order. Shape [looks] each; very many are thinned evenly."""
 
-    ``workload`` is an index into Outcome.scaled; ``replicas`` are asked for, ``ready`` pods take load; ``utilization``
-    is in percent of requests, nan where it is not known.
-    """
-
+    # Seconds from the beginning.
     time: Floats
+    # Index in `RunOutcome.scaled`.
     workload: Codes
+    # Number of pods that the autoscaler wants.
     replicas: Codes
+    # Number of pods that take load.
     ready: Codes
+    # Percent of requests; NaN if it is unknown.
     utilization: NDArray[np.float32]
 
     def for_workload(self, workload: int) -> Looks:
-        """The looks at one workload."""
+        """Return the looks at one workload."""
         mine = self.workload == workload
         return Looks(
             self.time[mine], self.workload[mine], self.replicas[mine], self.ready[mine], self.utilization[mine]
@@ -40,15 +42,13 @@ class Looks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalings:
-    """Changes of the number of pods that is asked for, in order. Shape [changes].
-
-    ``reason`` is an index into Outcome.reasons.
-    """
+    """Changes of the number of pods that autoscalers want, in order. Shape [changes] each."""
 
     time: Floats
     workload: Codes
     before: Codes
     after: Codes
+    # Index in `RunOutcome.reasons`.
     reason: Codes
 
 
@@ -58,13 +58,16 @@ NO_SCALINGS = Scalings(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", 
 
 @dataclass(eq=False)
 class ScalingRecorder:
-    """Records looks and changes; ``target`` is that of the last look at a workload, nan for none."""
+    """Records looks and changes."""
 
     _names: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, int] = field(default_factory=dict)
+    # Target at the last look at a workload; NaN for none.
     _targets: list[float] = field(default_factory=list)
     _looks: list[list[tuple[float, int, int, int, float]]] = field(default_factory=list)
+    # Looks at each workload, also those that were dropped.
     _look_counts: list[int] = field(default_factory=list)
+    # Every so-many-th look is kept.
     _stride: int = 1
     _changes: list[tuple[float, int, int, int, int]] = field(default_factory=list)
 
@@ -88,7 +91,7 @@ class ScalingRecorder:
             self._changes.append((now, place, look.before, look.replicas, reason))
 
     def build_columns(self) -> dict[str, Any]:
-        """The fields of an outcome."""
+        """Return the columns of an outcome."""
         looks = sorted((look for listed in self._looks for look in listed), key=lambda look: look[0])
         return {
             "scaled": list(self._names),

@@ -1,4 +1,4 @@
-"""Starts the simulation of a scenario, and runs it to its end."""
+"""Start the simulation of a scenario, and run it to its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Observer, Result, Simulation
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
-LONGEST = 366 * 24 * 3600.0  # longest run in seconds, if it ends when nothing more happens
+# Seconds of a run at most if it ends when nothing more happens: a year.
+LONGEST = 366 * 24 * 3600.0
+# Samples of a run at most, however often they are taken.
 MOST_SAMPLES = 4096
 
 Registry = Mapping[str, Factory]
@@ -25,7 +27,7 @@ def start_simulation(
     quick: bool = True,
     events: bool = True,
 ) -> Simulation:
-    """A simulation of ``prepared`` at its beginning; without ``events``, those of the scenario are left out."""
+    """Return a simulation of ``prepared`` at its beginning; without ``events``, nothing happens in it."""
     settings = prepared.settings
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
@@ -45,7 +47,7 @@ def start_simulation(
 
 
 def finish_simulation(simulation: Simulation, prepared: PreparedScenario) -> Result:
-    """Run the simulation to its end."""
+    """Run the simulation to its end, and return its result."""
     if prepared.end is None:
         return simulation.run_until_quiet(LONGEST)
     return simulation.run(prepared.end)

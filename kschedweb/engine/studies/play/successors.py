@@ -1,4 +1,4 @@
-"""Pods that take one another's place: what a controller put in the place of an evicted pod, and in that one's place."""
+"""Follow chains of replacements: the pods that controllers put in the place of evicted ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 
 
 def latest_rows(outcome: RunOutcome) -> dict[str, int]:
-    """The row of the pod that came last in a place, by the name of the first one there.
+    """Return the row of the last replacement of each pod, by the name of the first pod of the chain.
 
-    A pod whose place nobody took stands for itself. The last one counts if several pods had the first one's name.
+    A pod that was not replaced stands for itself. If several first pods have one name, the last one counts.
     """
     firsts = outcome.first.tolist() or range(len(outcome.pods))
     rows = {first: row for row, first in enumerate(firsts)}
@@ -17,13 +17,13 @@ def latest_rows(outcome: RunOutcome) -> dict[str, int]:
 
 
 def last_node(outcome: RunOutcome, row: int) -> str:
-    """The last node of the pod in ``row``, "" for none."""
+    """Return the last node of the pod in ``row``, "" for none."""
     node = int(outcome.node[row])
     return outcome.nodes[node] if node >= 0 else ""
 
 
 def scheduled_for(outcome: RunOutcome) -> Mask:
-    """The pods that somebody had to find a node for: tried at least once, or waiting at the end. Shape [pods]."""
+    """Return the pods that the scheduler dealt with: tried at least once, or waiting at the end. Shape [pods]."""
     scheduled: Mask = outcome.attempts > 0
     scheduled[outcome.pending] = True
     return scheduled

@@ -21,11 +21,12 @@ from kschedweb.engine.studies.traces.files import Files
 from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod
 
 DAY = 86400.0
-EPOCH = 1e8  # seconds; a first time above this is of the epoch, and then the trace begins with it
+# Seconds, of March 1973. A trace whose first time is above counts from the epoch, and its first time becomes 0.
+EPOCH = 1e8
 
 
 class Arrivals:
-    """Adds pods to ``cluster``; an equal ``seed`` gives equal pods. Raises PartError."""
+    """Add pods to ``cluster``; an equal ``seed`` gives equal pods. Methods raise PartError."""
 
     def __init__(self, cluster: ScenarioCluster, workloads: Workloads, files: Files, seed: int) -> None:
         self.cluster, self.workloads, self.files, self.seed = cluster, workloads, files, seed
@@ -77,7 +78,7 @@ class Arrivals:
             yield pod
 
     def _name_uniquely(self, pod: TracePod) -> tuple[Json, bool]:
-        """The pod under a unique name, and whether it was renamed."""
+        """Return the pod under a unique name, and whether it was renamed."""
         metadata = pod.raw["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         if f"{namespace}/{name}" not in self.cluster.keys:
@@ -89,6 +90,7 @@ class Arrivals:
     # Random pods.
 
     def _add_generated(self, part: Generate, place: int) -> None:
+        # The 2 keeps this stream of numbers apart from that of real use, which is [seed, 1].
         generator = np.random.default_rng([self.seed, 2, place])
         expected = part.per_hour / 3600.0 * (part.end - part.at) * (1.0 if part.tide is None else _mean_tide(part.tide))
         if expected > MOST_PODS:
@@ -106,7 +108,7 @@ class Arrivals:
             raise PartError(f"there are more than {MOST_PODS:,} pods: make fewer", "perHour")
 
     def _make_pods(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:
-        """A function that makes pods of the shape, which belong to a deployment of their own."""
+        """Return an iterator over new pods of the shape, which belong to a deployment of their own."""
         name = shape.name or f"generated-{place + 1}-{number + 1}"
         basic = {key: amount for key, amount in (("cpu", shape.cpu), ("memory", shape.memory)) if amount is not None}
         labels = {"app": name, **shape.labels}
@@ -127,9 +129,10 @@ class Arrivals:
 
 
 def _draw_times(part: Generate, generator: np.random.Generator) -> Floats:
-    """Random arrival times: a Poisson process at the highest rate, thinned by the tide."""
+    """Draw arrival times of a Poisson process at the highest rate, thinned by the tide."""
     rate, span = part.per_hour / 3600.0, part.end - part.at
     count = int(generator.poisson(rate * span))
+    # Given their count, the times of a Poisson process are uniform.
     times = np.sort(generator.uniform(part.at, part.end, count))
     if part.tide is None:
         return times
@@ -138,7 +141,7 @@ def _draw_times(part: Generate, generator: np.random.Generator) -> Floats:
 
 
 def _tide_share(tide: Tide, times: Floats) -> Floats:
-    """The share of the highest rate at each time."""
+    """Return the share of the highest rate at each time."""
     swing = (1.0 + np.cos((times - tide.peak) * (2.0 * np.pi / DAY))) / 2.0
     height: Floats = tide.low + (1.0 - tide.low) * swing
     return height
@@ -149,11 +152,13 @@ def _mean_tide(tide: Tide) -> float:
 
 
 def _draw_lifetime(life: float | LifetimeDistribution | None, drawn: float) -> float | None:
-    """How long a pod runs; ``drawn`` is from 0 to 1."""
+    """Return the seconds for which a pod runs; ``drawn`` is uniform from 0 to 1."""
     if life is None or isinstance(life, float):
         return life
     if life.mean is not None:
+        # An exponential distribution; log1p is exact for small numbers, and never takes the logarithm of 0.
         return -life.mean * math.log1p(-drawn)
     assert life.shortest is not None
     assert life.longest is not None
+    # Uniform in the logarithm, as lifetimes span orders of magnitude.
     return life.shortest * math.exp(drawn * math.log(life.longest / life.shortest))

@@ -1,4 +1,4 @@
-"""Workloads that are scaled while a scenario runs: by changes, and by HorizontalPodAutoscalers among its objects."""
+"""Scale workloads during a run, by changes and by HorizontalPodAutoscalers among its objects."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ KIND = "HorizontalPodAutoscaler"
 
 
 class Autoscaling:
-    """Has workloads scaled; ``measured`` says whether it is known what pods use where no load is given."""
+    """Start the scaling of workloads. ``measured`` says whether the use of pods is known where no load is given."""
 
     def __init__(self, cluster: ScenarioCluster, workloads: Workloads, *, measured: bool) -> None:
         self.cluster, self.workloads, self.measured = cluster, workloads, measured
-        self._loaded: set[str] = set()  # workloads whose load a change says
+        # Workloads whose load a change gives.
+        self._loaded: set[str] = set()
 
     def autoscale_workload(self, action: parts.AutoscaleWorkload, at: float) -> None:
-        """Scale as a HorizontalPodAutoscaler; raises PartError."""
+        """Scale the workload as a HorizontalPodAutoscaler does; raise PartError."""
         self._check_load_known(action.workload, action.load)
         behavior = None if action.behavior is None else read_behavior(action.behavior)
         metrics = (Metric(utilization=action.cpu),)
@@ -38,16 +39,20 @@ class Autoscaling:
         self._start_scaling(action.workload, at, action.startup, scaler=scaler, load=action.load)
 
     def schedule_workload(self, action: parts.CronWorkload, at: float) -> None:
-        """Scale at times of the day; raises PartError."""
+        """Scale the workload at times of the day; raise PartError."""
         entries = tuple((entry.schedule, parse_cron(entry.schedule), entry.replicas) for entry in action.entries)
         self._start_scaling(action.workload, at, action.startup, entries=entries, load=action.load)
 
     def follow_autoscalers(self) -> None:
-        """Follow the autoscalers among the objects at time 0; notes say of which that is not possible, and why."""
+        """Follow the HorizontalPodAutoscalers among the objects at time 0.
+
+        Those that cannot be followed get a note with the reason.
+        """
         autoscalers = list(self._list_autoscalers())
         for scaler in autoscalers:
             try:
                 self._check_load_known(scaler.target, None)
+                # As with the HPA controller's condition AmbiguousSelector: autoscalers of one workload all do nothing.
                 if sum(autoscaler.target == scaler.target for autoscaler in autoscalers) > 1:
                     raise PartError(f"{scaler.target} has more than one, and then none scales it")
                 if scaler.target.split("/")[1] not in SCALED:

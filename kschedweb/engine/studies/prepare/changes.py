@@ -1,4 +1,4 @@
-"""Changes of nodes: at the beginning they change the objects, later they are events of the simulation."""
+"""Apply changes of nodes: at the beginning they change the objects, later they are events of the simulation."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ from kschedweb.engine.studies.prepare.requests import set_requests
 from kschedweb.engine.studies.prepare.upcoming_events import UpcomingEvents
 from kschedweb.engine.studies.prepare.workloads import Workloads
 
-PODS = "110"  # default limit of a new node
+# Pods that a new node holds at most: the default maxPods of the kubelet.
+PODS = "110"
+# Metadata that the API server sets for each object, which a copy must not have.
 UNIQUE_METADATA = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation"})
-NodesOf = Callable[[str, str], Iterator[Json]]  # the nodes of a file in a format
+# Yields the nodes of a file in a format.
+NodesOf = Callable[[str, str], Iterator[Json]]
 
 
 class Changes:
-    """Applies changes to ``cluster``, in the order of their times. ``nodes_of`` reads the nodes of a file."""
+    """Apply changes to ``cluster``, in the order of their times. ``nodes_of`` yields the nodes of a file."""
 
     def __init__(
         self, cluster: ScenarioCluster, workloads: Workloads, nodes_of: NodesOf, autoscaling: Autoscaling
@@ -70,7 +73,7 @@ class Changes:
         }
 
     def apply_change(self, change: parts.ScenarioChange) -> None:
-        """Apply a change; raises PartError if it is impossible."""
+        """Apply a change; raise PartError if it is impossible."""
         if change.at > 0.0:
             self._pass_to(change.at)
         try:
@@ -79,7 +82,7 @@ class Changes:
             raise PartError(str(problem)) from None
 
     def finish_changes(self) -> None:
-        """Read the rest of the recording, and drop events that changes made impossible."""
+        """Apply the rest of the recording, and drop events that changes made impossible."""
         self._pass_to(math.inf)
         self.cluster.events = self._upcoming.settle_events(self.cluster.events)
 
@@ -157,7 +160,7 @@ class Changes:
             self._remove_pods(set(names))
 
     def _remove_pods(self, names: set[str]) -> None:
-        """Remove the pods of nodes that are removed at the beginning; those with a controller arrive again."""
+        """Remove the pods of nodes that are removed at time 0; those with a controller arrive again."""
         for key, raw in list(self.cluster.bound.items()):
             pod = Pod.from_json(raw)
             if pod.node_name in names:
@@ -206,6 +209,7 @@ class Changes:
                 for taint in taints
                 if (taint.get("key"), taint.get("effect")) not in new
                 and taint.get("key") not in action.remove
+                # The node lifecycle controller sets these from conditions; written here, they would stay for ever.
                 and taint.get("key") not in CONTROLLED
             ]
             self._write_change(NodeChanges(at, name, taints=(*remaining, *action.taints)))
@@ -240,7 +244,7 @@ def new_node(
     taints: tuple[Json, ...] = (),
     allocatable: Mapping[str, str] | None = None,
 ) -> Json:
-    """A ready node, a copy of ``like`` if that is given, without its unique fields."""
+    """Return a ready node. It is a copy of ``like`` if that is given, without the fields of that object alone."""
     spec, status = (get_mapping(like or {}, part) for part in ("spec", "status"))
     metadata = {key: value for key, value in get_mapping(like or {}, "metadata").items() if key not in UNIQUE_METADATA}
     amounts = {"pods": PODS, **get_mapping(status, "allocatable"), **(allocatable or {})}
@@ -266,7 +270,7 @@ def new_node(
 
 
 def scale_amounts(amounts: Json, factor: float) -> dict[str, str]:
-    """CPU and memory times ``factor``, in whole milli-cores and bytes."""
+    """Return CPU and memory times ``factor``, in whole milli-cores and bytes."""
     scaled_amounts = {}
     if "cpu" in amounts:
         scaled_amounts["cpu"] = f"{round(quantity.read_quantity(amounts['cpu'], 'cpu') / quantity.MILLI * factor)}m"

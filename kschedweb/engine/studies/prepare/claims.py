@@ -1,4 +1,4 @@
-"""Claims of a cluster at the beginning of a scenario, whose pods are not all those that were recorded with them."""
+"""Settle the claims of a cluster at the beginning of a scenario, which has not all recorded pods."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ OtherObjects = dict[tuple[str, str, str], Json]  # by kind, namespace and name
 
 
 def settle_claims(other_objects: OtherObjects, pods: Iterable[Json]) -> None:
-    """Let the garbage collector and the resource-claim controller do what they do once only ``pods`` are there.
+    """Change claims as the garbage collector and the resource-claim controller do once only ``pods`` exist.
 
-    Claims of pods that are gone go, and devices that are reserved for none that is left are free.
+    Claims of pods that do not exist are deleted, and devices that are reserved only for such pods become free.
     """
     pods = list(pods)
     _restore_templates(other_objects, pods)
     uids = {_pod_uid(pod) for pod in pods}
     released = set()
     for key, raw in list(other_objects.items()):
+        # Claims that a pod owns are those of generic ephemeral volumes and of claim templates.
         owner = _owning_pod(raw) if key[0] in (VOLUME_CLAIM, RESOURCE_CLAIM) else None
         if owner is not None and owner.get("uid") not in uids:
             del other_objects[key]
@@ -35,16 +36,16 @@ def _pod_uid(pod: Json) -> str:
 
 
 def _owning_pod(claim: Json) -> Json | None:
-    """The owner reference of the pod for which the claim was made."""
+    """Return the owner reference of the pod for which the claim was made, if any."""
     try:
         owners = get_objects(get_mapping(claim, "metadata"), "ownerReferences", "metadata.")
     except ObjectError:
-        return None  # refused by name where the claim is read
+        return None  # Whoever parses the claim reports the error with its name.
     return next((owner for owner in owners if owner.get("controller") and owner.get("kind") == "Pod"), None)
 
 
 def _remove_volumes(other_objects: OtherObjects, names: set[str]) -> None:
-    """Detach the volumes of claims that are gone, and delete those that are not retained."""
+    """Detach the volumes of deleted claims, and delete those that are not retained."""
     for name in names:
         volume = other_objects.get(("PersistentVolume", "", name))
         if volume is not None and get_mapping(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
@@ -56,12 +57,12 @@ def _remove_volumes(other_objects: OtherObjects, names: set[str]) -> None:
 
 
 def _without_reservations(claim: Json, uids: set[str]) -> Json:
-    """Return the claim as the controller leaves it: not reserved for pods that are gone; free if that were all."""
+    """Return the claim without reservations for pods that do not exist, and deallocated if there are no others."""
     try:
         status = get_mapping(claim, "status")
         reserved = get_objects(status, "reservedFor", "status.")
     except ObjectError:
-        return claim  # refused by name where it is read
+        return claim  # Whoever parses the claim reports the error with its name.
     remaining = [consumer for consumer in reserved if consumer.get("resource") != "pods" or consumer.get("uid") in uids]
     if len(remaining) == len(reserved):
         return claim
@@ -72,7 +73,7 @@ def _without_reservations(claim: Json, uids: set[str]) -> Json:
 
 
 def _restore_templates(other_objects: OtherObjects, pods: list[Json]) -> None:
-    """Add templates that were not recorded, from claims that were made of them: their specs are equal."""
+    """Add templates that were not recorded, with the specs of claims that were made from them."""
     entries = {(*namespace_and_name(pod), entry): template for pod in pods for entry, template in _claim_templates(pod)}
     if not entries:
         return
@@ -93,7 +94,7 @@ def _restore_templates(other_objects: OtherObjects, pods: list[Json]) -> None:
 
 
 def _claim_templates(pod: Json) -> Iterator[tuple[str, str]]:
-    """The pod's entries of resource claims that are made from templates, with the templates' names."""
+    """Yield the names of the pod's claims that come from templates, with the names of the templates."""
     for entry in get_objects(get_mapping(pod, "spec"), "resourceClaims", "spec."):
         if entry.get("resourceClaimTemplateName"):
             yield str(entry.get("name")), str(entry["resourceClaimTemplateName"])

@@ -1,4 +1,4 @@
-"""The cluster of a scenario during preparation, in its state at the time of the current change."""
+"""Build the cluster of a scenario: its state at the time of the current change, and the events that follow."""
 
 from __future__ import annotations
 
@@ -23,33 +23,46 @@ from kschedweb.engine.studies.prepare.claims import settle_claims
 from kschedweb.engine.studies.prepare.kubelet_admission import find_turned_away
 
 CLASSES = frozenset({"PriorityClass", "RuntimeClass", "Namespace"})
+# Completes a raw object with what the admission plugins of an API server would set; raises ObjectError.
 Admission = Callable[[Json, ClusterObjects], Json]
 
 
 class ScenarioCluster:
-    """``nodes`` by name, ``bound`` pods by key, ``others`` by kind, namespace and name, and the ``events`` that follow.
+    """The objects of a scenario while it is prepared, and the events of its run.
 
-    ``waiting`` has the pods that arrive at 0, by key; ``base_nodes`` the base's nodes. ``notes`` says what was left out
-    or interpreted. ``plugins`` are those of admission.
+    Raw objects are kept as JSON, because changes copy and edit them before they are parsed. ``place`` says which pods
+    the scheduler places: all, the pending ones, or only those that arrive. ``now`` is the time of the base in seconds
+    of the epoch. ``plugins`` are the admission plugins that complete the base's pods.
     """
 
     def __init__(self, listed: Iterable[Any], place: str, now: float, plugins: frozenset[str] = DEFAULT) -> None:
         self._admit: Admission = partial(admit_pod, plugins=plugins)
+        # Nodes by name, at the time of the current change.
         self.nodes: dict[str, Json] = {}
+        # Pods that are on nodes at time 0, by key.
         self.bound: dict[str, Json] = {}
+        # Pods that arrive at time 0, by key.
         self.waiting: dict[str, Json] = {}
+        # All other objects, by kind, namespace and name.
         self.others: dict[tuple[str, str, str], Json] = {}
         self.events: list[SimulationEvent] = []
+        # Notes for the user: objects that were left out, and how unclear ones were interpreted.
         self.notes: list[str] = []
-        self.initially_bound: list[Pod] = []  # the base's bound pods
-        self.keys: set[str] = set()  # keys of all pods that ever exist
-        self.ended: dict[str, float] = {}  # when recorded pods left, by key
-        self.lifetimes: dict[tuple[str, str, str], tuple[float, float]] = {}  # when others were there, if not always
+        # The bound pods of the base, also those that a change removes or that are placed anew: their use was measured.
+        self.initially_bound: list[Pod] = []
+        # Keys of all pods that exist at any time of the run; names must not repeat.
+        self.keys: set[str] = set()
+        # Seconds at which recorded pods left, by key.
+        self.ended: dict[str, float] = {}
+        # Seconds from and until which another object exists; objects without an entry exist all the time.
+        self.lifetimes: dict[tuple[str, str, str], tuple[float, float]] = {}
         pods: list[Json] = []
         for raw in _flatten_lists(listed):
             self._add_object(raw, pods)
+        # Older pods first. "9" sorts behind every year, so pods without a time come last.
         pods.sort(key=lambda raw: str(get_mapping(raw, "metadata").get("creationTimestamp") or "9"))
         self.base_nodes = dict(self.nodes)
+        # The nodes at time 0, once later changes may alter `nodes`.
         self._began: dict[str, Json] | None = None
         classes = self._admission_classes()
         for raw in pods:
@@ -72,7 +85,7 @@ class ScenarioCluster:
             self.others[kind, namespace, name] = raw
 
     def _admission_classes(self) -> ClusterObjects:
-        """The objects that admission reads."""
+        """Return the objects that admission reads: classes and namespaces."""
         classes = ClusterObjects()
         for (kind, *_), raw in self.others.items():
             if kind in CLASSES:
@@ -81,7 +94,7 @@ class ScenarioCluster:
         return classes
 
     def _admit_object(self, raw: Json, classes: ClusterObjects, admission: Admission) -> Json:
-        """A bound pod, or a PodGroup, after admission; one that admission would refuse is kept as it is."""
+        """Return ``raw`` (a bound pod or a PodGroup) as admission completes it; if admission refuses it, as it is."""
         try:
             return raw if is_stored(raw) else admission(raw, classes)
         except ObjectError as problem:
@@ -95,35 +108,38 @@ class ScenarioCluster:
         except ObjectError as problem:
             self.notes.append(f"{describe_object(raw)}: is left out: {problem}")
             return
+        # A terminating pod goes away and leaves room; it counts only while it is bound and pods keep their places.
         if (isinstance(phase, str) and phase in FINISHED) or (pod.terminating and (place == ALL or not pod.node_name)):
             return
         self.keys.add(pod.key)
         if pod.node_name:
             self.initially_bound.append(pod)
+        # Pods of DaemonSets and mirror pods stay on their nodes even if all pods are placed anew.
         if pod.node_name and (place != ALL or stays):
             self.bound[pod.key] = shift_times(self._admit_object(raw, classes, self._admit), now)
         elif pod.node_name or place != ARRIVALS:
             self.waiting[pod.key] = recreate_pod(raw) if pod.node_name else unbind_pod(raw)
 
     def add_object(self, raw: Json) -> None:
-        """Add an object other than nodes and pods from the beginning on; an existing one of the name stays."""
+        """Add an object other than nodes and pods, that exists from time 0 on; one of the name stays."""
         metadata = raw["metadata"]
         namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
         self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
 
     def find_object(self, kind: str, namespace: str, name: str, at: float | None = None) -> Json | None:
-        """An object that exists at ``at``; with ``None``, at any time."""
+        """Return the object if it exists at ``at``, or at any time if ``at`` is ``None``."""
+        # A manifest in the namespace default may leave the namespace out, and then its key has "".
         places = (namespace, "") if namespace == "default" else (namespace,)
         keys = ((kind, place, name) for place in places)
         return next((self.others[key] for key in keys if key in self.others and self.exists_at(key, at)), None)
 
     def exists_at(self, key: tuple[str, str, str], at: float | None) -> bool:
-        """Whether the object ``key`` (kind, namespace, name) exists at ``at``; with ``None``, at any time."""
+        """Return whether the object ``key`` (kind, namespace, name) exists at ``at``; with ``None``, at any time."""
         begin, end = self.lifetimes.get(key, (0.0, math.inf))
         return at is None or begin <= at < end
 
     def add_arrival(self, raw: Json, at: float, life: float | None = None) -> None:
-        """The pod ``raw`` arrives at ``at`` and runs for ``life`` seconds; raises PartError if it exists already."""
+        """Let the pod ``raw`` arrive at ``at`` and run for ``life`` seconds; raise PartError if it exists already."""
         metadata = raw["metadata"]
         key = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
         if key in self.keys:
@@ -137,38 +153,40 @@ class ScenarioCluster:
             self.events.append(create_arrival(raw, at, life))
 
     def withdraw_arrivals(self, keys: set[str]) -> None:
-        """Remove arrivals of pods."""
+        """Remove the arrivals of the pods ``keys``."""
         self.events = [
             event for event in self.events if not (isinstance(event, PodArrives) and _arrival_key(event) in keys)
         ]
 
     def add_note(self, text: str) -> None:
+        """Add a note for the user."""
         self.notes.append(text)
 
     def fix_initial_state(self) -> None:
-        """Fix the state at time 0; all further changes are later."""
+        """Remember the nodes of time 0; all further changes are later."""
         if self._began is None:
             self._began = dict(self.nodes)
 
     @property
     def initial_nodes(self) -> dict[str, Json]:
-        """The nodes at 0."""
+        """The nodes at time 0, by name."""
         return self.nodes if self._began is None else self._began
 
     def list_objects(self) -> list[Json]:
-        """The objects at time 0, groups of pods admitted, without pending pods, which are events."""
+        """Return the objects at time 0 without pending pods, which are events; PodGroups pass admission."""
         self.fix_initial_state()
         settle_claims(self.others, self._raw_pods())
         classes = self._admission_classes()
         other_objects = [
             self._admit_object(raw, classes, admit_group) if is_group(raw) else raw for raw in self.others.values()
         ]
+        # A kubelet refuses these pods during the run, so they are events and not part of the initial state.
         late = find_turned_away(self.initial_nodes, self.bound.values())
         self.events[:0] = [create_arrival(self.bound.pop(key), 0.0) for key in late]
         return [*other_objects, *self.initial_nodes.values(), *self.bound.values()]
 
     def _raw_pods(self) -> Iterator[Json]:
-        """All pods that are there or come."""
+        """Yield all pods that exist at time 0 or arrive later."""
         yield from self.bound.values()
         yield from self.waiting.values()
         for event in self.events:
@@ -177,9 +195,9 @@ class ScenarioCluster:
 
 
 def create_arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
-    """The event of an arrival. A pod that passed admission is taken as it is; others pass it when they arrive.
+    """Return the event of a pod's arrival. A stored pod is taken as it is; others pass admission when they arrive.
 
-    A controller whose template names a node would try there again and again: such a pod is not replaced.
+    A controller replaces the pod after an eviction, unless its template names a node: it would try there for ever.
     """
     pod = Pod.from_json(raw)
     names_node = bool(pod.node_name) and not is_stored(raw)
@@ -193,7 +211,7 @@ def _arrival_key(event: PodArrives) -> str:
 
 
 def _flatten_lists(listed: Iterable[Any]) -> Iterable[Any]:
-    """The objects, with lists expanded."""
+    """Yield the objects, with items of a ``List`` in its place."""
     for raw in listed:
         if isinstance(raw, dict) and raw.get("kind") == "List" and isinstance(raw.get("items"), list):
             yield from _flatten_lists(raw["items"])

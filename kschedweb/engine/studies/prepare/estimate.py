@@ -1,4 +1,4 @@
-"""Estimates the use of nodes if pods run elsewhere, from the measurements where they ran."""
+"""Estimate the use of nodes whose pods run elsewhere than where they were measured."""
 
 from __future__ import annotations
 
@@ -20,46 +20,57 @@ from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.studies.prepare.history import UseReplay
 from kschedweb.engine.values import dataclass
 
-FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0  # seconds: length of frequent measuring, its interval, the interval afterwards
+# Seconds: how long use is measured often, the interval meanwhile, and the interval afterwards.
+FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0
 RESOURCES = (CPU, MEMORY)
-FINE = {CPU: 1_000_000.0, MEMORY: 1.0}  # micro-cores in a core, bytes in a byte; integer sums are exact
-PER_UNIT = {CPU: 1000, MEMORY: 1}  # micro-cores in a milli-core
-KEYS = ("1h", "15m", "1d")  # keys of workloads to try if a figure's own is not known
-SHORTEST = ("5m", "10m", "15m", "1h", "1d")  # windows of figures, that which says most of now first
-STILL = ("_std", "system")  # figures that are not levels do not change
-MOST_KEPT = 4  # times whose amounts are cached
+# Micro-cores in a core, bytes in a byte. Sums of whole numbers are exact, in any order of pods.
+FINE = {CPU: 1_000_000.0, MEMORY: 1.0}
+# Micro-cores in a milli-core, in which pods request CPU; memory is in bytes.
+PER_UNIT = {CPU: 1000, MEMORY: 1}
+# Windows of a workload's figures to try, in this order, if it has none for the window of the node's figure.
+KEYS = ("1h", "15m", "1d")
+# Windows of figures, the one that is closest to the present first.
+SHORTEST = ("5m", "10m", "15m", "1h", "1d")
+# Ends of figures that are not levels of use; they stay as they were measured.
+STILL = ("_std", "system")
+# Times whose amounts are cached: each has columns of all pods.
+MOST_KEPT = 4
 
-Figure = tuple[str, str]  # resource, key
+# Resource and key, such as ("cpu", "15m").
+Figure = tuple[str, str]
 Places = NDArray[np.intp]
 
 
 class UsagePod(NamedTuple):
-    """A pod: its ``row`` among the base's pods (-1: new), its workload, and its requests, f8[figures]."""
+    """The data of a pod from which its use is estimated."""
 
+    # Its row among the base's pods; -1 for a new pod.
     row: int
+    # Its workload's row in `Amounts.by_workload`.
     owner: int
+    # Requests in micro-cores or bytes, f8[figures].
     requests: Floats
     workload: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Amounts:
-    """The amounts used at one time, in whole micro-cores or bytes. ``watermarks`` has the figures of all nodes.
+    """The amounts used at one time, in whole micro-cores or bytes."""
 
-    ``outside_pods`` is the use of nodes outside pods, i8[figures, nodes]; ``pods`` the use of the base's pods, i8[pods,
-    figures]. Other pods use as much as a pod of their workload, ``by_workload`` f8[workloads + 1, figures]; it is NaN
-    if unknown, and in the last row, which is for pods without a workload. Then they use ``ratio``, f8[figures], times
-    their requests.
-    """
-
+    # The figures of all nodes.
     watermarks: Watermarks
+    # Use of nodes outside of pods, i8[figures, nodes].
     outside_pods: Ints
+    # Use of the base's pods, i8[pods, figures].
     pods: Ints
+    # Use of one pod of each workload, f8[workloads + 1, figures], which new pods use, too. NaN if it is unknown, and in
+    # the last row, which is for pods without a workload.
     by_workload: Floats
+    # Pods of unknown use take this share of their requests, f8[figures].
     ratio: Floats
 
     def pod_use(self, row: Places, owner: Places, requests: Floats) -> Ints:
-        """The use of pods, on whatever node they run. Shape [pods, figures]."""
+        """Return the use of pods, which is the same on every node. Shape [pods, figures]."""
         workload_use = self.by_workload[owner]
         amounts: Ints = np.where(np.isnan(workload_use), requests * self.ratio, workload_use).round().astype(np.int64)
         based = row >= 0
@@ -68,11 +79,11 @@ class Amounts:
 
 
 class Estimate:
-    """Estimates from the figures of the ``base``, whose nodes had ``before``, the use of nodes with ``after``.
+    """Estimate the use of nodes with allocatable ``after`` from figures of the ``base`` with allocatable ``before``.
 
     A pod uses as much as a pod of its workload. Pods without figures share the rest of their node's use in proportion
     to their requests, and at most these; what remains is the node's own use. If the known use of a node's pods exceeds
-    the node's, it is scaled down. New nodes have no use of their own. This is repeated for each of the times in
+    the node's, it is scaled down. New nodes have no use of their own. The estimate is made for each of the times in
     ``played``.
     """
 
@@ -105,6 +116,7 @@ class Estimate:
         known_nodes = set(collected.names)
         pods = [pod for pod in base if pod.node_name in known_nodes]
         self._rows: dict[str, int] = {}
+        # Rows are known only afterwards; here only workloads and requests are needed.
         based = [self.describe_pod(pod) for pod in pods]
         self._rows = {pod.key: row for row, pod in enumerate(pods)}
         self._on = np.array([self.places[pod.node_name] for pod in pods], dtype=np.intp)
@@ -113,7 +125,8 @@ class Estimate:
         self._cache: dict[int, Amounts] = {}
 
     def describe_pod(self, pod: Pod) -> UsagePod:
-        """What determines a pod's use; a replacement counts as the pod that it replaces."""
+        """Return the data from which a pod's use is estimated; a replacement counts as the pod that it replaces."""
+        # The simulation names a replacement "pod-again1".
         first = pod.key.rpartition("-again")[0] or pod.key
         workload = workload_of(pod, self._objects) or ""
         owner = self._owners.get(workload, len(self._owners))
@@ -121,7 +134,7 @@ class Estimate:
         return UsagePod(self._rows.get(pod.key, self._rows.get(first, -1)), owner, requests[self._resource], workload)
 
     def amounts_at(self, place: int) -> Amounts:
-        """The amounts at one of the times."""
+        """Return the amounts at the collected time with index ``place``."""
         if place not in self._cache:
             if len(self._cache) >= MOST_KEPT:
                 self._cache = {}
@@ -140,13 +153,17 @@ class Estimate:
         outside_pods = np.hstack(
             [outside_pods, np.zeros((len(outside_pods), len(self.nodes) - self._known_count), dtype=np.int64)]
         )
+        # The ratio comes from pods whose share was guessed from their requests on a measured node.
         counts = unknown & ~unmeasured.T[self._on]
         guessed, requested = np.where(counts, shares, 0).sum(axis=0), np.where(counts, self._requests, 0.0).sum(axis=0)
         ratio = np.divide(guessed, requested, out=np.ones(len(self.figures)), where=requested > 0.0)
         return Amounts(self._with_relative_times(watermarks), outside_pods, shares, by_workload, ratio)
 
     def _with_relative_times(self, watermarks: Watermarks) -> Watermarks:
-        """``watermarks`` for all nodes, with times relative to the measurement: figures of a history are always new."""
+        """Return ``watermarks`` for all nodes, with times relative to the base.
+
+        Figures of a history count as just measured at each of its times.
+        """
         updated = watermarks.updated - self.played.now
         if self.played.window:
             silent = np.isnan(list(watermarks.figures.values())).all(axis=0)
@@ -154,7 +171,7 @@ class Estimate:
         return replace(watermarks, updated=updated).align_to(self.nodes)
 
     def _use_by_workload(self, place: int) -> Floats:
-        """The use of one pod of each workload. Shape [workloads + 1, figures]."""
+        """Return the use of one pod of each workload. Shape [workloads + 1, figures]."""
         workloads = self.played.collected.workloads
         by_workload = np.full((len(self._owners) + 1, len(self.figures)), math.nan)
         for column, (resource, key) in zip(by_workload.T, self.figures, strict=True):
@@ -164,51 +181,53 @@ class Estimate:
         return by_workload
 
     def _share_use(self, total: Floats, pod_use: Floats, unmeasured: NDArray[np.bool_]) -> Ints:
-        """Each base pod's share of its node's ``total`` [figures, nodes]; ``pod_use`` is f8[pods, figures]."""
+        """Return each base pod's share of its node's ``total`` [figures, nodes]; ``pod_use`` is f8[pods, figures]."""
         known_use = np.nan_to_num(pod_use)
         sums = self._by_node(known_use)
+        # On a node without a figure there is nothing to scale to: its pods use what is known, or what they request.
         less = np.divide(total, sums, out=np.ones_like(total), where=(sums > total) & ~unmeasured)
         remaining = np.maximum(total - sums, 0.0)
         requested = np.where(np.isnan(pod_use), self._requests, 0.0)
         wants = self._by_node(requested)
         part = np.divide(remaining, wants, out=np.ones_like(remaining), where=(wants > remaining) & ~unmeasured)
+        # Rounded down, so that the shares of a node never exceed its total.
         shares: Ints = np.floor(known_use * less.T[self._on] + requested * part.T[self._on]).astype(np.int64)
         return shares
 
     def _by_node(self, values: Floats | Ints) -> Floats:
-        """``values`` [pods, figures] summed by known node. Shape [figures, nodes]."""
+        """Sum ``values`` [pods, figures] by known node. Shape [figures, nodes]."""
         return _sum_values(values, self._on, self._has.shape)
 
 
 class EstimatedUse:
-    """Sums the use of running pods by node.
-
-    A change shows at once in all figures, also in means over hours. Use is measured each second for five minutes, then
-    each minute.
-    """
+    """Sum the use of running pods by node."""
 
     def __init__(self, estimate: Estimate) -> None:
         self._estimate = estimate
         self._now = 0.0
         self._amounts = estimate.amounts_at(estimate.played.index_at(0.0))
+        # Use by node, i8[figures, nodes]. It is kept up to date pod by pod, which integers allow without drift.
         self._used = self._amounts.outside_pods.copy()
+        # Column of the node, and the pod, by key.
         self._running: dict[str, tuple[int, UsagePod]] = {}
+        # Nodes that were not measured, bool[nodes].
         self._new = np.arange(len(estimate.nodes)) >= len(estimate.played.collected.names)
+        # Workloads whose pods share a load, with the pods that would use it if it is not given.
         self._shares: dict[str, tuple[Share, list[UsagePod]]] = {}
 
     def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
-        """From now on the pods of the workload share the CPU that ``pods`` would use, or a load of its own."""
+        """Let the workload's pods share the CPU that ``pods`` would use, or the load of ``share``, from ``now`` on."""
         self._shares[workload] = share, [self._estimate.describe_pod(pod) for pod in pods]
         self._sum_by_node()
 
     def shared(self, workload: str, now: float) -> float:
-        """The cores that the pods of a workload that shares would use together."""
+        """Return the cores that the pods of a sharing workload use together."""
         self._switch_amounts(now)
         row = self._estimate.shortest
         return float(self._combined_use(workload, now)[row]) / FINE[CPU] if row is not None else 0.0
 
     def _combined_use(self, workload: str, now: float) -> Floats:
-        """What the pods of the workload use together by figure, in micro-cores."""
+        """Return the use of all pods of the workload together by figure, in micro-cores."""
         share, whos = self._shares[workload]
         if share.load is not None:
             return np.full(len(self._estimate.figures), share.load.cores_at(now) * FINE[CPU])
@@ -218,7 +237,7 @@ class EstimatedUse:
         return together
 
     def _divide_shares(self, now: float) -> Ints:
-        """What the nodes use by the pods that share. Shape [figures, nodes]."""
+        """Return the use of nodes by pods that share a load. Shape [figures, nodes]."""
         used = np.zeros_like(self._used)
         on: dict[str, list[int]] = {}
         for place, usage_pod in self._running.values():
@@ -232,7 +251,7 @@ class EstimatedUse:
         return used
 
     def copy(self) -> EstimatedUse:
-        """An independent copy."""
+        """Return an independent copy."""
         other = copy.copy(self)
         other._used, other._running, other._shares = self._used.copy(), dict(self._running), dict(self._shares)
         return other
@@ -257,6 +276,7 @@ class EstimatedUse:
         self._switch_amounts(now)
         watermarks, estimate, new = self._amounts.watermarks, self._estimate, self._new
         used = self._used + self._divide_shares(now) if self._shares else self._used
+        # Figures in percent of capacity are left out, because they are computed from these.
         # Figures in percent of capacity are computed from these.
         figures = {
             figure: column for figure, column in watermarks.figures.items() if not figure[1].endswith("_capacity")
@@ -268,7 +288,7 @@ class EstimatedUse:
         return replace(watermarks, updated=np.where(new, now, watermarks.updated + now), figures=figures)
 
     def _switch_amounts(self, now: float) -> None:
-        """Switch to the amounts at ``now``."""
+        """Switch to the amounts collected for ``now``, and sum anew if they are others."""
         amounts = self._estimate.amounts_at(self._estimate.played.index_at(now))
         if amounts is self._amounts:
             return
@@ -276,7 +296,7 @@ class EstimatedUse:
         self._sum_by_node()
 
     def _sum_by_node(self) -> None:
-        """Sum by node what its own use and that of the pods on it is."""
+        """Sum the use of each node: its own, and that of the pods on it."""
         self._used = self._amounts.outside_pods.copy()
         if self._running:
             places, whos = zip(*self._running.values(), strict=True)
@@ -287,7 +307,7 @@ class EstimatedUse:
         self._used[:, place] += sign * self._unshared_use([usage_pod])[0]
 
     def _unshared_use(self, whos: Sequence[UsagePod]) -> Ints:
-        """What pods use that is not shared. Shape [pods, figures]."""
+        """Return the use of pods without CPU that they share. Shape [pods, figures]."""
         amounts = self._pod_use(whos)
         if self._shares:
             shares = np.array([usage_pod.workload in self._shares for usage_pod in whos])
@@ -300,7 +320,7 @@ class EstimatedUse:
 
 
 def _sum_values(values: Floats | Ints, on: Places, shape: tuple[int, ...]) -> Floats:
-    """``values`` [pods, figures] summed by node. Shape [figures, nodes]."""
+    """Sum ``values`` [pods, figures] by node. Shape [figures, nodes]."""
     summed = [np.bincount(on, weights=column, minlength=shape[1]) for column in values.T]
     return np.array(summed, dtype=np.float64).reshape(shape)
 

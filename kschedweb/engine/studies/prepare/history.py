@@ -1,4 +1,4 @@
-"""Collected figures of the base of a scenario, and their replay in a run."""
+"""Replay figures that were collected of a scenario's base."""
 
 from __future__ import annotations
 
@@ -13,25 +13,31 @@ from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.parts import DAY, UsageSource
 from kschedweb.engine.values import dataclass
 
-CARRIED = 900.0  # seconds for which a figure counts without a newer one
-GAP = 4500.0  # seconds; longer than the steps of hourly rollups, which are not gaps
-MOST_GAPS = 5  # gaps that are listed one by one
+# Seconds for which a figure counts without a newer one.
+CARRIED = 900.0
+# Seconds without figures that are a gap. Longer than the hour between rollups of old figures.
+GAP = 4500.0
+# Gaps that get a note of their own; the others are counted.
+MOST_GAPS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UseReplay:
-    """``collected`` figures, replayed from ``window`` seconds before ``now`` (seconds of the epoch).
+    """Collected figures that are replayed during a run.
 
-    With ``window`` 0, figures of one time only. A longer run repeats the last whole days, so that times of day stay, or
-    the whole window if that is shorter than a day.
+    A run that is longer than the window repeats its last whole days, so that times of day stay, or the whole window if
+    that is shorter than a day.
     """
 
+    # The figures by time.
     collected: CollectedWatermarks
+    # Time of the base, where the window ends, in seconds of the epoch.
     now: float
+    # Seconds of history before `now` that are replayed; with 0, figures of one time hold for the whole run.
     window: float
 
     def index_at(self, time: float) -> int:
-        """The index of the newest collected time, ``time`` seconds into the run."""
+        """Return the index of the newest collected time, ``time`` seconds into the run."""
         if self.window and time >= self.window:
             time = self.window - self.period + (time - self.window) % self.period
         begin = self.now - self.window
@@ -44,7 +50,10 @@ class UseReplay:
 
 
 def create_replay(use: UsageSource, collected: CollectedWatermarks | None, now: float) -> UseReplay:
-    """The replay of figures ``collected`` for a base of the time ``now``; raises PartError if ``use`` needs others."""
+    """Return the replay of ``collected`` figures for a base of the time ``now``.
+
+    Raise PartError if ``use`` needs other figures.
+    """
     if not use.history_seconds:
         if collected is None:
             raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
@@ -65,7 +74,7 @@ def create_replay(use: UsageSource, collected: CollectedWatermarks | None, now: 
 
 
 def list_notes(collected: CollectedWatermarks, history: UseReplay, end: float | None) -> Iterator[str]:
-    """Notes on the figures ``collected``: gaps, and a run that is longer than they are."""
+    """Yield notes on ``collected`` figures: gaps, and a run that is longer than they reach."""
     if history.window and end is None:
         window = format_duration(history.window)
         yield f"use: the run ends when all is quiet; for the whole history let run.until be {window}"
@@ -86,7 +95,7 @@ def list_notes(collected: CollectedWatermarks, history: UseReplay, end: float | 
 
 
 def format_duration(seconds: float) -> str:
-    """A duration such as ``24h``, ``1h30m`` or ``45s``."""
+    """Format a duration, such as ``24h``, ``1h30m`` or ``45s``."""
     hours, remainder = divmod(round(seconds), 3600)
     minutes, rest_seconds = divmod(remainder, 60)
     return (
@@ -96,7 +105,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _count_holes(figures: Mapping[Figure, Floats]) -> int:
-    """The number of objects with a figure that is missing after it was known."""
+    """Return the number of objects with a figure that is missing after it was known."""
     missing = [(np.isnan(values) & ~np.isnan(fill_gaps(values))).any(axis=0) for values in figures.values()]
     return int(np.any(missing, axis=0).sum()) if missing else 0
 

@@ -1,4 +1,4 @@
-"""Pods that are on nodes at the beginning, and that their kubelets have not taken in: which of them will not run."""
+"""Find pods that are bound at the beginning, but that their kubelets have not admitted and will refuse."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from kschedweb.engine.objects.taints import NO_EXECUTE
 
 
 def find_turned_away(nodes: Mapping[str, Json], bound: Iterable[Json]) -> list[str]:
-    """The keys of the pods in ``bound`` whose node is not there, or whose kubelet fails them or others for them.
+    """Return the keys of ``bound`` pods that their kubelet refuses, or that make it evict others.
 
-    A kubelet is asked of its pods in the order in which they are listed, those that it runs already first.
+    Pods whose node does not exist are among them. A kubelet admits its pods in the order in which they are listed,
+    after those that it runs already.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for raw in bound:
@@ -32,6 +33,7 @@ def find_turned_away(nodes: Mapping[str, Json], bound: Iterable[Json]) -> list[s
 
 
 def _refused_pods(node: Node, running: list[Pod], new: list[Pod]) -> list[str]:
+    """Return the keys of ``new`` pods that the node's kubelet does not simply admit."""
     if _all_fit(node, running, new):
         return []
     refused = []
@@ -45,13 +47,14 @@ def _refused_pods(node: Node, running: list[Pod], new: list[Pod]) -> list[str]:
 
 
 def _all_fit(node: Node, running: list[Pod], new: list[Pod]) -> bool:
-    """Whether it is clear at one look that all of them run: there is room, and they ask for nothing else."""
+    """Return whether a quick look shows that all pods run: there is room, and they have no other demands."""
     if any(taint.effect == NO_EXECUTE for taint in node.taints):
         return False
     if any(pod.host_ports or pod.node_selector or pod.node_affinity.required is not None for pod in new):
         return False
     if any(find_unsuited(pod, node) for pod in new):
         return False
+    # Sums over all pods at once are much cheaper than admitting one pod after the other.
     requested: Counter[str] = Counter()
     for pod in (*running, *new):
         requested.update(pod.occupied)

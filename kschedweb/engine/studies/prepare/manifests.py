@@ -1,4 +1,4 @@
-"""What manifests of workloads say, and the pods that their controllers make of them."""
+"""Read manifests of workloads, and build the pods that their controllers make from them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from kschedweb.engine.controllers.naming import parse_ordinal
 from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
 
+# Versions of kinds that are not in apps/v1.
 API = {"Job": "batch/v1"}
 
 
 def split_workload(workload: str) -> tuple[str, str, str]:
-    """Kind, namespace and name of "namespace/Kind/name"."""
+    """Return kind, namespace and name of "namespace/Kind/name"."""
     namespace, kind, name = workload.split("/")
     return kind, namespace, name
 
@@ -22,16 +23,17 @@ def namespace_and_name(raw: Json) -> tuple[str, str]:
 
 
 def replicas_of(raw: Json) -> int:
-    """The number of replicas in the workload's spec."""
+    """Return the number of replicas in the workload's spec."""
     spec = get_mapping(raw, "spec")
     if raw["kind"] == "Job":
+        # A Job never runs more pods than are left to complete.
         parallel = get_integer(spec, "parallelism", 1, "spec.")
         return min(parallel, get_integer(spec, "completions", parallel, "spec."))
     return get_integer(spec, "replicas", 1, "spec.")
 
 
 def controller_of(raw: Json) -> tuple[str, str]:
-    """Kind and name of the controlling owner; empty if there is none."""
+    """Return kind and name of the controlling owner; empty if there is none."""
     for owner in get_objects(get_mapping(raw, "metadata"), "ownerReferences", "metadata."):
         if owner.get("controller") is True:
             return str(owner.get("kind")), str(owner.get("name"))

@@ -1,4 +1,4 @@
-"""Autoscalers of nodes: what a simulation needs of the one that a scenario has."""
+"""Set up the autoscaler of nodes that a scenario has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.engine.studies.document.parts import AutoscalerSettings, Karpente
 
 
 def with_node_pools(autoscaler: AutoscalerSettings | None, karpenter: Karpenter) -> KarpenterSettings:
-    """The ``autoscaler`` of a scenario with other NodePools; nodes count as of the same NodePool if it is there."""
+    """Return the scenario's ``autoscaler`` with other NodePools; nodes keep their NodePool if it still exists."""
     names = {pool.name for pool in karpenter.pools}
     if not isinstance(autoscaler, KarpenterSettings):
         return KarpenterSettings(karpenter) if autoscaler is None else KarpenterSettings(karpenter, autoscaler.launch)
@@ -24,11 +24,12 @@ def with_node_pools(autoscaler: AutoscalerSettings | None, karpenter: Karpenter)
 
 
 def setup_of(objects: Sequence[Json], autoscaler: AutoscalerSettings) -> tuple[list[Json], list[str], AutoscalerSetup]:
-    """What a simulation on ``objects`` begins with: the objects, notes about them, and its autoscaler."""
+    """Return the objects with which a simulation begins, notes about them, and its autoscaler."""
     if isinstance(autoscaler, NodeGroups):
         return list(objects), [], GroupsSetup(autoscaler, objects)
     karpenter = autoscaler.karpenter.sold_in(zones_of(objects))
     adopting = NodeAdopter(karpenter, 0.0, autoscaler.adopt)
+    # Karpenter makes the NodeClaims of these nodes itself during the run.
     adopted = [raw for raw in adopting.adopt_objects(objects) if raw.get("kind") != CLAIM]
     notes = ["The prices of the ready instance types are invented"] if autoscaler.karpenter.ready else []
     if count := len(adopting.likened):

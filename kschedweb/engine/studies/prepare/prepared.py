@@ -1,4 +1,4 @@
-"""Prepares a simulation from a scenario document."""
+"""Prepare a simulation from a scenario document."""
 
 from __future__ import annotations
 
@@ -40,29 +40,31 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, eq=False)
 class PreparedScenario:
-    """Everything that happens in a scenario, under any policy. Times are in seconds from the beginning.
+    """Everything that happens in a scenario, under any policy. Times are in seconds from the beginning."""
 
-    ``objects`` are those at 0, with bound pods only; pending pods are ``events``, which are sorted by time. With
-    ``end`` ``None``, a run lasts until nothing more happens. ``use()`` makes a new source of real use for a run,
-    because the source depends on the pods that ran. ``watermarks`` are those at the beginning. ``notes`` says what was
-    left out or interpreted, with line and reason. ``prices`` are what nodes cost, ``None`` where nobody says it.
-    """
-
+    # Objects at time 0, with bound pods only; pending pods arrive as events.
     objects: list[Json]
+    # Events sorted by time.
     events: list[SimulationEvent]
+    # Seconds at which a run ends; None: when nothing more happens.
     end: float | None = None
     settings: SimulationSettings = field(default_factory=SimulationSettings)
+    # Makes the model of real use for one run: it depends on the pods that ran, so runs cannot share it.
     use: Callable[[], UseModel] | None = None
+    # Measured use of nodes at time 0.
     watermarks: Watermarks | None = None
     seed: int = 0
+    # What was left out or interpreted, with line and reason.
     notes: list[str] = field(default_factory=list)
     autoscaler: AutoscalerSetup | None = None
     descheduler: DeschedulerSetup | None = None
+    # Prices of nodes; None if they are unknown.
     prices: PriceTable | None = None
+    # Releases that parse objects alike share their parsed state, which takes long to build.
     _starts: dict[tuple[type[Snapshot], Counting], StartState] = field(default_factory=dict, init=False, repr=False)
 
     def start_state(self, release: Release) -> StartState:
-        """The ``objects`` at the beginning of each run of a release that sees them like this one."""
+        """Return the parsed ``objects`` with which runs of ``release`` begin; releases that parse alike share it."""
         if release.view not in self._starts:
             self._starts[release.view] = StartState.from_objects(self.objects, release)
         return self._starts[release.view]
@@ -113,13 +115,13 @@ def prepare_scenario(
 
 
 def with_autoscaler(prepared: PreparedScenario, autoscaler: AutoscalerSettings) -> PreparedScenario:
-    """The scenario with this autoscaler, in place of any other one."""
+    """Return the scenario with this autoscaler, in place of any other one."""
     objects, notes, setup = setup_of(prepared.objects, autoscaler)
     return replace(prepared, objects=objects, notes=[*prepared.notes, *notes], autoscaler=setup)
 
 
 def with_descheduler(prepared: PreparedScenario, descheduler: DeschedulerSettings | None) -> PreparedScenario:
-    """The scenario with this descheduler, or without one, in place of any other; raises DocumentError."""
+    """Return the scenario with this descheduler in place of any other, or without one; raise DocumentError."""
     if descheduler is None:
         return replace(prepared, descheduler=None)
     try:
@@ -148,11 +150,13 @@ class _Preparation:
         autoscaling = Autoscaling(self.cluster, self.workloads, measured=self.document.use.source != NONE)
         changes = Changes(self.cluster, self.workloads, self.files.read_nodes, autoscaling)
         problems: list[DocumentProblem] = []
+        # Sorting is stable, so changes of one time apply in the order of the document.
         later = sorted(self.document.changes, key=lambda change: change.at)
         first = [change for change in later if change.at == 0.0]
         for change in first:
             self._apply_change(changes, change, problems)
         if self.document.run.controllers:
+            # Autoscalers of changes at time 0 take precedence over those among the objects.
             autoscaling.follow_autoscalers()
         for change in later[len(first) :]:
             self._apply_change(changes, change, problems)

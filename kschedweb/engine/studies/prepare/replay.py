@@ -1,4 +1,4 @@
-"""Replays a recorded cluster: its nodes and pods come, change and leave at the recorded times."""
+"""Replay a recorded cluster: its nodes and pods come, change and leave at the recorded times."""
 
 from __future__ import annotations
 
@@ -34,31 +34,41 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(slots=True)
 class RecordedPod:
-    """A recorded pod: as it arrived, when it was bound and when it left, in seconds from the beginning."""
+    """A recorded pod. Times are in seconds from the beginning."""
 
+    # The pod as it was first recorded.
     raw: Json
+    # When it arrived.
     at: float
+    # When it was bound; None: never.
     bound: float | None = None
+    # When it finished or was deleted; None: not during the recording.
     ended: float | None = None
+    # The pod as it was last recorded.
     latest: Json = field(default_factory=dict)
+    # Times of changes that matter to the scheduler, with the changed pod.
     changes: list[tuple[float, Json]] = field(default_factory=list)
 
 
 def replay_trace(trace: Trace, files: Files, cluster: ScenarioCluster, place: str) -> None:
-    """Add the recording ``trace`` to ``cluster``; raises PartError."""
+    """Add the recording ``trace`` to ``cluster``; raise PartError."""
     ClusterReplay(trace, cluster, place).play_records(sorted(files.read_records(trace), key=lambda record: record.time))
 
 
 class ClusterReplay:
-    """The replay of a recording. Older objects exist from the beginning. ``place`` says how pods are placed."""
+    """Replay a recording, whose older objects exist from time 0. ``place`` says which pods are placed anew."""
 
     def __init__(self, trace: Trace, cluster: ScenarioCluster, place: str) -> None:
         self.trace, self.cluster, self.place = trace, cluster, place
+        # Time of the first record, in seconds of the epoch.
         self.start = 0.0
         self.pods: list[RecordedPod] = []
+        # Pods that exist at the current record, by key; a pod may come again after it was deleted.
         self._current: dict[tuple[str, str, str], RecordedPod] = {}
+        # Nodes at the current record, by name.
         self._nodes: dict[str, Json] = {}
         self._ignored = self._taken = 0
+        # Seconds at which nodes join after time 0, by name.
         self._joined: dict[str, float] = {}
 
     def play_records(self, records: list[Record]) -> None:
@@ -78,7 +88,7 @@ class ClusterReplay:
             self._add_arrival(pod)
 
     def _was_there(self, raw: Json) -> bool:
-        """Whether the object is older than the recording."""
+        """Return whether the object is older than the recording."""
         try:
             return parse_seconds(str(get_mapping(raw, "metadata").get("creationTimestamp")), "") < self.start
         except RowError:
@@ -94,7 +104,10 @@ class ClusterReplay:
             self._take_other(record, at)
 
     def _take_other(self, record: Record, at: float) -> None:
-        """Other objects exist from the beginning for the scheduler; changes use the times when they came and left."""
+        """Add an object other than nodes and pods, which the scheduler sees from time 0 on.
+
+        Changes heed the times when it came and left.
+        """
         since, _ = self.cluster.lifetimes.get(record.key, (0.0 if record.key in self.cluster.others else at, math.inf))
         if record.event == ADD:
             self.cluster.others.setdefault(record.key, record.raw)
@@ -162,6 +175,7 @@ class ClusterReplay:
             self.cluster.add_note(f"{self.trace.file}: Pod {pod.key} came again, and is taken once")
             return
         self.cluster.keys.add(pod.key)
+        # A replayed pod runs as long as it ran after it was bound, wherever and whenever it is bound now.
         life = None
         if recorded.ended is not None and recorded.bound is not None and self.trace.leave:
             life = recorded.ended - recorded.bound
@@ -178,22 +192,23 @@ class ClusterReplay:
             self.cluster.events.append(PodChanges(at, unbind_pod(raw), if_there=True))
 
     def _has_node(self, node: str, at: float) -> bool:
-        """Whether the node exists at ``at``."""
+        """Return whether the node exists at ``at``."""
         return node in self.cluster.nodes or self._joined.get(node, math.inf) <= at
 
 
 def gates_or_labels(raw: Json) -> tuple[object, object]:
-    """The fields of a pending pod that can change and matter to the scheduler."""
+    """Return the fields of a pending pod that can change and that the scheduler reads."""
     return get_mapping(raw, "spec").get("schedulingGates"), get_mapping(raw, "metadata").get("labels")
 
 
 def node_changes(old: Json, new: Json, at: float) -> Iterable[SimulationEvent]:
-    """The event for changes of a node that matter to scheduler and controllers; heartbeats do not."""
+    """Yield events for changes of a node that scheduler or controllers react to; heartbeats give none."""
     name = new["metadata"]["name"]
     before, after = (get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.") for raw in (old, new))
     labels: dict[str, str | None] = {key: value for key, value in after.items() if before.get(key) != value}
     labels |= {key: None for key in before.keys() - after.keys()}
     taints = tuple(_user_taints(new)) if _user_taints(old) != _user_taints(new) else None
+    # Taints of conditions are left out, because the simulated controller sets them from the node's reports.
     cordoned, is_cordoned = (bool(get_mapping(raw, "spec").get("unschedulable")) for raw in (old, new))
     amounts, now = (get_mapping(get_mapping(raw, "status"), "allocatable") for raw in (old, new))
     change = NodeChanges(

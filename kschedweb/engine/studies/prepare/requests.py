@@ -1,4 +1,4 @@
-"""Other requests of a workload's pods, from the beginning: those on nodes stay there, as in a resize in place."""
+"""Set other requests of a workload's pods at the beginning; pods on nodes stay there, as in an in-place resize."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Amounts = Mapping[str, str]
 
 
 def set_requests(cluster: ScenarioCluster, workloads: Workloads, action: parts.SetRequests, at: float) -> None:
-    """Set what the workload's pods request, those of the beginning and those that its controller makes later."""
+    """Set the requests of the workload's pods, both those of time 0 and those that its controller makes later."""
     if at > 0.0:
         raise PartError("requests are set at the beginning: leave `at` out")
     raw, pods = workloads.find_workload(action.workload)
@@ -30,7 +30,7 @@ def set_requests(cluster: ScenarioCluster, workloads: Workloads, action: parts.S
             raise PartError(f"there is no container {name}; containers are {available}", f"containers.{name}")
     for key, pod in pods.items():
         if key not in cluster.bound and key not in cluster.waiting:
-            continue  # it ends by a recording, which says what it requested
+            continue  # Its recorded end depends on the requests that it had.
         workloads.replace_pod(key, {**pod, "spec": resize_spec(get_mapping(pod, "spec"), action.containers)})
     if raw is not None:
         spec = get_mapping(raw, "spec")
@@ -41,7 +41,7 @@ def set_requests(cluster: ScenarioCluster, workloads: Workloads, action: parts.S
 
 
 def resize_spec(spec: Json, containers: Mapping[str, Amounts]) -> Json:
-    """The pod ``spec`` with other requests; a limit keeps its ratio to the request, and is never below it."""
+    """Return the pod ``spec`` with other requests; a limit keeps its ratio to the request, and is never below it."""
     resized_spec: dict[str, Any] = dict(spec)
     for listed in ("containers", "initContainers"):
         if listed in spec:
@@ -59,14 +59,18 @@ def _resize_container(container: Json, amounts: Amounts) -> Json:
     requests, limits = dict(get_mapping(resources, "requests")), dict(get_mapping(resources, "limits"))
     for resource, amount in amounts.items():
         if resource in limits:
-            before = requests.get(resource, limits[resource])  # without a request, the API server takes the limit
+            # Without a request, the API server takes the limit for it.
+            before = requests.get(resource, limits[resource])
             limits[resource] = scale_limit(str(limits[resource]), str(before), amount, resource)
         requests[resource] = amount
     return {**container, "resources": {**resources, "requests": requests, **({"limits": limits} if limits else {})}}
 
 
 def scale_limit(limit: str, before: str, after: str, resource: str) -> str:
-    """The limit that is to ``after`` as ``limit`` is to ``before``: whole millicores of CPU, else whole amounts."""
+    """Return the limit that is to ``after`` as ``limit`` is to ``before``.
+
+    It is rounded up to whole millicores of CPU, else to whole units.
+    """
     had, gets, limit_nano = parse_quantity(before), parse_quantity(after), parse_quantity(limit)
     amount = max(gets, limit_nano * gets // had) if had > 0 else max(gets, limit_nano)
     if resource == "cpu":

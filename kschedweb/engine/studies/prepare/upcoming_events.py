@@ -1,4 +1,4 @@
-"""Later events of a recording, applied in step with changes, which need the cluster at their time."""
+"""Apply later events of a recording in step with changes, which need the cluster as it is at their time."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ from kschedweb.engine.studies.prepare.cluster import create_arrival
 class UpcomingEvents:
     """Recorded ``events``, which are applied one by one to ``nodes``; changes write to ``nodes``, too.
 
-    An event of a node that a change removed is dropped. A pod that was recorded on that node arrives without a node if
-    a controller owns it, else not at all.
+    An event of a node that a change removed is dropped. A pod that was recorded on that node arrives unbound if a
+    controller owns it, else not at all.
     """
 
     def __init__(self, events: Iterable[SimulationEvent], nodes: dict[str, Json]) -> None:
         self._events = deque(sorted(events, key=lambda event: event.time))
         self._nodes = nodes
+        # How many recorded nodes of a name still join.
         self._joining = Counter(_node_name(event.node) for event in self._events if isinstance(event, NodeJoins))
-        self._replacements: dict[int, SimulationEvent | None] = {}  # by identity: replacements of events
+        # By the identity of an event: the event that replaces it, or None if it is dropped.
+        self._replacements: dict[int, SimulationEvent | None] = {}
 
     def brings_node(self, node: str) -> bool:
-        """Whether a node of this name joins later."""
+        """Return whether a node of this name joins later."""
         return self._joining[node] > 0
 
     def pass_to(self, time: float) -> list[NodeJoins]:
-        """Apply the events up to ``time`` (seconds); returns the nodes that joined."""
+        """Apply the events up to ``time`` (seconds), and return the nodes that joined."""
         joined = []
         while self._events and self._events[0].time <= time:
             event = self._events.popleft()
@@ -54,12 +56,12 @@ class UpcomingEvents:
         return joined
 
     def settle_events(self, events: Iterable[SimulationEvent]) -> list[SimulationEvent]:
-        """``events`` with the replacements."""
+        """Return ``events`` with their replacements, without those that are dropped."""
         changed = (self._replacements.get(id(event), event) for event in events)
         return [event for event in changed if event is not None]
 
     def _apply_event(self, event: SimulationEvent) -> SimulationEvent | None:
-        """Apply ``event`` to the nodes, or record its replacement if it is impossible."""
+        """Apply ``event`` to the nodes; return it, or its replacement (``None``: drop it) if it became impossible."""
         nodes = self._nodes
         match event:
             case NodeJoins():

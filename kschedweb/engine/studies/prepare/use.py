@@ -1,4 +1,4 @@
-"""Real use of pods and nodes in a scenario: figures collected about the base, or recorded curves."""
+"""Determine the real use of pods and nodes in a scenario: figures collected of the base, or recorded curves."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from kschedweb.engine.studies.prepare.history import create_replay, list_notes
 from kschedweb.engine.studies.traces.files import Files
 from kschedweb.engine.values import dataclass
 
-INTERVAL = 300.0  # seconds, of recorded use
+# Seconds between samples of recorded curves.
+INTERVAL = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class KnownUse:
-    """The real use of a scenario; ``make`` returns a new source for each simulation."""
+    """The real use of pods and nodes in a scenario."""
 
+    # Makes a new model of use for each simulation, as it depends on the pods that ran; None: use is not known.
     make: Callable[[], UseModel] | None = None
+    # Measured use of nodes at time 0.
     watermarks: Watermarks | None = None
 
 
@@ -45,9 +48,9 @@ def use_of(
     seed: int,
     now: float,
 ) -> KnownUse:
-    """The use that ``document.use`` names; raises PartError if it is missing.
+    """Return the use that ``document.use`` names; raise PartError if it is missing.
 
-    Figures collected about the base are ``utilisation``, or come in a file with the scenario, which has precedence.
+    Figures collected of the base are in ``utilisation``, or in a file with the scenario, which has precedence.
     """
     use = document.use
     if use.is_collected:
@@ -67,9 +70,9 @@ def use_of(
 def _estimate_use(
     use: UsageSource, cluster: ScenarioCluster, collected: CollectedWatermarks | None, end: float | None, now: float
 ) -> KnownUse:
-    """Each pod keeps the use of its workload, or its share of its node's use, wherever it runs."""
+    """Return use where each pod keeps the use of its workload, or its share of its node's use, wherever it runs."""
     history = create_replay(use, collected, now)
-    assert collected is not None  # checked before
+    assert collected is not None  # `create_replay` raises otherwise.
     for text in list_notes(collected, history, end):
         cluster.add_note(text)
     before = {name: Node.from_json(raw).allocatable for name, raw in cluster.base_nodes.items()}
@@ -79,7 +82,10 @@ def _estimate_use(
 
 
 def _follow_recording(name: str, cluster: ScenarioCluster, files: Files, seed: int) -> Callable[[], UseModel]:
-    """Each workload, or pod without one, follows the curve of a machine, assigned by ``seed``."""
+    """Return a maker of use where each workload, or pod without one, follows the curve of a machine.
+
+    ``seed`` decides which machine.
+    """
     recording = files.read_recording(name)
     wants = _peak_cores(cluster)
     if len(wants) > MOST_FOLLOWERS:
@@ -88,9 +94,12 @@ def _follow_recording(name: str, cluster: ScenarioCluster, files: Files, seed: i
     samples = round(recording.seconds / INTERVAL)
     if min(len(wants), MOST_FOLLOWERS) * samples > MOST_USE:
         raise PartError(f"{name}: {samples:,} samples for {len(wants):,} workloads are too much: take a shorter trace")
+    # The 1 keeps this stream of numbers apart from that of random arrivals, which is [seed, 2, place].
     machines, generator = len(recording.names), np.random.default_rng([seed, 1])
     names = sorted(wants)[:MOST_FOLLOWERS]
+    # Every machine is drawn once before any is drawn again.
     rounds = [generator.permutation(machines) for _ in range(-(-len(names) // machines))]
+    # The empty array keeps the type if there are no workloads.
     rows = np.concatenate([*rounds, np.zeros(0, dtype=np.int64)]).astype(np.int64)
     followers = {workload: Follower(int(rows[place]), wants[workload]) for place, workload in enumerate(names)}
     curves, nodes = recording.sample_curves(INTERVAL), _node_cores(cluster)
@@ -100,7 +109,7 @@ def _follow_recording(name: str, cluster: ScenarioCluster, files: Files, seed: i
 
 
 def _replica_sets(cluster: ScenarioCluster) -> ClusterObjects:
-    """The replica sets, which link pods to deployments."""
+    """Return the ReplicaSets, which link pods to Deployments."""
     objects = ClusterObjects()
     for raw in cluster.others.values():
         if raw.get("kind") == "ReplicaSet":
@@ -109,7 +118,7 @@ def _replica_sets(cluster: ScenarioCluster) -> ClusterObjects:
 
 
 def _peak_cores(cluster: ScenarioCluster) -> dict[str, float]:
-    """The most cores that a pod of each workload can use: its limit, else its request."""
+    """Return the most cores that a pod of each workload can use: its limit, else its request."""
     objects = _replica_sets(cluster)
     arriving = [event.pod for event in cluster.events if isinstance(event, PodArrives)]
     cores_by_workload: dict[str, float] = {}
@@ -117,19 +126,19 @@ def _peak_cores(cluster: ScenarioCluster) -> dict[str, float]:
         try:
             pod = source if isinstance(source, Pod) else Pod.from_json(source)
         except ObjectError:
-            continue  # a note exists already
+            continue  # A note about it exists already.
         name = workload_of(pod, objects) or f"{pod.namespace}/Pod/{pod.name}"
         cores_by_workload.setdefault(name, (pod.limits.get(CPU) or pod.requests.get(CPU, 0)) / MILLI)
     return {name: cores for name, cores in cores_by_workload.items() if cores > 0.0}
 
 
 def _node_cores(cluster: ScenarioCluster) -> dict[str, float]:
-    """The cores of every node that ever exists."""
+    """Return the allocatable cores of every node that exists at any time."""
     return {node.name: cores for node in _list_nodes(cluster) if (cores := node.allocatable.get(CPU, 0) / MILLI) > 0.0}
 
 
 def _list_nodes(cluster: ScenarioCluster) -> list[Node]:
-    """Every node that ever exists, in its states before the run and when it joins; names may repeat."""
+    """Return every node that exists at any time, as it is before the run and when it joins; names may repeat."""
     joining = [event.node for event in cluster.events if isinstance(event, NodeJoins)]
     existing = [*cluster.base_nodes.values(), *cluster.initial_nodes.values(), *cluster.nodes.values()]
     return [Node.from_json(raw) for raw in [*existing, *joining]]

@@ -37,21 +37,29 @@ from kschedweb.engine.studies.prepare.manifests import (
     split_workload,
 )
 
+# Label with the suffix of a ReplicaSet's name, which the Deployment controller sets.
 HASH = "pod-template-hash"
 
 
 class Workloads:
-    """Makes and removes the pods of workloads in ``cluster``; names are "namespace/Kind/name"."""
+    """Make and remove the pods of workloads in ``cluster``. Names of workloads are "namespace/Kind/name"."""
 
     def __init__(self, cluster: ScenarioCluster) -> None:
         self.cluster = cluster
+        # Keys of pods by workload, in order of arrival; None until it is first needed, after recordings were added.
         self._members: dict[str, list[str]] | None = None
-        self._arrivals: dict[str, float] = {}  # when members came
-        self._raws: dict[str, Json] = {}  # of members
-        self._added: list[Json] = []  # DaemonSets of changes; the pods of recorded ones are recorded
+        # Seconds at which members arrive, by key.
+        self._arrivals: dict[str, float] = {}
+        # Raw members, by key.
+        self._raws: dict[str, Json] = {}
+        # DaemonSets that changes added. Pods of recorded DaemonSets are in the recording.
+        self._added: list[Json] = []
+        # Keys of members that changes remove.
         self._leaving: set[str] = set()
+        # Lowest ordinal that a new pod of a StatefulSet may get, by "namespace/name".
         self._ordinals: Counter[str] = Counter()
-        self._scaled: set[str] = set()  # those that are handed over to a scaler
+        # Workloads whose number of pods a scaler of the simulation sets.
+        self._scaled: set[str] = set()
 
     def add_workload(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
         """Add a workload with its pods; raises PartError if it exists already."""
@@ -114,6 +122,7 @@ class Workloads:
         if at == 0.0:
             del self.cluster.others[key]
             self.cluster.lifetimes.pop(key, None)
+            # ReplicaSets go with their Deployment, as the garbage collector deletes them.
             for owned, other in list(self.cluster.others.items()):
                 if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and controller_of(other) == (kind, name):
                     del self.cluster.others[owned]
@@ -121,11 +130,11 @@ class Workloads:
             self.cluster.lifetimes[key] = self.cluster.lifetimes.get(key, (0.0, at))[0], at
 
     def is_scaled(self, workload: str) -> bool:
-        """Whether a scaler has the workload."""
+        """Return whether a scaler of the simulation sets the workload's number of pods."""
         return workload in self._scaled
 
     def handed_over(self, workload: str, at: float, startup: float) -> WorkloadTemplate:
-        """How a scaler makes pods of the workload, which looks after their number from ``at`` on."""
+        """Hand the workload over to a scaler from ``at`` on, and return the template of its pods; raise PartError."""
         kind, namespace, name = split_workload(workload)
         raw, members = self._find_workload(workload, at)
         if get_objects(get_mapping(raw or {}, "spec"), "volumeClaimTemplates", "spec."):
@@ -142,12 +151,12 @@ class Workloads:
         return WorkloadTemplate(workload, pod, stem, kind == "StatefulSet", startup)
 
     def find_workload(self, workload: str) -> tuple[Json | None, dict[str, Json]]:
-        """The workload's object at the beginning, if there is one, and its pods by key; raises PartError."""
+        """Return the workload's object at time 0, if there is one, and its pods by key; raise PartError."""
         raw, members = self._find_workload(workload, 0.0)
         return raw, {key: self._raws[key] for key in members}
 
     def replace_pod(self, key: str, raw: Json) -> None:
-        """The pod ``key`` of the beginning is ``raw`` now."""
+        """Replace the pod ``key`` of time 0 by ``raw``."""
         self._raws[key] = raw
         pods = self.cluster.bound if key in self.cluster.bound else self.cluster.waiting
         pods[key] = raw
@@ -170,7 +179,7 @@ class Workloads:
             self._cover_nodes(sets, [event.node], event.time)
 
     def pods_of(self, deployment: Json) -> Iterator[Json]:
-        """An endless sequence of pods of a deployment, which are not added to the cluster."""
+        """Yield pods of a deployment without end; they are not added to the cluster."""
         template, (namespace, _) = deployment["spec"]["template"], namespace_and_name(deployment)
         owner = self._replica_set(deployment, template)
         labels = owner["spec"]["template"]["metadata"]["labels"]
@@ -180,19 +189,19 @@ class Workloads:
     # Existing pods.
 
     def _find_workload(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
-        """The workload's object, if there is one, and the keys of its pods at ``at``; raises PartError."""
+        """Return the workload's object, if there is one, and the keys of its pods at ``at``; raise PartError."""
         raw, members = self.cluster.find_object(*split_workload(workload), at), self._members_at(workload, at)
         if raw is None and not members:
             raise PartError(f"there is no workload {workload} at this time", "workload")
         return raw, members
 
     def _members_at(self, workload: str, at: float) -> list[str]:
-        """The keys of the workload's pods at ``at``, oldest first; recorded pods only while they were recorded."""
+        """Return the keys of the workload's pods at ``at``, oldest first; recorded pods only while recorded."""
         ended = self.cluster.ended
         return [key for key in self._all_members(workload) if self._arrivals[key] <= at < ended.get(key, math.inf)]
 
     def _all_members(self, workload: str) -> list[str]:
-        """The keys of all pods of the workload that ever arrive, without removed ones."""
+        """Return the keys of all pods of the workload that ever arrive, without those that changes remove."""
         if self._members is None:
             self._members = {}
             for key, raw, arrived_at in self._iterate_pods():
@@ -224,6 +233,7 @@ class Workloads:
         self._members.setdefault(f"{namespace}/{kind}/{name}", []).append(key)
         if kind == "ReplicaSet":
             owner = self.cluster.find_object(kind, namespace, name)
+            # Without its ReplicaSet in the recording, a pod belongs to the Deployment that the ReplicaSet's name tells.
             above = controller_of(owner) if owner is not None else ("", "")
             suffix = get_mapping(get_mapping(raw, "metadata"), "labels").get(HASH)
             if not above[0] and suffix and name.endswith(f"-{suffix}"):
@@ -231,9 +241,12 @@ class Workloads:
             self._members.setdefault("{}/{}/{}".format(namespace, *above), []).append(key)
 
     def _rank_members(self, kind: str, members: list[str]) -> list[str]:
-        """The pods in the order in which their controller deletes them."""
+        """Return the pods in the order in which their controller deletes them."""
         if kind == "StatefulSet":
+            # A StatefulSet gives up its highest ordinals first.
             return sorted(members, key=parse_ordinal, reverse=True)
+        # The criteria of `ActivePodsWithRanks` that a scenario knows: unbound first, then the lower deletion cost, then
+        # nodes with more pods of the workload, then the newer pod.
         nodes = Counter(self._node_of(key) for key in members)
         newest = {key: -place for place, key in enumerate(members)}
 
@@ -277,7 +290,7 @@ class Workloads:
             self._add_arrival({**bare, "metadata": metadata}, at, life)
 
     def _create_pods(self, raw: Json, count: int, at: float, life: float | None = None) -> None:
-        """``count`` further pods of the workload ``raw``."""
+        """Add ``count`` further pods of the workload ``raw``."""
         if count > MOST_PODS:
             raise PartError(f"there would be more than {MOST_PODS:,} pods")
         kind, (namespace, name) = raw["kind"], namespace_and_name(raw)
@@ -291,11 +304,12 @@ class Workloads:
                 spec = add_stateful_volumes(get_mapping(template, "spec"), raw, pod_name)
                 self._add_claims(raw, pod_name)
             if kind == "Job":
+                # The API server refuses the default Always in a Job.
                 spec = {"restartPolicy": "Never", **spec}
             self._add_arrival(pod_of(pod_name, namespace, {**labels, **more}, owner, template, spec), at, life)
 
     def _pod_template(self, raw: Json) -> tuple[Json, dict[str, str], Json]:
-        """The template of the workload's pods, their labels, and what owns them."""
+        """Return the template of the workload's pods, their labels, and their owner."""
         template = get_mapping(get_mapping(raw, "spec"), "template", "spec.")
         labels, owner = dict(get_mapping(get_mapping(template, "metadata"), "labels")), raw
         if raw["kind"] == "Deployment":
@@ -306,7 +320,7 @@ class Workloads:
         return template, labels, owner
 
     def _copy_pod(self, key: str, count: int, at: float) -> None:
-        """``count`` further pods like the pod ``key``, whose workload has no object."""
+        """Add ``count`` further pods like the pod ``key``, whose workload has no object."""
         pod = Pod.from_json(self._raws[key])
         metadata = {"name": pod.controller[2] if pod.controller else pod.name, "namespace": pod.namespace}
         owner: Json = {"kind": "", "metadata": metadata}
@@ -317,12 +331,13 @@ class Workloads:
             self._add_arrival(make_replica(pod, name).raw, at, None)
 
     def _new_names(self, owner: Json, count: int) -> list[str]:
-        """Names of new pods, in the form of the owner's controller."""
+        """Return ``count`` names for new pods, in the form that the owner's controller uses."""
         return list(itertools.islice(self._free_names(owner), count))
 
     def _free_names(self, owner: Json) -> Iterator[str]:
         namespace, name = namespace_and_name(owner)
         numbered, used = owner["kind"] == "StatefulSet", set()
+        # Suffixes have five letters, as `generateName` makes them, but are drawn from the name: runs must repeat.
         for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if numbered else 0):
             pod_name = f"{name}-{number if numbered else draw_letters(f'{namespace}/{name}/{number}', 5)}"
             if pod_name not in used and f"{namespace}/{pod_name}" not in self.cluster.keys:
@@ -330,7 +345,7 @@ class Workloads:
                 yield pod_name
 
     def _replica_set(self, deployment: Json, template: Json) -> Json:
-        """The newest replica set of the deployment; a new one if there is none."""
+        """Return the deployment's ReplicaSet with most replicas, the newest of equal ones; add one if there is none."""
         namespace, name = namespace_and_name(deployment)
         replica_sets = [
             raw
@@ -365,7 +380,7 @@ class Workloads:
         return replica_set
 
     def _add_claims(self, stateful_set: Json, pod: str) -> None:
-        """Add the claims that are made for a stateful set's pod."""
+        """Add the claims that a StatefulSet makes for its pod."""
         classes = [raw for (kind, *_), raw in self.cluster.others.items() if kind == "StorageClass"]
         for stateful_claim in make_stateful_claims(stateful_set, pod):
             if self.cluster.find_object(VOLUME_CLAIM, *namespace_and_name(stateful_claim)) is None:
